@@ -1,0 +1,137 @@
+/// @file buffer.hpp
+/// Typed device memory that frees itself and notices writes outside its bounds.
+#pragma once
+
+#include "check.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace workbook {
+
+/// Frees memory of cudaMalloc. An error here has been reported by the call that caused it.
+struct DeviceFree {
+    void operator()(std::byte* pointer) const noexcept { cudaFree(pointer); }
+};
+
+/// `count` elements of T in global memory between two guard zones.
+///
+/// Layout, in bytes: [guard 256 + offset · sizeof(T)] [count · sizeof(T)] [guard 256]. The first guard zone
+/// starts 256-byte aligned (CUDA Programming Guide, 'Device Memory Accesses'), so with offset 0 the data is
+/// 256-byte aligned too. Both zones hold a known pattern; check_guards() says whether a kernel wrote there.
+template <class T>
+class DeviceBuffer {
+    static_assert(std::is_trivially_copyable_v<T>, "device memory is filled by copying bytes");
+
+  public:
+    static constexpr std::size_t guard_bytes = 256;    ///< size of each guard zone, without the offset
+    static constexpr unsigned char poison_byte = 0xFB; ///< poisoned floats are huge, finite and negative
+
+    DeviceBuffer() = default;
+
+    /// Allocates. The contents are undefined until upload(), poison() or a kernel sets them.
+    /// @param count  number of elements; 0 is allowed
+    /// @param offset elements between the 256-byte aligned base and the first element
+    explicit DeviceBuffer(std::size_t count, std::size_t offset = 0) : count_(count), offset_(offset) {
+        if (count > (std::numeric_limits<std::size_t>::max() / 2) / sizeof(T))
+            throw std::bad_array_new_length();
+        void* pointer = nullptr;
+        check(cudaMalloc(&pointer, bytes_before() + size_bytes() + guard_bytes),
+              "allocating " + std::to_string(size_bytes()) + " bytes of device memory");
+        memory_.reset(static_cast<std::byte*>(pointer));
+        const std::vector<std::byte> pattern = guard_pattern(bytes_before());
+        check(cudaMemcpy(memory_.get(), pattern.data(), bytes_before(), cudaMemcpyHostToDevice),
+              "guard zone");
+        check(cudaMemcpy(memory_.get() + bytes_before() + size_bytes(), pattern.data(), guard_bytes,
+                         cudaMemcpyHostToDevice),
+              "guard zone");
+    }
+
+    /// Allocates as many elements as `values` has and copies them there.
+    explicit DeviceBuffer(std::span<const T> values, std::size_t offset = 0)
+        : DeviceBuffer(values.size(), offset) {
+        upload(values);
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept { return count_; }
+    [[nodiscard]] std::size_t size_bytes() const noexcept { return count_ * sizeof(T); }
+
+    /// Address of the first element in device memory; not to be read on the host.
+    [[nodiscard]] T* data() noexcept { return reinterpret_cast<T*>(memory_.get() + bytes_before()); }
+    [[nodiscard]] const T* data() const noexcept {
+        return reinterpret_cast<const T*>(memory_.get() + bytes_before());
+    }
+
+    /// Address and size together. The elements lie in device memory: only kernels may touch them.
+    [[nodiscard]] std::span<T> span() noexcept { return {data(), count_}; }
+    [[nodiscard]] std::span<const T> span() const noexcept { return {data(), count_}; }
+
+    /// Fills the data, not the guard zones, with poison_byte, so that an element nobody writes is seen.
+    void poison() {
+        if (count_ > 0)
+            check(cudaMemset(data(), poison_byte, size_bytes()), "poisoning device memory");
+    }
+
+    /// Copies `values` to the start of the buffer. Throws std::length_error if they do not fit.
+    void upload(std::span<const T> values) {
+        if (values.size() > count_)
+            throw std::length_error("upload of " + std::to_string(values.size()) +
+                                    " elements into a buffer of " + std::to_string(count_));
+        if (!values.empty())
+            check(cudaMemcpy(data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice), "upload");
+    }
+
+    /// Waits for the kernels before it and returns a copy of the data.
+    [[nodiscard]] std::vector<T> download() const {
+        std::vector<T> values(count_);
+        if (count_ > 0)
+            check(cudaMemcpy(values.data(), data(), size_bytes(), cudaMemcpyDeviceToHost), "download");
+        return values;
+    }
+
+    /// Empty if both guard zones are intact; else one line that says which byte was overwritten.
+    [[nodiscard]] std::string check_guards() const {
+        if (!memory_)
+            return {};
+        if (const std::size_t at = first_damage(0, bytes_before()); at < bytes_before())
+            return "a kernel wrote " + std::to_string(bytes_before() - at) + " bytes before the buffer";
+        if (const std::size_t at = first_damage(bytes_before() + size_bytes(), guard_bytes); at < guard_bytes)
+            return "a kernel wrote " + std::to_string(at) + " bytes after the end of the buffer";
+        return {};
+    }
+
+  private:
+    [[nodiscard]] std::size_t bytes_before() const noexcept { return guard_bytes + offset_ * sizeof(T); }
+
+    /// Varies with the position, so that shifted or repeated data does not look intact.
+    [[nodiscard]] static std::vector<std::byte> guard_pattern(std::size_t bytes) {
+        std::vector<std::byte> pattern(bytes);
+        for (std::size_t i = 0; i < bytes; ++i)
+            pattern[i] = static_cast<std::byte>(0xA5u ^ (i * 37u));
+        return pattern;
+    }
+
+    /// Index of the first byte of a zone that differs from the pattern; `bytes` if none does.
+    [[nodiscard]] std::size_t first_damage(std::size_t start, std::size_t bytes) const {
+        std::vector<std::byte> zone(bytes);
+        check(cudaMemcpy(zone.data(), memory_.get() + start, bytes, cudaMemcpyDeviceToHost), "guard zone");
+        const std::vector<std::byte> pattern = guard_pattern(bytes);
+        std::size_t i = 0;
+        while (i < bytes && zone[i] == pattern[i])
+            ++i;
+        return i;
+    }
+
+    std::unique_ptr<std::byte, DeviceFree> memory_;
+    std::size_t count_ = 0;
+    std::size_t offset_ = 0;
+};
+
+} // namespace workbook
