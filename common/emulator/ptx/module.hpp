@@ -15,8 +15,8 @@ namespace emu::ptx {
 
 /// One `.loc` (PTX ISA 11.5.3). Index 0 of Module::locations means "unknown".
 struct Location {
-    std::uint32_t file = 0;       ///< Index into Module::files.
-    std::uint32_t line = 0;       ///< Line in that file, from 1.
+    std::uint32_t file = 0; ///< Index into Module::files.
+    std::uint32_t line = 0; ///< Line in that file, from 1.
     std::uint32_t column = 0;
     std::uint32_t inlined_at = 0; ///< Index into Module::locations of the call site, 0 if not inlined.
 };
@@ -36,39 +36,39 @@ enum class SymbolKind : std::uint8_t {
 struct Operand {
     enum class Kind : std::uint8_t {
         none,
-        reg,      ///< index = register of the enclosing function.
-        integer,  ///< bits = value (two's complement).
-        float32,  ///< bits = the 32 bits of an `0f…` literal.
-        float64,  ///< bits = the 64 bits of an `0d…` or decimal literal.
-        special,  ///< name = special register with component, e.g. "%tid.x".
-        symbol,   ///< symbol_kind and index; offset is added to its address.
-        label,    ///< index = instruction in Function::body.
-        sink,     ///< `_`.
-        vector,   ///< elements: `{a, b}`.
-        address,  ///< elements[0] = base (reg, symbol or integer), offset; further elements follow commas.
-        pair,     ///< elements: `p|q` destinations.
-        tuple,    ///< elements: `(a, b)` of a call.
+        reg,     ///< index = register of the enclosing function.
+        integer, ///< bits = value (two's complement).
+        float32, ///< bits = the 32 bits of an `0f…` literal.
+        float64, ///< bits = the 64 bits of an `0d…` or decimal literal.
+        special, ///< name = special register with component, e.g. "%tid.x".
+        symbol,  ///< symbol_kind and index; offset is added to its address.
+        label,   ///< index = instruction in Function::body.
+        sink,    ///< `_`.
+        vector,  ///< elements: `{a, b}`.
+        address, ///< elements[0] = base (reg, symbol or integer), offset; further elements follow commas.
+        pair,    ///< elements: `p|q` destinations.
+        tuple,   ///< elements: `(a, b)` of a call.
     };
     Kind kind = Kind::none;
-    bool negated = false;         ///< `!p`, or a minus before a register-like operand.
+    bool negated = false; ///< `!p`, or a minus before a register-like operand.
     SymbolKind symbol_kind = SymbolKind::none;
     std::uint32_t index = 0;
     std::uint64_t bits = 0;
     std::int64_t offset = 0;
-    std::string_view name;        ///< Spelling; lives as long as the module's text.
-    std::string_view selector;    ///< Component selectors of video instructions, e.g. "b0", "h1"; usually empty.
+    std::string_view name;     ///< Spelling; lives as long as the module's text.
+    std::string_view selector; ///< Component selectors of video instructions, e.g. "b0", "h1"; usually empty.
     std::vector<Operand> elements;
 };
 
 /// One instruction: `@p opcode.modifier.modifier operands;`
 struct Instruction {
-    std::string_view opcode;                  ///< "ld", "cp", "mbarrier": the part before the first dot.
-    std::vector<std::string_view> modifiers;  ///< Without dots, `::` kept: "async", "L2::128B", "f32".
-    std::vector<Operand> operands;            ///< Destination first, as written.
-    std::int32_t guard = -1;                  ///< Predicate register, -1 for none.
+    std::string_view opcode;                 ///< "ld", "cp", "mbarrier": the part before the first dot.
+    std::vector<std::string_view> modifiers; ///< Without dots, `::` kept: "async", "L2::128B", "f32".
+    std::vector<Operand> operands;           ///< Destination first, as written.
+    std::int32_t guard = -1;                 ///< Predicate register, -1 for none.
     bool guard_negated = false;
-    std::uint32_t location = 0;               ///< Index into Module::locations.
-    std::uint32_t text_offset = 0;            ///< Byte offset of the opcode in the module's text, for carets.
+    std::uint32_t location = 0;    ///< Index into Module::locations.
+    std::uint32_t text_offset = 0; ///< Byte offset of the opcode in the module's text, for carets.
 
     /// True when `modifier` is among the modifiers.
     bool has(std::string_view modifier) const {
@@ -80,7 +80,8 @@ struct Instruction {
 };
 
 struct Register {
-    std::string_view name; ///< Without the number for `%r<10>` ranges; use Function::register_name for a full name.
+    std::string_view
+        name; ///< Without the number for `%r<10>` ranges; use Function::register_name for a full name.
     Type type = Type::none;
     std::uint32_t number = 0;
     bool numbered = false;
@@ -88,9 +89,9 @@ struct Register {
 
 /// An address inside an initialiser: `.global .u64 p = symbol + 4;` or `generic(symbol)` (PTX ISA 5.4.4).
 struct Relocation {
-    std::uint32_t offset = 0;          ///< Byte offset inside the variable.
-    std::uint32_t width = 8;           ///< 4 or 8 bytes; 1 when a mask such as 0xFF00(symbol) selects a byte.
-    std::uint32_t shift = 0;           ///< Right shift in bits before truncation, for byte masks.
+    std::uint32_t offset = 0; ///< Byte offset inside the variable.
+    std::uint32_t width = 8;  ///< 4 or 8 bytes; 1 when a mask such as 0xFF00(symbol) selects a byte.
+    std::uint32_t shift = 0;  ///< Right shift in bits before truncation, for byte masks.
     bool generic = false;
     SymbolKind kind = SymbolKind::none;
     std::uint32_t index = 0;
@@ -103,12 +104,12 @@ enum class Linkage : std::uint8_t { local, visible, external, weak, common };
 struct Variable {
     std::string_view name;
     Space space = Space::generic;
-    Type type = Type::none;             ///< Element type.
+    Type type = Type::none; ///< Element type.
     Linkage linkage = Linkage::local;
-    std::uint32_t alignment = 1;        ///< Bytes.
-    std::uint64_t size = 0;             ///< Bytes; 0 for an unsized `extern .shared x[]`.
+    std::uint32_t alignment = 1; ///< Bytes.
+    std::uint64_t size = 0;      ///< Bytes; 0 for an unsized `extern .shared x[]`.
     bool unsized = false;
-    std::vector<std::byte> initial;     ///< Empty when zero-initialised; else at most `size` bytes.
+    std::vector<std::byte> initial; ///< Empty when zero-initialised; else at most `size` bytes.
     std::vector<Relocation> relocations;
 };
 
@@ -130,17 +131,18 @@ struct Function {
     Linkage linkage = Linkage::local;
     std::vector<Variable> results;
     std::vector<Variable> parameters;
-    std::vector<Variable> variables;      ///< `.shared`, `.local`, `.param` declared inside, all scopes flattened.
-    std::vector<Register> registers;      ///< All scopes flattened; inner registers of inline assembly are distinct.
+    std::vector<Variable> variables; ///< `.shared`, `.local`, `.param` declared inside, all scopes flattened.
+    std::vector<Register>
+        registers; ///< All scopes flattened; inner registers of inline assembly are distinct.
     std::vector<Instruction> body;
     std::vector<Table> tables;
     std::uint32_t location = 0;
 
-    std::array<std::uint32_t, 3> max_threads{};       ///< `.maxntid`, zeros if absent.
-    std::array<std::uint32_t, 3> required_threads{};  ///< `.reqntid`, zeros if absent.
-    std::array<std::uint32_t, 3> required_cluster{};  ///< `.reqnctapercluster`, zeros if absent.
-    bool explicit_cluster = false;                    ///< `.explicitcluster`.
-    std::uint32_t max_cluster_rank = 0;               ///< `.maxclusterrank`.
+    std::array<std::uint32_t, 3> max_threads{};      ///< `.maxntid`, zeros if absent.
+    std::array<std::uint32_t, 3> required_threads{}; ///< `.reqntid`, zeros if absent.
+    std::array<std::uint32_t, 3> required_cluster{}; ///< `.reqnctapercluster`, zeros if absent.
+    bool explicit_cluster = false;                   ///< `.explicitcluster`.
+    std::uint32_t max_cluster_rank = 0;              ///< `.maxclusterrank`.
     std::uint32_t min_blocks_per_sm = 0;
     std::uint32_t max_registers = 0;
 
@@ -166,8 +168,8 @@ struct Module {
     /// Index of a variable by name, or -1.
     std::int64_t find_variable(std::string_view name) const;
 
-    /// The location a reader wants to see: the innermost one on the inlining chain that lies in the reader's own
-    /// file rather than in the CUDA Toolkit's headers; if there is none, the outermost.
+    /// The location a reader wants to see: the innermost one on the inlining chain that lies in the reader's
+    /// own file rather than in the CUDA Toolkit's headers; if there is none, the outermost.
     const Location& reader_location(std::uint32_t index) const;
 };
 

@@ -9,7 +9,8 @@
 
 namespace emu::ptx {
 
-/// The text is not PTX that can be used. what() is one line "ptx:LINE:COLUMN: message", excerpt() the source line with a caret.
+/// The text is not PTX that can be used. what() is one line "ptx:LINE:COLUMN: message", excerpt() the source
+/// line with a caret.
 class ParseError : public std::runtime_error {
   public:
     ParseError(std::string message, std::string excerpt)

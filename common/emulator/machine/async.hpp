@@ -1,0 +1,68 @@
+#pragma once
+/// \file
+/// The asynchronous engine of a cluster: operations that were issued and whose bytes have not moved yet. By
+/// default they move as late as the rules allow.
+
+#include "machine/events.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace emu {
+
+enum class CompletionOrder : std::uint8_t { late, early, random };
+
+/// An operation with its effect. Subclasses know how to move the bytes; the engine knows when.
+class AsyncTask {
+  public:
+    virtual ~AsyncTask() = default;
+    AsyncOperation operation;
+    /// Reads the source into a private buffer. Called once, before write().
+    virtual void read(Cluster& cluster) = 0;
+    /// Writes the destination. Called once.
+    virtual void write(Cluster& cluster) = 0;
+};
+
+class AsyncEngine {
+  public:
+    AsyncEngine(Cluster& cluster, CompletionOrder order, std::uint64_t seed);
+    ~AsyncEngine();
+
+    /// Takes an operation; assigns its id and group. In `early` order it lands at once.
+    void issue(std::unique_ptr<AsyncTask> task);
+
+    /// cp.async.commit_group / cp.async.bulk.commit_group of one thread.
+    void commit(Warp& warp, unsigned lane, CompletionKind kind);
+    /// Lands what a wait_group must see: all but the `pending` most recent committed groups of this thread.
+    /// With `read_only` only the sources are read. For cp.async.wait_all: pending 0 and the open group too
+    /// (`include_open`).
+    void wait(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t pending, bool read_only,
+              bool include_open, std::uint32_t pc);
+    /// cp.async.mbarrier.arrive[.noinc]: an arrival at `barrier` that follows all cp.async this thread issued
+    /// so far.
+    void arrive_after_cp_async(Warp& warp, unsigned lane, std::uint32_t barrier, bool noinc,
+                               std::uint32_t pc);
+
+    /// Called when no warp of the cluster can go on: lands one operation whose completion may end a wait, in
+    /// the configured order. False if there is none.
+    bool land_one();
+    /// Called between instructions in `random` order: lands an operation now and then.
+    void maybe_land();
+
+    /// A block's threads have all exited: its shared memory dies. Operations that still use it land after
+    /// this was reported.
+    void block_exited(Block& block);
+    /// The cluster ended: everything else lands.
+    void finish();
+
+    std::size_t pending() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+} // namespace emu

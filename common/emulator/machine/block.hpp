@@ -1,0 +1,77 @@
+#pragma once
+/// \file
+/// A block (CTA): its warps, its shared memory, its numbered barriers and its mbarriers.
+
+#include "machine/mbarrier.hpp"
+#include "machine/warp.hpp"
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace emu {
+
+struct Dim3 {
+    std::uint32_t x = 1, y = 1, z = 1;
+    constexpr std::uint64_t volume() const { return std::uint64_t{x} * y * z; }
+    friend constexpr bool operator==(const Dim3&, const Dim3&) = default;
+};
+
+/// One of the 16 barriers of `bar`/`barrier` (PTX ISA 9.7.13.1).
+struct BlockBarrier {
+    std::uint32_t expected = 0; ///< Threads; 0 while nobody has arrived.
+    std::uint32_t arrived = 0;
+    std::uint32_t predicate_count = 0; ///< For bar.red.popc/and/or.
+    std::vector<WarpLanes> arrivals;   ///< Everybody who arrived (sync and arrive).
+    std::vector<WarpLanes> waiting;    ///< Those who wait (sync, red).
+};
+
+class Block {
+  public:
+    Block(Cluster& cluster, unsigned rank, Dim3 index);
+
+    Cluster& cluster() const { return cluster_; }
+    unsigned rank() const { return rank_; } ///< In the cluster.
+    Dim3 index() const { return index_; }   ///< blockIdx.
+    std::uint64_t linear_index() const;     ///< In the grid, x fastest.
+    std::uint32_t thread_count() const { return thread_count_; }
+
+    /// Shared memory. Offsets count from the start of the block's window, the reserved KiB included.
+    std::span<std::byte> shared() { return shared_; }
+    /// The address in the shared window at which offset 0 of this block lies.
+    std::uint32_t shared_base() const { return rank_ << shared_rank_shift; }
+    /// Bytes at `offset`, or nullptr when not all of them lie in the block's shared memory.
+    std::byte* shared_bytes(std::uint32_t offset, std::uint32_t bytes) {
+        if (offset < shared_reserved || std::uint64_t{offset} + bytes > shared_.size())
+            return nullptr;
+        return shared_.data() + offset;
+    }
+
+    std::vector<std::unique_ptr<Warp>>& warps() { return warps_; }
+    bool finished() const { return live_threads_ == 0; }
+    std::uint32_t live_threads() const { return live_threads_; }
+    void thread_exited(const WarpLanes& lanes);
+
+    /// `bar`/`barrier`: the lanes arrive at barrier `id` expecting `threads` (0: all threads of the block).
+    /// Lanes that wait are blocked. When the barrier completes, waiting lanes get `op`'s result written
+    /// (bar.red) and continue.
+    Flow arrive(unsigned id, std::uint32_t threads, const WarpLanes& lanes, bool wait, LaneMask predicate);
+
+    MbarrierTable& mbarriers() { return mbarriers_; }
+
+  private:
+    void complete(unsigned id);
+
+    Cluster& cluster_;
+    unsigned rank_;
+    Dim3 index_;
+    std::uint32_t thread_count_;
+    std::uint32_t live_threads_;
+    std::vector<std::byte> shared_;
+    std::vector<std::unique_ptr<Warp>> warps_;
+    std::array<BlockBarrier, 16> barriers_;
+    MbarrierTable mbarriers_;
+};
+
+} // namespace emu

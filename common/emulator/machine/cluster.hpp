@@ -1,0 +1,100 @@
+#pragma once
+/// \file
+/// The blocks that run together on one host thread: a cluster, or a single block when the launch has none.
+
+#include "machine/async.hpp"
+#include "machine/block.hpp"
+#include "machine/launch.hpp"
+
+#include <random>
+#include <string>
+
+namespace emu {
+
+class Cluster {
+  public:
+    Cluster(Launch& launch, std::uint64_t linear_index, Dim3 first_block);
+    ~Cluster();
+
+    enum class State : std::uint8_t {
+        running, ///< The budget ran out.
+        idle,    ///< Nothing moved in a whole round: only another cluster could help.
+        finished,
+    };
+    /// Runs warps in turn for about `budget` warp instructions.
+    State run(std::uint64_t budget);
+
+    Launch& launch() const { return launch_; }
+    const LaunchInfo& info() const;
+    std::uint64_t linear_index() const { return linear_index_; }
+    std::vector<std::unique_ptr<Block>>& blocks() { return blocks_; }
+    Block* block(unsigned rank) { return rank < blocks_.size() ? blocks_[rank].get() : nullptr; }
+    AsyncEngine& async() { return async_; }
+    std::span<const std::unique_ptr<ClusterListener>> listeners() const { return listeners_; }
+    bool listening() const { return !listeners_.empty(); }
+
+    /// Sends an event to every listener: `cluster.emit(&ClusterListener::on_access, event)`.
+    template <class... Params, class... Args>
+    void emit(void (ClusterListener::*event)(Params...), Args&&... args) {
+        for (const auto& listener : listeners_)
+            (listener.get()->*event)(args...);
+    }
+
+    /// Something changed that may end a wait: a store, an arrival, a landed copy, an exit.
+    void made_progress() { ++progress_; }
+
+    /// Reports a finding at the instruction `pc` of `warp`'s lanes and, if its fault is an error that no
+    /// thread survives
+    /// (`fatal`), stops the launch.
+    void report(Diagnostic diagnostic, bool fatal = false);
+    /// A finding about one instruction: fills in kernel, location and thread.
+    void report(std::string name, Fault fault, Warp& warp, std::uint32_t pc, unsigned lane,
+                std::string message, std::string advice, bool fatal = true);
+    /// The source line of an instruction.
+    SourceLine source_line(std::uint32_t pc, std::string role = {}) const;
+
+    /// Host address of `bytes` at a shared-window address of any block of the cluster, or nullptr.
+    std::byte* shared_bytes(std::uint32_t address, std::uint32_t bytes);
+    /// Host address of global memory if [address, address + bytes) lies in one allocation, else nullptr.
+    std::byte* global_bytes(Address address, std::uint64_t bytes);
+
+    // -- mbarriers of any block of the cluster
+    Mbarrier* mbarrier(std::uint32_t shared_address);
+    /// Changes pending arrivals and tx-count, completes the phase if both reach zero and wakes who waits.
+    /// `warp` is null for the arrival of an asynchronous operation. Emits the events.
+    void mbarrier_update(Mbarrier& barrier, MbarrierEvent event);
+
+    // -- barrier.cluster
+    void cluster_barrier_arrive(const WarpLanes& lanes, Semantics semantics);
+    /// Blocks the lanes until the phase they arrived at completes. True if it has completed already.
+    bool cluster_barrier_done(const Warp& warp, unsigned lane) const;
+    void cluster_barrier_recheck(); ///< After a thread exited.
+
+    bool stopped() const;
+
+  private:
+    bool step(std::uint64_t budget);
+    bool unblock();
+    void report_deadlock();
+    void complete_cluster_barrier();
+
+    Launch& launch_;
+    std::uint64_t linear_index_;
+    std::vector<std::unique_ptr<ClusterListener>> listeners_;
+    std::vector<std::unique_ptr<Block>> blocks_;
+    AsyncEngine async_;
+    std::mt19937_64 random_;
+    std::uint64_t progress_ = 0;
+    std::size_t next_warp_ = 0;
+    unsigned idle_rounds_ = 0;
+
+    std::uint64_t cluster_phase_ = 0;
+    std::uint32_t cluster_arrived_ = 0;
+    std::vector<WarpLanes> cluster_arrivals_;
+
+    Address cached_base_ = 0;
+    Address cached_end_ = 0;
+    std::uint64_t cached_generation_ = 0;
+};
+
+} // namespace emu

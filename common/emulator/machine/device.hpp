@@ -1,0 +1,83 @@
+#pragma once
+/// \file
+/// The emulated GPU as the CUDA libraries and the unit tests see it: memory, modules, launches.
+
+#include "machine/launch.hpp"
+#include "machine/memory.hpp"
+#include "machine/program.hpp"
+
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emu {
+
+/// Public numbers of the emulated device (NVIDIA H200 SXM: data sheet and CUDA programming guide, compute
+/// capability 9.0).
+struct DeviceNumbers {
+    static constexpr unsigned multiprocessors = 132;
+    static constexpr std::uint64_t memory_bytes = std::uint64_t{141} * 1000 * 1000 * 1000;
+    static constexpr unsigned l2_bytes = 50u << 20;
+    static constexpr unsigned max_threads_per_block = 1024;
+    static constexpr unsigned max_threads_per_multiprocessor = 2048;
+    static constexpr unsigned max_blocks_per_multiprocessor = 32;
+    static constexpr unsigned shared_per_multiprocessor = 228 * 1024;
+    static constexpr unsigned registers_per_multiprocessor = 65536;
+    static constexpr unsigned portable_cluster = 8;
+    static constexpr unsigned max_cluster = 16;
+};
+
+/// Why a launch was refused before it began; the CUDA libraries translate.
+enum class LaunchError : std::uint8_t {
+    none,
+    invalid_configuration, ///< Zero or too large dimensions, too much shared memory.
+    out_of_resources,      ///< `.reqntid`/`.maxntid` violated.
+    invalid_cluster,       ///< Grid not a multiple of the cluster, cluster too large.
+    unsupported,           ///< DecodeError; message in the result's diagnostics.
+    invalid_parameters,
+};
+
+struct LaunchOutcome {
+    LaunchError error = LaunchError::none;
+    std::string message; ///< One line when error != none.
+    LaunchResult result;
+};
+
+class Device {
+  public:
+    explicit Device(Settings settings);
+    ~Device();
+
+    const Settings& settings() const { return settings_; }
+    GlobalMemory& memory() { return memory_; }
+    /// Listeners for all later launches.
+    void add_observer(std::unique_ptr<Observer> observer) { observers_.push_back(std::move(observer)); }
+    std::span<const std::unique_ptr<Observer>> observers() const { return observers_; }
+
+    /// Parses and places a module. Throws ptx::ParseError or std::runtime_error.
+    std::shared_ptr<Program> load(std::string ptx);
+
+    /// Runs a kernel to its end. `parameters` is the parameter block as the kernel declares it (offsets by
+    /// alignment). `max_dynamic_shared` is the kernel's attribute; `nonportable` its cluster permission.
+    LaunchOutcome launch(Program& program, std::string_view kernel, const LaunchConfig& config,
+                         std::span<const std::byte> parameters,
+                         std::uint32_t max_dynamic_shared = max_shared_per_block, bool nonportable = true);
+
+    /// Where printf goes; stdout unless a test asks otherwise.
+    void set_output(std::FILE* out) { output_ = out; }
+    std::FILE* output() const { return output_; }
+    /// Bytes a thread's stack may grow to (cudaLimitStackSize governs only recursion and alloca).
+    std::uint32_t stack_limit = 64 * 1024;
+
+  private:
+    Settings settings_;
+    GlobalMemory memory_;
+    std::vector<std::unique_ptr<Observer>> observers_;
+    std::FILE* output_ = stdout;
+    std::uint64_t launches_ = 0;
+};
+
+} // namespace emu

@@ -1,0 +1,188 @@
+#pragma once
+/// \file
+/// Events the core emits. Checks, counters and time lines are listeners; the core knows none of them. All
+/// events of one cluster (for launches without clusters: of one block) come from one host thread, in the
+/// order of emulated execution.
+
+#include "machine/diagnostic.hpp"
+#include "machine/program.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emu {
+
+class Block;
+class Cluster;
+class Device;
+struct LaunchInfo;
+
+enum class AccessKind : std::uint8_t { read, write, atomic };
+/// Memory semantics (PTX ISA 8.4). `weak` is the default of ld/st; `volatile_` is relaxed at system scope.
+enum class Semantics : std::uint8_t { weak, relaxed, acquire, release, acq_rel, volatile_ };
+enum class Scope : std::uint8_t { cta, cluster, gpu, sys };
+
+/// An access of the generic proxy by the lanes of one warp instruction.
+struct AccessEvent {
+    Warp* warp = nullptr;
+    const Op* op = nullptr;
+    std::uint32_t pc = 0;
+    LaneMask mask = 0;
+    ptx::Space space = ptx::Space::global; ///< global, shared, local, constant: resolved, never generic.
+    AccessKind kind = AccessKind::read;
+    Semantics semantics = Semantics::weak;
+    Scope scope = Scope::cta;
+    std::uint32_t bytes = 0; ///< Per lane, vector included.
+    const Address* addresses =
+        nullptr;               ///< 32 entries, by lane. shared: shared-window address (rank << 24 | offset).
+    bool changes_value = true; ///< Writes: false when every lane wrote what was there already.
+};
+
+/// Kinds of asynchronous operations.
+enum class AsyncKind : std::uint8_t {
+    cp_async,    ///< cp.async, non-bulk, generic proxy.
+    bulk_load,   ///< global to shared, async proxy.
+    bulk_store,  ///< shared to global.
+    bulk_shared, ///< shared to shared of the cluster.
+    bulk_reduce, ///< cp.reduce.async.bulk.
+    tensor_load,
+    tensor_store,
+    tensor_reduce,
+    st_async, ///< st.async, red.async.
+    prefetch,
+};
+enum class CompletionKind : std::uint8_t { cp_async_group, bulk_group, mbarrier, none };
+
+/// A contiguous piece of memory an asynchronous operation touches. Tensor copies have one per row of the box.
+struct AsyncPiece {
+    Address global = 0;       ///< 0 when the bytes are filled, not copied.
+    std::uint32_t shared = 0; ///< Shared-window address.
+    std::uint32_t bytes = 0;
+};
+
+/// One asynchronous operation, as listeners see it. Lives until on_async_retired.
+struct AsyncOperation {
+    std::uint64_t id = 0; ///< Counts from 1 within the cluster, in order of issue.
+    AsyncKind kind = AsyncKind::bulk_load;
+    CompletionKind completion = CompletionKind::mbarrier;
+    Warp* warp = nullptr; ///< Issuing warp, lane and instruction.
+    unsigned lane = 0;
+    std::uint32_t pc = 0;
+    std::uint32_t barrier = 0;  ///< Shared-window address of the mbarrier, when completion == mbarrier.
+    std::uint32_t tx_bytes = 0; ///< Bytes counted at that barrier.
+    std::uint64_t group = 0; ///< Index of the group of the issuing thread (counts from 0), when in a group.
+    bool reads_shared = false;
+    bool writes_shared = false;
+    bool reads_global = false;
+    bool writes_global = false;
+    bool source_done = false; ///< The source has been read.
+    bool landed = false;      ///< The destination has been written.
+    std::vector<AsyncPiece> pieces;
+    std::vector<AsyncPiece> source_pieces; ///< Only bulk_shared: where it reads.
+};
+
+enum class FenceKind : std::uint8_t {
+    membar,      ///< membar / fence.sc / fence.acq_rel, generic proxy.
+    proxy_async, ///< fence.proxy.async of any or all spaces.
+    proxy_alias,
+    proxy_tensormap,
+    mbarrier_init,               ///< fence.mbarrier_init.release.cluster
+    proxy_async_acquire_release, ///< fence.proxy.async::generic.acquire/release…sync_restrict
+};
+
+/// A fence executed by the lanes of `mask`.
+struct FenceEvent {
+    Warp* warp = nullptr;
+    std::uint32_t pc = 0;
+    LaneMask mask = 0;
+    FenceKind kind = FenceKind::membar;
+    Scope scope = Scope::cta;
+    bool covers_shared = true; ///< For proxy_async: which spaces.
+    bool covers_global = true;
+    bool acquire = true; ///< Direction, where the fence has one.
+    bool release = true;
+};
+
+/// An arrival at, or an observation of, an mbarrier.
+struct MbarrierEvent {
+    Warp* warp = nullptr; ///< nullptr when the arrival is the completion of an asynchronous operation.
+    unsigned lane = 0;
+    std::uint32_t pc = 0;
+    std::uint32_t address = 0; ///< Shared-window address.
+    std::uint64_t phase = 0;   ///< Number of the phase since init, from 0.
+    std::uint32_t count = 0;   ///< Arrivals.
+    std::int64_t tx = 0;       ///< Change of the tx-count (positive: expected; negative: completed).
+    Semantics semantics = Semantics::release;
+    Scope scope = Scope::cta;
+    const AsyncOperation* operation =
+        nullptr; ///< The operation that completed, if this is a complete_tx of one.
+};
+
+/// Lanes of one warp.
+struct WarpLanes {
+    Warp* warp = nullptr;
+    LaneMask mask = 0;
+    std::uint32_t pc = 0;
+};
+
+/// Listens to one cluster. Every function has an empty default, so a listener overrides only what it needs.
+class ClusterListener {
+  public:
+    virtual ~ClusterListener() = default;
+    virtual void on_instruction(Warp&, std::uint32_t /*pc*/, LaneMask) {}
+    virtual void on_access(const AccessEvent&) {}
+    virtual void on_fence(const FenceEvent&) {}
+
+    /// A barrier (`bar`/`barrier`, `barrier.cluster`, `bar.warp.sync` and other warp-synchronous
+    /// instructions) completed. `arrived` released before, `waiting` acquire after; sync barriers have all
+    /// lanes in both.
+    enum class BarrierKind : std::uint8_t { block, cluster, warp };
+    virtual void on_barrier_arrive(BarrierKind, unsigned /*id*/, const WarpLanes&, Semantics) {}
+    virtual void on_barrier_complete(BarrierKind, unsigned /*id*/, std::span<const WarpLanes> /*arrived*/,
+                                     std::span<const WarpLanes> /*waiting*/) {}
+
+    virtual void on_mbarrier_init(const MbarrierEvent&) {}
+    virtual void on_mbarrier_inval(const MbarrierEvent&) {}
+    virtual void on_mbarrier_arrive(const MbarrierEvent&) {
+    } ///< arrive, expect_tx, complete_tx; before the phase ends.
+    virtual void on_mbarrier_phase(const MbarrierEvent&) {} ///< Phase `phase` completed.
+    virtual void on_mbarrier_observed(const MbarrierEvent&) {
+    } ///< A test or try_wait on `phase` returned true.
+
+    virtual void on_async_issue(const AsyncOperation&) {}
+    virtual void on_async_source_read(const AsyncOperation&) {} ///< Now it has read its source.
+    virtual void on_async_landed(const AsyncOperation&) {
+    } ///< Now its bytes are written (before the arrival, if any).
+    virtual void on_async_commit(Warp&, unsigned /*lane*/, CompletionKind, std::uint64_t /*group*/) {}
+    /// A wait_group observed all groups of this thread up to and including `last_group`; `read_only` for
+    /// `.read`.
+    virtual void on_async_group_observed(Warp&, unsigned /*lane*/, CompletionKind,
+                                         std::uint64_t /*last_group*/, bool /*read_only*/,
+                                         std::uint32_t /*pc*/) {}
+    /// cp.async.mbarrier.arrive: the arrival will follow all earlier cp.async of the thread.
+    virtual void on_async_retired(const AsyncOperation&) {}
+
+    virtual void on_thread_exit(const WarpLanes&) {}
+    virtual void on_block_start(Block&) {}
+    virtual void on_block_exit(Block&) {}
+    virtual void on_cluster_end() {}
+
+    /// All lanes wait and nothing can complete. The cluster has stopped; the listener may describe who waits
+    /// for what.
+    virtual void on_deadlock() {}
+};
+
+/// Makes one ClusterListener per cluster and sees the launch as a whole. Functions may be called from several
+/// host threads.
+class Observer {
+  public:
+    virtual ~Observer() = default;
+    virtual void on_launch_begin(const LaunchInfo&) {}
+    virtual std::unique_ptr<ClusterListener> listen(Cluster&) = 0;
+    virtual void on_launch_end(const LaunchInfo&) {}
+};
+
+} // namespace emu

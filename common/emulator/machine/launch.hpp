@@ -1,0 +1,96 @@
+#pragma once
+/// \file
+/// A launch: a grid of blocks that runs to its end on the host's cores.
+
+#include "machine/async.hpp"
+#include "machine/block.hpp"
+#include "machine/diagnostic.hpp"
+#include "machine/events.hpp"
+#include "machine/program.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace emu {
+
+class Device;
+
+/// Shape of a launch.
+struct LaunchConfig {
+    Dim3 grid;
+    Dim3 block;
+    Dim3 cluster;                     ///< {1,1,1}: none.
+    std::uint32_t dynamic_shared = 0; ///< Bytes.
+    bool cooperative = false;
+};
+
+/// What listeners and reports know of a launch.
+struct LaunchInfo {
+    const Kernel* kernel = nullptr;
+    LaunchConfig config;
+    std::uint64_t serial = 0;      ///< Number of the launch in the process, from 1.
+    std::uint32_t shared_size = 0; ///< Per block, reserved KiB included.
+    Address parameters = 0;        ///< The parameter block, in global memory.
+};
+
+/// Settings of the machine, usually from the environment.
+struct Settings {
+    CompletionOrder order = CompletionOrder::late;
+    std::uint64_t seed = 1;
+    bool checks = true;
+    unsigned threads = 0;         ///< Host threads; 0: one per core.
+    double watchdog_seconds = 20; ///< A cluster that makes no progress for so long is reported.
+    std::string report_file;      ///< EMULATOR_REPORT
+    std::string counters_file;    ///< EMULATOR_COUNTERS
+    std::string trace_file;       ///< EMULATOR_TRACE
+    static Settings from_environment();
+};
+
+/// Outcome of a launch.
+struct LaunchResult {
+    Fault fault = Fault::none;
+    std::vector<Diagnostic> diagnostics;
+    std::uint64_t instructions = 0; ///< Thread instructions executed.
+};
+
+/// Runs one grid. Internal to Device::launch; handlers reach it through their cluster.
+class Launch {
+  public:
+    Launch(Device& device, const LaunchInfo& info);
+    ~Launch();
+    LaunchResult run();
+
+    Device& device() const { return device_; }
+    const LaunchInfo& info() const { return info_; }
+    const Settings& settings() const;
+    std::span<const std::unique_ptr<Observer>> observers() const;
+
+    /// Records a finding (once per name and pair of lines). `fatal` stops the launch.
+    void report(Diagnostic diagnostic, bool fatal);
+    bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+    /// Output of printf: kept per block and written in block order, so that it does not depend on host
+    /// threads.
+    void print(std::uint64_t block, std::string text);
+
+  private:
+    void work(std::uint64_t worker);
+    void flush_output();
+
+    Device& device_;
+    const LaunchInfo& info_;
+    std::atomic<bool> stopped_{false};
+    std::atomic<std::uint64_t> next_cluster_{0};
+    std::atomic<std::uint64_t> instructions_{0};
+    std::atomic<std::uint64_t> progress_{0};
+    std::mutex mutex_;
+    std::vector<Diagnostic> diagnostics_;
+    Fault fault_ = Fault::none;
+    struct Output;
+    std::unique_ptr<Output> output_;
+};
+
+} // namespace emu

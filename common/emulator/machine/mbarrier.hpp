@@ -1,0 +1,46 @@
+#pragma once
+/// \file
+/// mbarrier objects (PTX ISA 9.7.13.15). Their state lives beside shared memory, keyed by address, so that a
+/// stray store into the 8 bytes cannot corrupt it unnoticed.
+
+#include <cstdint>
+#include <unordered_map>
+
+namespace emu {
+
+/// State of one mbarrier object.
+struct Mbarrier {
+    std::uint32_t expected = 0; ///< Arrivals of the next phase.
+    std::uint32_t pending = 0;  ///< Arrivals still missing in this phase.
+    std::int64_t tx = 0;        ///< Bytes still missing; negative when completed before they were expected.
+    std::uint64_t phase = 0;    ///< Phases completed since init.
+    std::uint32_t init_pc = 0;
+
+    bool complete() const { return pending == 0 && tx == 0; }
+};
+
+/// The valid mbarrier objects of one block, by offset in its shared memory.
+class MbarrierTable {
+  public:
+    Mbarrier* find(std::uint32_t offset) {
+        auto it = objects_.find(offset);
+        return it == objects_.end() ? nullptr : &it->second;
+    }
+    Mbarrier& create(std::uint32_t offset) { return objects_[offset] = Mbarrier{}; }
+    bool erase(std::uint32_t offset) { return objects_.erase(offset) != 0; }
+    auto begin() { return objects_.begin(); }
+    auto end() { return objects_.end(); }
+
+  private:
+    std::unordered_map<std::uint32_t, Mbarrier> objects_;
+};
+
+/// The 64-bit state token an arrive returns: phase number and pending count before the arrival, for test_wait
+/// and pending_count.
+constexpr std::uint64_t make_token(std::uint64_t phase, std::uint32_t pending) {
+    return (phase << 20) | (pending & 0xfffffu);
+}
+constexpr std::uint64_t token_phase(std::uint64_t token) { return token >> 20; }
+constexpr std::uint32_t token_pending(std::uint64_t token) { return token & 0xfffffu; }
+
+} // namespace emu

@@ -1,0 +1,76 @@
+#pragma once
+/// \file
+/// Global memory of the emulated device: an arena of host memory with a record of every allocation.
+
+#include "machine/address.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+
+namespace emu {
+
+/// One allocation of global memory.
+struct Allocation {
+    enum class Kind : std::uint8_t { device, managed, host, registered, module, parameters, heap };
+    Address base = 0;
+    std::uint64_t size = 0; ///< Bytes the program asked for; accesses beyond are errors.
+    Kind kind = Kind::device;
+    std::string name; ///< Variable name of a module variable, else empty.
+    std::uint64_t serial = 0;
+};
+
+/// Allocates, frees and finds global memory. Thread-safe.
+class GlobalMemory {
+  public:
+    /// Reserves address space (not memory) of `capacity` bytes, less if the host grants less.
+    explicit GlobalMemory(std::uint64_t capacity);
+    ~GlobalMemory();
+    GlobalMemory(const GlobalMemory&) = delete;
+    GlobalMemory& operator=(const GlobalMemory&) = delete;
+
+    /// New memory, aligned to at least 256 bytes as cudaMalloc promises, filled with a poison pattern.
+    /// Returns 0 if the capacity does not suffice. Freed addresses are reused as late as possible, so that
+    /// stale pointers are found.
+    Address allocate(std::uint64_t size, Allocation::Kind kind, std::string name = {},
+                     std::uint64_t alignment = 256);
+
+    /// Makes host memory the program owns accessible to kernels.
+    void register_host(Address base, std::uint64_t size);
+    bool unregister_host(Address base);
+
+    /// Frees an allocation by its base. False if there is none.
+    bool release(Address base);
+
+    /// The allocation that contains `address`.
+    std::optional<Allocation> find(Address address) const;
+
+    /// The nearest allocation below or above, for messages about addresses outside any.
+    std::optional<Allocation> nearest(Address address) const;
+
+    /// The freed allocation that last contained `address`, for "use after free" messages.
+    std::optional<Allocation> find_freed(Address address) const;
+
+    std::uint64_t capacity() const { return capacity_; }
+    std::uint64_t in_use() const;
+
+    /// Changes whenever an allocation disappears; caches of find() results are valid while it stands.
+    std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+  private:
+    struct Arena;
+    std::unique_ptr<Arena> arena_;
+    std::uint64_t capacity_ = 0;
+    std::atomic<std::uint64_t> generation_{1};
+    mutable std::shared_mutex mutex_;
+    std::map<Address, Allocation> allocations_; ///< By base.
+    std::map<Address, Allocation> freed_;
+};
+
+} // namespace emu

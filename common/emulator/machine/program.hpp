@@ -1,0 +1,153 @@
+#pragma once
+/// \file
+/// A decoded module: what the interpreter executes. Decoding happens once per function, at its first launch.
+
+#include "machine/address.hpp"
+#include "machine/memory.hpp"
+#include "ptx/module.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace emu {
+
+class Warp;
+class Program;
+struct Op;
+
+/// Lanes of a warp as bits.
+using LaneMask = std::uint32_t;
+inline constexpr unsigned warp_size = 32;
+inline constexpr LaneMask all_lanes = 0xffffffffu;
+
+/// What the run loop does after an instruction.
+enum class Flow : std::uint8_t {
+    next,     ///< The group goes on with the following instruction.
+    jump,     ///< The whole group goes to Warp::jump_target().
+    reselect, ///< The handler wrote the lanes' program counters (divergence, blocking, exit): choose a group
+              ///< anew.
+};
+
+/// Executes one instruction for the lanes of `mask` (never empty, a subset of the current group).
+using Handler = Flow (*)(Warp& warp, const Op& op, LaneMask mask);
+
+/// Where an operand's 32 values lie: a row of 32 values of the operand's size, or one 32-bit mask for a
+/// predicate. Registers lie in the frame, immediates in the constants of the function (one copy a lane),
+/// `%tid` and friends in the warp's specials, so that a handler treats all sources alike.
+struct Row {
+    enum class Base : std::uint8_t { frame = 0, constants = 1, specials = 2 };
+    std::uint32_t offset = 0; ///< Bytes.
+    Base base = Base::frame;
+};
+
+/// Data an instruction needs beyond its rows; owned by the DecodedFunction.
+struct OpExtra {
+    virtual ~OpExtra() = default;
+};
+
+/// One decoded instruction.
+struct Op {
+    Handler handler = nullptr;
+    Row dst, a, b, c;
+    Row guard;
+    bool guarded = false;
+    bool guard_negated = false;
+    bool progress = false; ///< Counts as progress for the detection of endless waits (stores, arrivals, …).
+    std::uint8_t width = 0;     ///< Bytes per element of a memory access, or whatever the handler needs.
+    std::uint8_t count = 1;     ///< Elements of a vector access.
+    std::uint8_t flags = 0;     ///< Meaning belongs to the handler.
+    std::uint32_t target = 0;   ///< Program counter of a branch.
+    std::int64_t immediate = 0; ///< Address offset or other immediate.
+    const OpExtra* extra = nullptr;
+};
+
+/// Placement of a variable declared inside a function.
+struct LocalPlacement {
+    ptx::Space space = ptx::Space::local; ///< shared: offset in the block; local: in the thread's frame;
+                                          ///< param: in the frame.
+    std::uint32_t offset = 0;
+    std::uint32_t size = 0;
+};
+
+/// A function ready to run. Program counters count through the whole kernel: entry = `first`.
+struct DecodedFunction {
+    const ptx::Function* source = nullptr;
+    std::uint32_t index = 0;               ///< In ptx::Module::functions.
+    std::uint32_t first = 0;               ///< Program counter of the first instruction.
+    std::uint32_t frame_bytes = 0;         ///< Registers (rows) and `.param` storage (32 lanes).
+    std::uint32_t local_bytes = 0;         ///< `.local` bytes per thread of this function alone.
+    std::vector<LocalPlacement> variables; ///< Parallel to ptx::Function::variables.
+    std::vector<LocalPlacement>
+        parameters; ///< Device functions: in the frame. Kernels: offset in the parameter block.
+    std::vector<LocalPlacement> results;
+    std::vector<std::uint32_t> callees; ///< Functions called directly.
+};
+
+/// An instruction cannot be executed here: unknown opcode, unsupported form. what() is one line that names it
+/// and its place.
+class DecodeError : public std::runtime_error {
+  public:
+    DecodeError(std::string name, const std::string& message)
+        : std::runtime_error(message), name(std::move(name)) {}
+    std::string name; ///< Diagnostic name, e.g. "unsupported-instruction".
+};
+
+/// A kernel ready to run, with its own copy of every function it can call: all offsets of shared memory are
+/// this kernel's.
+class Kernel {
+  public:
+    const Program* program = nullptr;
+    std::vector<Op> code;
+    std::vector<const ptx::Instruction*> sources;            ///< Parallel to code.
+    std::vector<std::uint32_t> function_of;                  ///< Parallel to code: index into `functions`.
+    std::vector<std::unique_ptr<DecodedFunction>> functions; ///< [0] is the kernel itself.
+    std::unordered_map<std::uint32_t, std::uint32_t>
+        by_module_index;              ///< ptx function index -> index into `functions`.
+    std::vector<std::byte> constants; ///< Constant rows, 32 copies each.
+    std::vector<std::unique_ptr<OpExtra>> extras;
+    std::vector<std::uint32_t>
+        module_shared;                       ///< Offset in the block of each module variable in shared space.
+    std::uint32_t static_shared = 0;         ///< Bytes behind the reserved KiB.
+    std::uint32_t dynamic_shared_offset = 0; ///< Where `extern .shared` memory begins, reserved KiB included.
+    std::uint32_t local_need = 0;            ///< Local bytes per thread without recursion.
+    std::uint32_t parameter_bytes = 0;
+
+    const DecodedFunction& entry() const { return *functions.front(); }
+    const ptx::Function& source() const { return *functions.front()->source; }
+    std::string name; ///< Demangled.
+};
+
+/// A module placed in a device: its variables have addresses, its kernels are decoded when first launched.
+class Program {
+  public:
+    /// Places the module's variables in `memory`. Throws std::runtime_error if memory runs out or a symbol
+    /// stays undefined.
+    Program(ptx::Module module, GlobalMemory& memory);
+    ~Program();
+    Program(const Program&) = delete;
+    Program& operator=(const Program&) = delete;
+
+    const ptx::Module& module() const { return module_; }
+    GlobalMemory& memory() const { return memory_; }
+
+    /// Decodes a kernel by its (mangled) name; nullptr if the module has none. Throws DecodeError.
+    /// Thread-safe.
+    const Kernel* kernel(std::string_view name);
+
+    /// Address of a module variable in the global or constant space.
+    Address variable_address(std::uint32_t index) const { return variable_address_[index]; }
+
+  private:
+    ptx::Module module_;
+    GlobalMemory& memory_;
+    std::vector<Address> variable_address_;
+    std::unordered_map<std::string, std::unique_ptr<Kernel>> kernels_;
+    std::mutex mutex_;
+};
+
+} // namespace emu

@@ -1,0 +1,200 @@
+#pragma once
+/// \file
+/// A warp: 32 threads with a program counter each (independent thread scheduling). Lanes at the same place
+/// run as a group.
+
+#include "machine/events.hpp"
+#include "machine/program.hpp"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+namespace emu {
+
+/// Why a lane does not run.
+enum class Wait : std::uint8_t {
+    none,
+    exited,
+    warp_sync,       ///< At a warp-synchronous instruction, for the other lanes of its mask.
+    block_barrier,   ///< At bar/barrier.
+    cluster_barrier, ///< At barrier.cluster.wait.
+    mbarrier, ///< At mbarrier.try_wait: woken when the phase completes, or by a time-out, and then executes
+              ///< again.
+};
+
+/// Calls `f(lane)` for each lane of `mask`, lowest first.
+template <class F>
+void for_lanes(LaneMask mask, F&& f) {
+    for (; mask; mask &= mask - 1)
+        f(static_cast<unsigned>(std::countr_zero(mask)));
+}
+
+class Warp {
+  public:
+    Warp(Block& block, unsigned index, LaneMask present);
+
+    /// Runs groups until every lane waits, a handler yields, a fault stops the cluster, or about `budget`
+    /// instructions ran.
+    void run(std::uint64_t budget);
+
+    // -- identity
+    Block& block() const { return block_; }
+    Cluster& cluster() const;
+    unsigned index() const { return index_; } ///< In the block.
+    unsigned thread_of(unsigned lane) const {
+        return index_ * warp_size + lane;
+    }                                             ///< Linear thread in the block.
+    LaneMask present() const { return present_; } ///< Lanes that exist (a block's last warp may be partial).
+    LaneMask exited() const { return exited_; }
+    LaneMask blocked() const { return blocked_; }
+    LaneMask runnable() const { return present_ & ~exited_ & ~blocked_; }
+    bool finished() const { return exited_ == present_; }
+
+    // -- operands
+    /// The 32 values of a row. T must have the operand's size.
+    template <class T>
+    T* row(Row r) {
+        return reinterpret_cast<T*>(bases_[static_cast<unsigned>(r.base)] + r.offset);
+    }
+    /// A predicate register: one bit a lane.
+    LaneMask& predicate(Row r) { return *row<LaneMask>(r); }
+    /// Writes `bits` into a predicate for the lanes of `mask`.
+    void set_predicate(Row r, LaneMask mask, LaneMask bits) {
+        LaneMask& p = predicate(r);
+        p = (p & ~mask) | (bits & mask);
+    }
+    /// The lanes of `active` for which the guard of `op` holds.
+    LaneMask guarded(const Op& op, LaneMask active) {
+        if (!op.guarded)
+            return active;
+        const LaneMask p = predicate(op.guard);
+        return active & (op.guard_negated ? ~p : p);
+    }
+
+    // -- control, for handlers
+    LaneMask active() const { return active_; } ///< The current group, whatever the guard says.
+    std::uint32_t pc() const { return pc_; }    ///< Of the instruction being executed.
+    std::uint32_t lane_pc(unsigned lane) const { return lane_pc_[lane]; } ///< Where a waiting lane stands.
+    std::uint32_t frame() const { return frame_; }
+    std::uint32_t jump_target() const { return jump_target_; }
+    /// The whole group continues at `target`. Returns Flow::jump.
+    Flow jump(std::uint32_t target) {
+        jump_target_ = target;
+        return Flow::jump;
+    }
+    /// Lanes of `taken` continue at `target`, the rest of the group behind the instruction.
+    Flow branch(LaneMask taken, std::uint32_t target);
+    /// Each lane of `mask` continues at its own target; the rest of the group behind the instruction.
+    Flow scatter(LaneMask mask, const std::array<std::uint32_t, warp_size>& targets);
+    /// Lanes of `mask` wait at this instruction; the rest of the group continues behind it. `tag` says for
+    /// what (barrier number or shared-window address); `phase` is kept for reports.
+    Flow block_lanes(LaneMask mask, Wait why, std::uint64_t tag, std::uint64_t phase = 0);
+    /// Lanes of `mask` end.
+    Flow exit_lanes(LaneMask mask);
+    /// Lanes of `mask` call `function`: a new frame, same registers rows for lanes that call from the same
+    /// frame.
+    Flow call(LaneMask mask, const DecodedFunction& caller, const DecodedFunction& callee);
+    /// Lanes of `mask` return; lanes in the outermost frame end.
+    Flow ret(LaneMask mask);
+    /// The group gives way: other warps run before it goes on behind this instruction. Used by failed polls
+    /// and nanosleep.
+    void yield() { yielded_ = true; }
+
+    // -- waiting lanes, for whoever ends a wait
+    Wait wait_of(unsigned lane) const { return wait_[lane]; }
+    std::uint64_t wait_tag(unsigned lane) const { return wait_tag_[lane]; }
+    std::uint64_t wait_phase(unsigned lane) const { return wait_phase_[lane]; }
+    /// Lanes that wait for `why` with `tag`.
+    LaneMask waiting(Wait why, std::uint64_t tag) const;
+    /// Ends the wait; the lanes continue behind the instruction at which they waited.
+    void release_after(LaneMask mask);
+    /// Ends the wait; the lanes execute the instruction again.
+    void release_again(LaneMask mask);
+    /// Like release_again, and the instruction is told that its time limit passed.
+    void time_out(LaneMask mask);
+    /// True once for a lane whose wait ended by time-out.
+    bool take_time_out(unsigned lane);
+
+    // -- memory of the threads
+    /// Bytes of this lane's local memory at `offset`, or nullptr when outside the lane's stack.
+    std::byte* local(unsigned lane, std::uint64_t offset, std::uint32_t bytes);
+    std::uint32_t local_base(unsigned lane) const { return local_base_[lane]; }
+    /// Bytes of a `.param` variable of the current frame. Storage is lane-major: lane i starts at i * size.
+    std::byte* frame_bytes(std::uint32_t offset) { return bases_[0] + offset; }
+    /// Grows the lane's local memory by `bytes` (alloca); returns the local-space offset or nothing when the
+    /// stack is full.
+    bool grow_local(LaneMask mask, std::uint32_t bytes);
+
+    /// Counts executed instructions of this warp, one per thread (for %clock and the speed benchmark).
+    std::uint64_t instructions() const { return instructions_; }
+
+    /// Scratch of 32 addresses that memory handlers fill.
+    std::array<Address, warp_size> addresses{};
+
+    /// State of this warp that belongs to async copies and barriers: groups per lane. Owned by the async
+    /// engine.
+    struct LaneGroups {
+        std::uint64_t cp_async_committed = 0; ///< Number of committed groups; the open group has this index.
+        std::uint64_t bulk_committed = 0;
+    };
+    std::array<LaneGroups, warp_size> groups{};
+
+  private:
+    struct Return {
+        std::uint32_t pc, frame, local_base;
+    };
+    bool select_group();
+    void leave_group(std::uint32_t next_pc);
+    void set_frame(std::uint32_t frame);
+    void reserve_frame(std::uint32_t bytes);
+    void fill_specials();
+
+    Block& block_;
+    unsigned index_;
+    LaneMask present_;
+    LaneMask exited_ = 0;
+    LaneMask blocked_ = 0;
+    LaneMask timed_out_ = 0;
+    LaneMask deferred_ = 0; ///< Lanes that used up their slice while others could run.
+
+    LaneMask active_ = 0;
+    std::uint32_t pc_ = 0;
+    std::uint32_t frame_ = 0;
+    std::uint32_t stop_pc_ = 0; ///< Where another group of the same frame waits to be joined.
+    std::uint32_t jump_target_ = 0;
+    bool yielded_ = false;
+    std::uint64_t instructions_ = 0;
+
+    std::array<std::byte*, 3> bases_{};
+    std::vector<std::byte> frames_;
+    std::vector<std::byte> specials_;
+    std::vector<std::byte> local_;
+    std::uint32_t local_stride_ = 0;
+
+    std::array<std::uint32_t, warp_size> lane_pc_{};
+    std::array<std::uint32_t, warp_size> lane_frame_{};
+    std::array<std::uint32_t, warp_size> local_base_{};
+    std::array<std::uint32_t, warp_size> local_top_{};
+    std::array<Wait, warp_size> wait_{};
+    std::array<std::uint64_t, warp_size> wait_tag_{};
+    std::array<std::uint64_t, warp_size> wait_phase_{};
+    std::array<std::vector<Return>, warp_size> returns_;
+};
+
+/// Applies `f(lane)` for the lanes of `mask` and stores the results in `d`. With a full mask the loop has no
+/// branches and vectorises; source rows may be `d` itself (lane i only ever touches element i).
+template <class T, class F>
+inline void map_lanes(LaneMask mask, T* d, F&& f) {
+    if (mask == all_lanes) {
+#pragma GCC ivdep
+        for (unsigned i = 0; i < warp_size; ++i)
+            d[i] = f(i);
+    } else {
+        for_lanes(mask, [&](unsigned i) { d[i] = f(i); });
+    }
+}
+
+} // namespace emu
