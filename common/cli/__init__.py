@@ -1,0 +1,1 @@
+"""The `workbook` command: thin; it calls Meson and the programs and has no build logic of its own."""

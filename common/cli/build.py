@@ -1,0 +1,142 @@
+"""Configuring and building: Meson and Ninja do it, this shows how far they are and what went wrong."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from . import progress, requirements, setup
+from .errors import UserError
+from .lock import exclusive
+from .process import streaming
+from .setup import Tools
+from .workspace import Workspace
+
+_SHOWN_LINES = 40
+EMULATOR_DIRECTORY = Path("common/emulator/cuda")
+
+
+def ready(workspace: Workspace, *, cuda: bool = True, wished: Sequence[requirements.Requirement] = ()) -> Tools:
+    """Set-up and configuration; `cuda` says whether nvcc is needed or only used when it is there."""
+    workspace.prepare()
+    with exclusive(workspace.state / "lock", "setting up"):
+        if cuda:
+            tools = setup.ensure(workspace, requirements.CHAPTERS, wished)
+        else:
+            tools = setup.ensure(workspace, requirements.BASE, (requirements.NVCC, *wished))
+        _configure(workspace, tools)
+    return tools
+
+
+def environment(tools: Tools) -> dict[str, str]:
+    """What Meson and Ninja are started with."""
+    return {**os.environ, "NINJA": str(tools.path("ninja")), "NINJA_STATUS": "[%f/%t] "}
+
+
+def native_file(workspace: Workspace, tools: Tools) -> str:
+    """Meson's description of this machine: only what it would not find by itself."""
+    def quoted(path: Path) -> str:
+        return "'" + str(path).replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+    lines = ["[binaries]", f"pkg-config = {quoted(tools.path('pkg-config'))}"]
+    if tools.has("nvcc"):
+        lines.append(f"cuda = {quoted(tools.path('nvcc'))}")
+    modules = requirements.module_directories(workspace)
+    if modules:
+        lines += ["", "[built-in options]", f"pkg_config_path = [{', '.join(map(quoted, modules))}]"]
+    return "\n".join(lines) + "\n"
+
+
+def _configure(workspace: Workspace, tools: Tools) -> None:
+    """Runs `meson setup` where it has not been run for these tools; a build directory of the user's own is left alone."""
+    text = native_file(workspace, tools)
+    cuda = "enabled" if tools.has("nvcc") else "disabled"
+    signature = hashlib.sha256(f"{workspace.root}\n{cuda}\n{text}".encode()).hexdigest()
+    mark = workspace.build / ".configured-by-workbook"
+    if (workspace.build / "build.ninja").exists():
+        if not mark.exists():
+            return
+        if mark.read_text("utf-8").strip() == signature:
+            return
+    _clear(workspace.build)
+    workspace.native_file.write_text(text, "utf-8")
+    line = progress.Line()
+    line.note("Configuring")
+    command = [*tools.meson, "setup", str(workspace.build), str(workspace.root), f"-Dcuda={cuda}",
+               f"--native-file={workspace.native_file}"]
+    _fresh(log := workspace.logs / "configure.log")
+    with streaming(command, log, env=environment(tools), cwd=workspace.root) as (process, output):
+        lines = list(output)
+    line.finish()
+    if process.returncode != 0:
+        problem = [text for text in lines if "ERROR" in text] or lines
+        raise UserError(f"Meson could not configure the build (log: {workspace.relative(log)})", detail=problem[-5:])
+    mark.write_text(signature + "\n", "utf-8")
+
+
+def _clear(directory: Path) -> None:
+    """Empties a build directory; refuses one that does not look like Meson's."""
+    entries = list(directory.iterdir())
+    known = {"meson-private", "meson-info", "meson-logs", "build.ninja", ".configured-by-workbook"}
+    if entries and not known & {entry.name for entry in entries}:
+        raise UserError(f"{directory} exists and is no build directory of Meson's; move it away or set WORKBOOK_BUILD")
+    for entry in entries:
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+
+
+def _fresh(log: Path) -> None:
+    log.write_text("", "utf-8")
+
+
+def emulator_targets(workspace: Workspace) -> list[str]:
+    """The libraries that programs load in place of NVIDIA's, as Ninja calls them."""
+    try:
+        targets = json.loads((workspace.build / "meson-info" / "intro-targets.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        raise UserError(f"{workspace.build} is not configured; delete it and try again") from None
+    place = workspace.build / EMULATOR_DIRECTORY
+    names = [Path(file) for target in targets if target["type"] == "shared library" for file in target["filename"]]
+    chosen = [str(name.relative_to(workspace.build)) for name in names if name.parent == place]
+    if not chosen:
+        raise UserError("this tree has no emulator (common/emulator/cuda)")
+    return chosen
+
+
+def build(workspace: Workspace, tools: Tools, targets: Iterable[str] = ()) -> None:
+    """Builds `targets`, or everything; on an error shows what the compiler said."""
+    with exclusive(workspace.state / "lock", "building"):
+        _fresh(log := workspace.logs / "build.log")
+        line = progress.Line()
+        command = [str(tools.path("ninja")), "-C", str(workspace.build), *targets]
+        count = 0
+        lines: list[str] = []
+        with streaming(command, log, env=environment(tools)) as (process, output):
+            for text in output:
+                lines.append(text)
+                step = progress.parse(text)
+                if step is not None:
+                    count += 1
+                    line.step(step)
+        failed = process.returncode != 0
+        line.finish(f"Built {count} steps" if count and not failed else "")
+    if failed:
+        raise UserError(f"the build failed (log: {workspace.relative(log)})", detail=failure(lines))
+
+
+def failure(lines: Sequence[str]) -> list[str]:
+    """The part of Ninja's output that says what is wrong: the first failed step's messages without its command line."""
+    for index, text in enumerate(lines):
+        if text.startswith("FAILED:"):
+            relevant = []
+            for line in lines[index + 2:]:
+                if progress.parse(line) or line.startswith(("FAILED:", "ninja: build stopped")):
+                    break
+                relevant.append(line)
+            return [text, *relevant[:_SHOWN_LINES]]
+    errors = [text for text in lines if "ERROR" in text or text.startswith("ninja: error")]
+    return (errors or list(lines))[-5:]

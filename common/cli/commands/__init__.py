@@ -1,0 +1,6 @@
+"""One module for each subcommand.
+
+A command module has `NAME`, `HELP`, `add_arguments(parser)` and `execute(options, workspace) -> int`; it may have
+`prepare(argv) -> argv`, which sees the words after its name before they are parsed. Listing the module in
+`cli.main.COMMANDS` makes it a subcommand.
+"""

@@ -1,0 +1,89 @@
+"""Runs any program that was built with `-cudart shared`, unchanged, on the emulator.
+
+Options stand before PROGRAM; everything after it belongs to the program.
+"""
+
+import argparse
+import mmap
+import shutil
+from pathlib import Path
+
+from .. import backend, build
+from ..errors import UsageError, UserError
+from ..process import foreground
+from ..workspace import Workspace
+
+NAME = "emulate"
+HELP = "run a CUDA program on the emulator"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--order", choices=("late", "early", "random"), help="when copies land (default: late)")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of --order random")
+    parser.add_argument("--checks", choices=("all", "none"), help="look for mistakes, or run faster (default: all)")
+    parser.add_argument("--counters", metavar="[=FILE]",
+                        help="print what each launch counted, or write it to FILE as JSON (--counters=FILE)")
+    parser.add_argument("--trace", metavar="FILE", help="write a time line of each launch to FILE")
+    parser.add_argument("--report", metavar="FILE", help="write each mistake found to FILE, one JSON object a line")
+    parser.add_argument("--threads", type=int, metavar="N", help="host threads (default: all cores)")
+    parser.add_argument("program", metavar="PROGRAM", help="a program built with nvcc -cudart shared")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="its arguments")
+
+
+def prepare(argv: list[str]) -> list[str]:
+    """A bare --counters takes no value, so that it cannot swallow PROGRAM."""
+    takes_value = {"--order", "--seed", "--checks", "--trace", "--report", "--threads"}
+    words: list[str] = []
+    for index, word in enumerate(argv):
+        if not word.startswith("-") and (not words or words[-1] not in takes_value):
+            return words + argv[index:]
+        words.append("--counters=-" if word == "--counters" else word)
+    return words
+
+
+def execute(options: argparse.Namespace, workspace: Workspace) -> int:
+    program = locate(options.program)
+    check_linkage(program)
+    settings = steering(options)
+    tools = build.ready(workspace, cuda=False)
+    build.build(workspace, tools, build.emulator_targets(workspace))
+    env = {**backend.environment(backend.Backend.EMULATOR, workspace), **settings}
+    return foreground([program, *options.arguments], env)
+
+
+def steering(options: argparse.Namespace) -> dict[str, str]:
+    """The emulator's environment variables for the options that were given."""
+    if options.threads is not None and options.threads < 1:
+        raise UsageError(f"--threads {options.threads}: must be at least 1")
+    if options.seed is not None and options.seed < 0:
+        raise UsageError(f"--seed {options.seed}: must not be negative")
+    names = {"EMULATOR_ORDER": options.order, "EMULATOR_SEED": options.seed, "EMULATOR_CHECKS": options.checks,
+             "EMULATOR_COUNTERS": options.counters, "EMULATOR_TRACE": options.trace, "EMULATOR_REPORT": options.report,
+             "EMULATOR_THREADS": options.threads}
+    return {name: str(value) for name, value in names.items() if value is not None}
+
+
+def locate(name: str) -> Path:
+    """The program as a shell would find it, or beside us."""
+    path = Path(name)
+    if path.is_dir():
+        raise UsageError(f"{name} is a directory")
+    if not path.exists():
+        found = None if "/" in name else shutil.which(name)
+        if found is None:
+            raise UsageError(f"there is no program '{name}'")
+        return Path(found)
+    if shutil.which(str(path.absolute())) is None:
+        raise UsageError(f"{name} is not executable")
+    return path.absolute()
+
+
+def check_linkage(program: Path) -> None:
+    """Refuses an ELF program that carries its own CUDA runtime: it would never reach the emulator."""
+    if program.stat().st_size == 0:
+        return
+    with program.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
+        if image[:4] != b"\x7fELF":
+            return
+        if image.find(b".nv_fatbin") >= 0 and image.find(b"libcudart.so") < 0:
+            raise UserError(f"{program.name} has the CUDA runtime linked into it; build it with nvcc -cudart shared")

@@ -1,0 +1,72 @@
+"""Runs a chapter's program: every kernel on random data, each result checked against a CPU reference.
+
+CHAPTER is a number or a name (1, 01, sync_copy, 01_sync_copy), or `all`; without it the first chapter runs.
+What follows `--` goes to the program as it is (`./workbook run 1 -- --help` shows its options).
+"""
+
+import argparse
+import sys
+
+from .. import backend, build, chapters
+from ..chapters import Chapter
+from ..errors import FAILURE, UserError
+from ..process import foreground
+from ..workspace import Workspace
+
+NAME = "run"
+HELP = "run a chapter's program, or all of them"
+_PASSED_ON = ("size", "seed", "kernel", "json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("chapter", nargs="?", help="number or name of a chapter, or all")
+    backend.add_option(parser)
+    for name in _PASSED_ON:
+        parser.add_argument(f"--{name}", metavar=name.upper(), help=f"the program's --{name}")
+    parser.add_argument("--mistakes", action="store_true", help="run the chapter's program of mistakes instead")
+    parser.add_argument("arguments", nargs="*", metavar="-- ARGS", help="further arguments of the program")
+
+
+def prepare(argv: list[str]) -> list[str]:
+    """`run -- ARGS` without a chapter means the first chapter: the word is put in, so that ARGS keep their place."""
+    if "--" in argv:
+        own = argv[:argv.index("--")]
+        takes_value = {f"--{name}" for name in (*_PASSED_ON, "backend")}
+        words = [w for i, w in enumerate(own) if not w.startswith("-") and (i == 0 or own[i - 1] not in takes_value)]
+        if not words:
+            return ["1", *argv]
+    return argv
+
+
+def execute(options: argparse.Namespace, workspace: Workspace) -> int:
+    known = chapters.all_chapters(workspace)
+    if not known:
+        raise UserError("this tree has no chapters")
+    chosen = _chosen(options.chapter, known)
+    where = backend.select(options.backend)
+    tools = build.ready(workspace)
+    programs = [c.mistakes(workspace) if options.mistakes else c.program(workspace) for c in chosen]
+    targets = [str(program.relative_to(workspace.build)) for program in programs]
+    if where is backend.Backend.EMULATOR:
+        targets += build.emulator_targets(workspace)
+    build.build(workspace, tools, targets)
+    arguments = [word for name in _PASSED_ON if getattr(options, name) is not None
+                 for word in (f"--{name}", getattr(options, name))] + options.arguments
+    env = backend.environment(where, workspace)
+    failed: list[tuple[str, int]] = []
+    for index, (chapter, program) in enumerate(zip(chosen, programs, strict=True)):
+        if index:
+            print(flush=True)
+        status = foreground([program, *arguments], env)
+        if status != 0:
+            failed.append((chapter.directory, status))
+    if failed and len(chosen) > 1:
+        print(f"workbook: failed: {', '.join(name for name, _ in failed)}", file=sys.stderr)
+        return FAILURE
+    return failed[0][1] if failed else 0
+
+
+def _chosen(name: str | None, known: list[Chapter]) -> list[Chapter]:
+    if name is None:
+        return known[:1]
+    return known if name == "all" else [chapters.resolve(name, known)]

@@ -1,0 +1,108 @@
+"""Builds everything and runs the tests; the last line counts the test cases.
+
+NAME is a chapter, a suite or a part of a test's name; without names all tests run.
+"""
+
+import argparse
+import json
+import re
+import sys
+from typing import Any
+
+from .. import backend, build, chapters, progress, results
+from ..errors import FAILURE, UsageError, UserError
+from ..lock import exclusive
+from ..process import streaming
+from ..setup import Tools
+from ..workspace import Workspace
+
+NAME = "test"
+HELP = "build everything and run the tests"
+_LINE = re.compile(r"^\s*(\d+)/(\d+)\s+(.*?)\s{2,}([A-Z]+)\s")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a chapter, a suite or a part of a test's name")
+    parser.add_argument("--list", action="store_true", help="list the tests and their suites instead of running them")
+    backend.add_option(parser)
+
+
+def execute(options: argparse.Namespace, workspace: Workspace) -> int:
+    where = backend.select(options.backend)
+    tools = build.ready(workspace)
+    build.build(workspace, tools)
+    tests = known_tests(workspace)
+    chosen = select(tests, options.names, workspace)
+    if options.list:
+        for test in chosen:
+            print(f"{test['name']}  ({', '.join(test['suite'])})")
+        return 0
+    with exclusive(workspace.state / "tests.lock", "running the tests"):
+        totals = _run(workspace, tools, where, chosen if options.names else [])
+    _report(totals)
+    return FAILURE if totals.failed else 0
+
+
+def known_tests(workspace: Workspace) -> list[dict[str, Any]]:
+    """Meson's tests, each with `name` and `suite` (a list without the project's name)."""
+    tests = json.loads((workspace.build / "meson-info" / "intro-tests.json").read_text("utf-8"))
+    for test in tests:
+        test["suite"] = [suite.split(":", 1)[-1] for suite in test["suite"]]
+    return tests
+
+
+def select(tests: list[dict[str, Any]], names: list[str], workspace: Workspace) -> list[dict[str, Any]]:
+    """The tests that `names` mean: each name a suite, else a chapter, else a part of test names; unknown is an error."""
+    if not names:
+        return tests
+    chosen: list[dict[str, Any]] = []
+    known = chapters.all_chapters(workspace)
+    for name in names:
+        chapter = chapters.find(name, known)
+        word = chapter.name if chapter else name
+        found = [t for t in tests if name in t["suite"]] or [t for t in tests if word in t["name"]]
+        if not found:
+            suites = ", ".join(sorted({suite for t in tests for suite in t["suite"]}))
+            raise UsageError(f"no test is called '{name}'; the suites are: {suites} (./workbook test --list shows all)")
+        chosen += [t for t in found if t not in chosen]
+    return chosen
+
+
+def _run(workspace: Workspace, tools: Tools, where: backend.Backend, chosen: list[dict[str, Any]]) -> results.Totals:
+    log = workspace.build / "meson-logs" / "testlog.json"
+    log.unlink(missing_ok=True)
+    names = sorted({test["name"] for test in chosen})
+    command = [*tools.meson, "test", "-C", str(workspace.build), "--no-rebuild", *names]
+    env = {**build.environment(tools), **backend.environment(where, workspace)}
+    line = progress.Line()
+    output: list[str] = []
+    with streaming(command, workspace.logs / "test.log", env=env) as (process, stream):
+        for text in stream:
+            output.append(text)
+            match = _LINE.match(text)
+            if match:
+                line.step(progress.Step(int(match[1]), int(match[2]), f"{match[3].split(' / ')[-1]} {match[4]}"))
+    line.finish()
+    try:
+        totals = results.read(log.read_text("utf-8").splitlines())
+    except (OSError, ValueError):
+        raise UserError(f"Meson could not run the tests (log: {workspace.logs / 'test.log'})", detail=output[-5:]) from None
+    if process.returncode != 0 and not totals.failed:
+        raise UserError(f"Meson ended with {process.returncode} although no test failed "
+                        f"(log: {workspace.logs / 'test.log'})", detail=output[-5:])
+    return totals
+
+
+def _report(totals: results.Totals) -> None:
+    for outcome in totals.outcomes:
+        for text in outcome.output:
+            print(f"  {text}")
+    width = max((len(outcome.name) for outcome in totals.outcomes), default=0)
+    for outcome in totals.outcomes:
+        mark = "FAILED" if outcome.failed else "ok" if outcome.passed else "skipped"
+        counts = f"{outcome.passed} of {outcome.passed + outcome.failed + outcome.skipped}"
+        print(f"{outcome.name:{width}}  {mark:7} {counts}")
+        for reason in dict.fromkeys(outcome.reasons):
+            print(f"    skipped: {reason}")
+    sys.stdout.flush()
+    print(totals)

@@ -1,0 +1,64 @@
+"""Command line: finds the subcommand, runs it, and turns every expected error into one line."""
+
+import argparse
+import sys
+
+from .commands import doctor, emulate, list_chapters, run, sass, test
+from .errors import FAILURE, INTERRUPTED, USAGE, UserError
+from .workspace import Workspace
+
+COMMANDS = (run, test, emulate, list_chapters, doctor, sass)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as the rest of the command does."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
+        raise SystemExit(USAGE)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="workbook", description="Runs, tests and explains the chapters of the Hopper Async Workbook.")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    for module in COMMANDS:
+        command = subparsers.add_parser(module.NAME, help=module.HELP, description=module.__doc__,
+                                        formatter_class=argparse.RawDescriptionHelpFormatter)
+        module.add_arguments(command)
+        command.set_defaults(execute=module.execute)
+    return parser
+
+
+def _prepared(arguments: list[str]) -> list[str]:
+    for module in COMMANDS:
+        if arguments and arguments[0] == module.NAME and hasattr(module, "prepare"):
+            return [arguments[0], *module.prepare(arguments[1:])]
+    return arguments
+
+
+def main(arguments: list[str]) -> int:
+    """Runs one command and returns the exit status: 0, 1 for a failure, 2 for a wrong command line."""
+    if not arguments:
+        build_parser().print_help(sys.stderr)
+        return USAGE
+    try:
+        options = build_parser().parse_args(_prepared(arguments))
+        status = options.execute(options, Workspace.locate())
+        sys.stdout.flush()
+        return status
+    except UserError as error:
+        for line in error.detail:
+            print(f"  {line}", file=sys.stderr)
+        print(f"workbook: {error}", file=sys.stderr)
+        return error.code
+    except KeyboardInterrupt:
+        print("\nworkbook: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output (head, less) has what it wanted.
+        sys.stderr.close()
+        return FAILURE
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"workbook: {where}{error.strerror or error}", file=sys.stderr)
+        return FAILURE

@@ -1,0 +1,197 @@
+"""What the workbook needs, how to tell whether it is there, and where it can come from.
+
+`doctor` reads this list and changes nothing; set-up reads the same list and installs what is missing.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .process import capture
+from .workspace import Workspace
+
+Version = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Something that is there: its version as text and the file that shows it."""
+
+    version: str
+    path: Path
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One thing the workbook needs.
+
+    `packages` are alternatives in the distribution, best first; each is a group whose first member decides the version
+    and whose other members come with it when nothing may be installed and everything is unpacked privately.
+    `system_packages` are what root installs instead, where that differs.
+    """
+
+    key: str
+    title: str
+    minimum: Version
+    purpose: str
+    probe: Callable[[Workspace], Found | None]
+    packages: tuple[tuple[str, ...], ...] = ()
+    system_packages: tuple[str, ...] = ()
+    wheels: tuple[str, ...] = ()
+    wrap: str | None = None
+
+    def satisfied_by(self, found: Found | None) -> bool:
+        return found is not None and parse_version(found.version) >= self.minimum
+
+    @property
+    def wanted(self) -> str:
+        """Name and minimum, as shown to the user."""
+        return f"{self.title} {'.'.join(map(str, self.minimum))} or newer" if self.minimum else self.title
+
+
+def parse_version(text: str) -> Version:
+    """The leading numbers of a version, epoch dropped: '1:1.7.0-1~bpo12+1' is (1, 7, 0)."""
+    match = re.match(r"(?:\d+:)?(\d+(?:\.\d+)*)", text)
+    return tuple(int(part) for part in match.group(1).split(".")) if match else (0,)
+
+
+def _program(candidates: Iterable[str | Path | None], pattern: str, *flags: str) -> Found | None:
+    """The first candidate that starts and whose output has a version."""
+    for candidate in candidates:
+        path = shutil.which(str(candidate)) if candidate else None
+        output = capture([path, *(flags or ("--version",))]) if path else None
+        match = re.search(pattern, output) if output else None
+        if path and match:
+            return Found(match.group(1), Path(path))
+    return None
+
+
+def _compiler(_: Workspace) -> Found | None:
+    return _program((os.environ.get("CXX"), "c++", "g++", "clang++"), r"(\d+\.\d+[.\d]*)")
+
+
+def meson_launcher(workspace: Workspace) -> Path:
+    """Starts the private Meson; a file of ours, because the wheel's own script does not find its package there."""
+    return workspace.private("meson") / "launch_meson.py"
+
+
+def _meson(workspace: Workspace) -> Found | None:
+    private = workspace.private("meson") / "mesonbuild" / "coredata.py"
+    if private.exists() and meson_launcher(workspace).exists():
+        match = re.search(r"^version = '([^']+)'", private.read_text("utf-8"), re.MULTILINE)
+        if match:
+            return Found(match.group(1), meson_launcher(workspace))
+    return _program(("meson",), r"(\d+\.\d+[.\d]*)")
+
+
+def _ninja(workspace: Workspace) -> Found | None:
+    return _program((workspace.private("ninja") / "bin" / "ninja", "ninja", "ninja-build"), r"(\d+\.\d+[.\d]*)")
+
+
+def private_pkg_config(workspace: Workspace) -> Path:
+    """Our script around an unpacked pkgconf, which has its shared library beside it."""
+    return workspace.packages / "pkg-config"
+
+
+def _pkg_config(workspace: Workspace) -> Found | None:
+    return _program((os.environ.get("PKG_CONFIG"), "pkg-config", "pkgconf", private_pkg_config(workspace)), r"(\d+\.\d+[.\d]*)")
+
+
+def module_directories(workspace: Workspace) -> list[Path]:
+    """Where pkg-config's files are in the private packages."""
+    usr = workspace.packages / "root" / "usr"
+    return [d for d in (*sorted(usr.glob("lib/*/pkgconfig")), usr / "lib/pkgconfig", usr / "share/pkgconfig") if d.is_dir()]
+
+
+def _module(name: str, wrap: str) -> Callable[[Workspace], Found | None]:
+    """A library by its pkg-config file, or as a source package in subprojects/."""
+
+    def probe(workspace: Workspace) -> Found | None:
+        directories = [Path(d) for d in os.environ.get("PKG_CONFIG_PATH", "").split(":") if d]
+        directories += module_directories(workspace)
+        for prefix in (Path("/usr/local"), Path("/usr")):
+            directories += [*sorted(prefix.glob("lib/*/pkgconfig")), prefix / "lib64/pkgconfig", prefix / "lib/pkgconfig",
+                            prefix / "share/pkgconfig"]
+        for directory in directories:
+            version = module_version(directory / f"{name}.pc")
+            if version:
+                return Found(version, directory / f"{name}.pc")
+        source = workspace.root / "subprojects" / f"{wrap}.wrap"
+        match = re.search(r"^directory\s*=\s*\S*?-v?(\d\S*)", source.read_text("utf-8"), re.MULTILINE) if source.exists() else None
+        return Found(match.group(1), source) if match else None
+
+    return probe
+
+
+def module_version(path: Path) -> str | None:
+    """The version that a pkg-config file states."""
+    try:
+        text = path.read_text("utf-8", errors="replace")
+    except OSError:
+        return None
+    variables = dict(re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE))
+    match = re.search(r"^Version:\s*(.+)$", text, re.MULTILINE)
+    return re.sub(r"\$\{(\w+)\}", lambda m: variables.get(m[1], ""), match.group(1)).strip() if match else None
+
+
+def toolkit(workspace: Workspace) -> Path:
+    """Root of the private CUDA toolkit."""
+    return workspace.private("nvcc") / "nvidia" / "cu13"
+
+
+def _nvcc(workspace: Workspace) -> Found | None:
+    """nvcc by the user's word, from an earlier set-up, on the PATH, or in the usual places; the first that is new enough."""
+    chosen = os.environ.get("WORKBOOK_NVCC")
+    homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda", "/opt/cuda"]
+    candidates = [chosen] if chosen else [toolkit(workspace) / "bin/nvcc", "nvcc", *(f"{h}/bin/nvcc" for h in homes if h)]
+    best: Found | None = None
+    for candidate in candidates:
+        found = _program((candidate,), r"V(\d+\.\d+\.\d+)")
+        if found and NVCC_MINIMUM <= parse_version(found.version):
+            return found
+        best = best or found
+    return best
+
+
+def _disassembler(workspace: Workspace) -> Found | None:
+    """cuobjdump, where nvdisasm stands beside it or is on the PATH."""
+    private = toolkit(workspace) / "bin"
+    extra = workspace.private("disassembler") / "nvidia" / "cu13" / "bin"
+    for directory in (extra, private, None, Path("/usr/local/cuda/bin")):
+        cuobjdump = directory / "cuobjdump" if directory else "cuobjdump"
+        nvdisasm = directory / "nvdisasm" if directory else "nvdisasm"
+        if _program((nvdisasm,), r"V(\d+\.\d+\.\d+)"):
+            found = _program((cuobjdump,), r"V(\d+\.\d+\.\d+)")
+            if found:
+                return found
+    return None
+
+
+NVCC_MINIMUM = (13, 0)
+
+COMPILER = Requirement("c++", "a C++ compiler", (), "compiles the host code", _compiler, packages=(("g++",),))
+MESON = Requirement("meson", "Meson", (1, 7, 0), "configures the build", _meson, packages=(("meson",),),
+                    wheels=("meson==1.7.2",))
+NINJA = Requirement("ninja", "Ninja", (1, 8, 2), "runs the build", _ninja, packages=(("ninja-build",),),
+                    wheels=("ninja==1.13.0",))
+PKG_CONFIG = Requirement("pkg-config", "pkg-config", (), "finds the libraries", _pkg_config,
+                         packages=(("pkgconf-bin", "libpkgconf3"),), system_packages=("pkgconf", "pkg-config"))
+CATCH2 = Requirement("catch2", "Catch2", (3, 4), "the tests are written with it", _module("catch2", "catch2"),
+                     packages=(("libcatch2-dev",), ("catch2",)), wrap="catch2")
+ZSTD = Requirement("zstd", "zstd", (), "unpacks the PTX in a program", _module("libzstd", "zstd"),
+                   packages=(("libzstd-dev", "libzstd1"),), wrap="zstd")
+LZ4 = Requirement("lz4", "LZ4", (), "unpacks the PTX in a program", _module("liblz4", "lz4"),
+                  packages=(("liblz4-dev", "liblz4-1"),), wrap="lz4")
+NVCC = Requirement("nvcc", "nvcc", NVCC_MINIMUM, "compiles the chapters", _nvcc,
+                   wheels=("nvidia-cuda-nvcc==13.0.88", "nvidia-nvvm==13.0.88", "nvidia-cuda-crt==13.0.88",
+                           "nvidia-cuda-runtime==13.0.96", "nvidia-cuda-cccl==13.0.85"))
+# The oldest wheels of the disassembler are 13.2; they read the machine code of 13.0.
+DISASSEMBLER = Requirement("disassembler", "cuobjdump and nvdisasm", (12, 0), "show machine code (workbook sass)",
+                           _disassembler, wheels=("nvidia-cuda-cuobjdump==13.2.86", "nvidia-cuda-nvdisasm==13.2.86"))
+
+BASE = (COMPILER, PKG_CONFIG, NINJA, MESON, CATCH2, ZSTD, LZ4)
+CHAPTERS = (*BASE, NVCC)
+ALL = (*CHAPTERS, DISASSEMBLER)

@@ -1,0 +1,265 @@
+"""Set-up: makes sure that what a command needs is there, says what it installs, and remembers that it is done."""
+
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import apt, requirements, wheels
+from .errors import UserError
+from .process import logged
+from .requirements import Found, Requirement
+from .workspace import Workspace
+
+_STAMP_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What set-up found or installed, by the requirement's key."""
+
+    found: dict[str, Found]
+
+    def path(self, key: str) -> Path:
+        return self.found[key].path
+
+    def has(self, key: str) -> bool:
+        return key in self.found
+
+    @property
+    def meson(self) -> list[str]:
+        """The command that starts Meson."""
+        path = str(self.path("meson"))
+        return [sys.executable, path] if path.endswith(".py") else [path]
+
+
+def ensure(workspace: Workspace, needed: Sequence[Requirement], wished: Sequence[Requirement] = ()) -> Tools:
+    """Everything in `needed`, installed where it was missing, and what of `wished` is there anyway.
+
+    Call it with the workspace's lock held. A second call costs a look at a few files.
+    """
+    stamped = _read_stamp(workspace)
+    if stamped is not None and all(r.key in stamped for r in needed):
+        return Tools(stamped)
+    _complete_wheels(workspace)
+    found = {r.key: f for r in (*needed, *wished) if (f := r.probe(workspace)) and r.satisfied_by(f)}
+    missing = [r for r in needed if r.key not in found]
+    if missing:
+        _install(workspace, missing)
+        _complete_wheels(workspace)
+        for requirement in missing:
+            result = requirement.probe(workspace)
+            if not requirement.satisfied_by(result):
+                raise UserError(f"{requirement.wanted} was installed but does not work (log: {_log(workspace)})")
+            assert result is not None
+            found[requirement.key] = result
+    _write_stamp(workspace, {**(stamped or {}), **found})
+    return Tools({**(stamped or {}), **found})
+
+
+def _log(workspace: Workspace) -> Path:
+    return workspace.logs / "setup.log"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def may_install() -> bool:
+    return os.environ.get("WORKBOOK_INSTALL", "").lower() not in ("never", "no", "0")
+
+
+def _install(workspace: Workspace, missing: Sequence[Requirement]) -> None:
+    if not may_install():
+        first = missing[0]
+        raise UserError(f"{', '.join(r.title for r in missing)} missing, and WORKBOOK_INSTALL=never; "
+                        f"install by hand: {advice(first)}")
+    _log(workspace).write_text("", "utf-8")
+    _say(f"Setting up in {workspace.root} (once; log: {workspace.relative(_log(workspace))})")
+    archive = apt.Apt(workspace.state / "apt", _log(workspace)) if apt.available() else None
+    try:
+        rest = list(missing)
+        if archive is not None:
+            rest = _from_archive(workspace, rest, archive)
+        for requirement in sorted(rest, key=lambda r: r.wrap is not None):
+            _from_elsewhere(workspace, requirement, archive)
+    finally:
+        if archive is not None:
+            archive.discard()
+
+
+def _is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def _from_archive(workspace: Workspace, missing: Sequence[Requirement], archive: apt.Apt) -> list[Requirement]:
+    """Takes what it can from the distribution and returns the rest."""
+    candidates = [r for r in missing if r.packages and (_is_root() or not r.wheels)]
+    if not candidates:
+        return list(missing)
+    try:
+        _say("  reading the package index")
+        archive.refresh()
+        plan = []
+        for requirement in candidates:
+            names = requirement.system_packages if _is_root() and requirement.system_packages else [
+                group[0] for group in requirement.packages]
+            choice = archive.choose(names, requirement.minimum)
+            if choice is not None:
+                plan.append((requirement, choice))
+        if not plan:
+            return list(missing)
+        if _is_root():
+            _say(f"  apt-get install {' '.join(str(choice) for _, choice in plan)}")
+            archive.install([choice for _, choice in plan])
+        else:
+            _unpack(workspace, plan, archive)
+    except UserError as error:
+        # Everything with another source is tried there; for the others this is the error to show.
+        hopeless = [r for r in candidates if not r.wheels]
+        if hopeless:
+            raise UserError(f"{hopeless[0].wanted} is missing: {error}; install it: {advice(hopeless[0])}",
+                            detail=error.detail) from None
+        return list(missing)
+    done = {requirement.key for requirement, _ in plan}
+    return [r for r in missing if r.key not in done]
+
+
+def _unpack(workspace: Workspace, plan: Sequence[tuple[Requirement, apt.Choice]], archive: apt.Apt) -> None:
+    """Unpacks packages below the clone; the directory is replaced as a whole, so a half-made one never stays."""
+    for requirement, choice in plan:
+        if requirement.key == requirements.COMPILER.key:
+            raise UserError("a compiler can only be installed by root")
+    final = workspace.packages
+    partial = final.with_name(final.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    if final.exists():
+        shutil.copytree(final, partial, symlinks=True)
+    names = []
+    for requirement, choice in plan:
+        group = next(g for g in requirement.packages if g[0] == choice.package)
+        names += [f"{name}={choice.version}" for name in group]
+    _say(f"  unpacking {' '.join(names)} into {workspace.relative(final)}")
+    root = partial / "root"
+    root.mkdir(parents=True, exist_ok=True)
+    archive.unpack(names, root)
+    relocate_modules(root, final / "root")
+    if (root / "usr/bin/pkgconf").exists():
+        _write_pkg_config(partial / requirements.private_pkg_config(workspace).name)
+    shutil.rmtree(final, ignore_errors=True)
+    partial.rename(final)
+
+
+def relocate_modules(root: Path, final: Path) -> None:
+    """Makes the pkg-config files below `root`, which will be moved to `final`, name the unpacked headers and libraries."""
+    home = re.sub(r"([ #\\$])", r"\\\1", str(final))
+    for path in root.glob("usr/**/pkgconfig/*.pc"):
+        text = path.read_text("utf-8")
+        path.write_text(re.sub(r"^(\w+)=/usr", lambda m: f"{m[1]}={home}/usr", text, flags=re.MULTILINE), "utf-8")
+
+
+def _write_pkg_config(path: Path) -> None:
+    path.write_text('#!/bin/sh\n# pkgconf, unpacked without being installed: its library is not where the loader looks.\n'
+                    'here=$(dirname "$0")/root/usr\n'
+                    'for directory in "$here"/lib/*/; do LD_LIBRARY_PATH="$directory:$LD_LIBRARY_PATH"; done\n'
+                    'export LD_LIBRARY_PATH\nexec "$here/bin/pkgconf" "$@"\n', "utf-8")
+    path.chmod(0o755)
+
+
+def _from_elsewhere(workspace: Workspace, requirement: Requirement, archive: apt.Apt | None) -> None:
+    if requirement.wheels:
+        _from_wheels(workspace, requirement, archive)
+    elif requirement.wrap is not None:
+        _from_wrap(workspace, requirement)
+    else:
+        raise UserError(f"{requirement.wanted} is missing and cannot be installed here; install it: {advice(requirement)}")
+
+
+def _from_wheels(workspace: Workspace, requirement: Requirement, archive: apt.Apt | None) -> None:
+    target = workspace.private(requirement.key)
+    _say(f"  pip install {' '.join(requirement.wheels)} into {workspace.relative(target)}")
+    began = time.monotonic()
+    try:
+        pip = wheels.pip_command(archive, workspace.state / "pip")
+        wheels.install(pip, requirement.wheels, target, _log(workspace))
+    except UserError as error:
+        raise UserError(f"{requirement.wanted} is missing: {error}; install it: {advice(requirement)}",
+                        detail=error.detail) from None
+    finally:
+        shutil.rmtree(workspace.state / "pip", ignore_errors=True)
+    _say(f"  done ({time.monotonic() - began:.0f} s)")
+
+
+def _complete_wheels(workspace: Workspace) -> None:
+    """Adds what the wheels leave out: a start for Meson, the directory that nvcc links from, and the linker's names."""
+    launcher = requirements.meson_launcher(workspace)
+    if launcher.parent.is_dir() and not launcher.exists():
+        launcher.write_text("import sys\nfrom pathlib import Path\n\nsys.path.insert(0, str(Path(__file__).resolve().parent))\n"
+                            "from mesonbuild.mesonmain import main\n\nsys.exit(main())\n", "utf-8")
+    root = requirements.toolkit(workspace)
+    for link, target in ((root / "lib64", "lib"), (root / "lib/libcudart.so", "libcudart.so.13")):
+        if (root / "lib").is_dir() and not link.is_symlink():
+            link.symlink_to(target)
+
+
+def _from_wrap(workspace: Workspace, requirement: Requirement) -> None:
+    """Meson's own source packages, for systems without Debian's archive."""
+    assert requirement.wrap is not None
+    directory = workspace.root / "subprojects"
+    directory.mkdir(exist_ok=True)
+    _say(f"  meson wrap install {requirement.wrap}")
+    meson = Tools({"meson": found}).meson if (found := requirements.MESON.probe(workspace)) else ["meson"]
+    status, lines = logged([*meson, "wrap", "install", requirement.wrap], _log(workspace), cwd=workspace.root)
+    if status != 0 and not (directory / f"{requirement.wrap}.wrap").exists():
+        raise UserError(f"{requirement.wanted} is missing and Meson's source package could not be fetched; install it: "
+                        f"{advice(requirement)}", detail=lines[-1:])
+
+
+def advice(requirement: Requirement) -> str:
+    """The command that installs one requirement by hand."""
+    sudo = "" if _is_root() else "sudo "
+    if requirement.packages and apt.available():
+        release = apt.os_release(apt.OS_RELEASE.read_text("utf-8")) if apt.OS_RELEASE.exists() else {}
+        names = requirement.system_packages[:1] or (requirement.packages[0][0],)
+        if release.get("VERSION_CODENAME") == "bookworm" and requirement in (requirements.MESON, requirements.CATCH2):
+            return f"{sudo}apt-get install -t bookworm-backports {' '.join(names)}"
+        return f"{sudo}apt-get install {' '.join(names)}"
+    if requirement.wheels:
+        target = Path(".workbook") / requirement.key
+        return f"python3 -m pip install --no-deps --target {target} {' '.join(requirement.wheels)}"
+    return f"install {requirement.title} with your system's package manager"
+
+
+def _stamp_path(workspace: Workspace) -> Path:
+    return workspace.state / "setup.json"
+
+
+def _surroundings(workspace: Workspace) -> dict[str, object]:
+    """What makes an earlier set-up's answer valid still."""
+    return {"format": _STAMP_FORMAT, "root": str(workspace.root), "python": sys.executable,
+            "nvcc": os.environ.get("WORKBOOK_NVCC", ""), "cxx": os.environ.get("CXX", "")}
+
+
+def _read_stamp(workspace: Workspace) -> dict[str, Found] | None:
+    try:
+        data = json.loads(_stamp_path(workspace).read_text("utf-8"))
+        if data["surroundings"] != _surroundings(workspace):
+            return None
+        found = {key: Found(entry["version"], Path(entry["path"])) for key, entry in data["found"].items()}
+        unchanged = all(found[key].path.stat().st_mtime_ns == entry["modified"] for key, entry in data["found"].items())
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if unchanged else None
+
+
+def _write_stamp(workspace: Workspace, found: dict[str, Found]) -> None:
+    entries = {key: {"version": f.version, "path": str(f.path), "modified": f.path.stat().st_mtime_ns}
+               for key, f in found.items()}
+    temporary = _stamp_path(workspace).with_suffix(".tmp")
+    temporary.write_text(json.dumps({"surroundings": _surroundings(workspace), "found": entries}, indent=2), "utf-8")
+    temporary.replace(_stamp_path(workspace))
