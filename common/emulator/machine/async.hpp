@@ -24,7 +24,13 @@ class AsyncTask {
     virtual void read(Cluster& cluster) = 0;
     /// Writes the destination. Called once.
     virtual void write(Cluster& cluster) = 0;
+    /// Rank of the block whose shared memory is read, or written; -1 for none. Known also when nobody listens
+    /// and `operation` therefore has no pieces.
+    std::int8_t source_rank = -1;
+    std::int8_t destination_rank = -1;
 };
+
+class CopyTask;
 
 class AsyncEngine {
   public:
@@ -57,6 +63,15 @@ class AsyncEngine {
     void block_exited(Block& block);
     /// The cluster ended: everything else lands.
     void finish();
+
+    /// An empty task for a cp.async, reused when there is one: a copy of a whole tile by cp.async issues
+    /// thousands of them.
+    std::unique_ptr<CopyTask> copy_task();
+    /// A lane saw phase `phase` of the mbarrier at `barrier` complete: the operations counted there are
+    /// observed.
+    void barrier_observed(std::uint32_t barrier, std::uint64_t phase);
+    /// True when an operation that has not landed will complete at the mbarrier at `barrier`.
+    bool uses_barrier(std::uint32_t barrier) const;
 
     std::size_t pending() const;
 

@@ -53,6 +53,10 @@ enum class AsyncKind : std::uint8_t {
     tensor_reduce,
     st_async, ///< st.async, red.async.
     prefetch,
+    /// cp.async.mbarrier.arrive: moves nothing; its arrival (count 1, tx 0) at `barrier` follows the landing
+    /// of all cp_async operations of the same thread with a smaller id. Issued, landed and retired like the
+    /// others.
+    cp_async_arrive,
 };
 enum class CompletionKind : std::uint8_t { cp_async_group, bulk_group, mbarrier, none };
 
@@ -73,6 +77,9 @@ struct AsyncOperation {
     std::uint32_t pc = 0;
     std::uint32_t barrier = 0;  ///< Shared-window address of the mbarrier, when completion == mbarrier.
     std::uint32_t tx_bytes = 0; ///< Bytes counted at that barrier.
+    /// Blocks that get the data of one multicast instruction, 0 if it is none. Each destination block has an
+    /// operation of its own; the global source is read once, by the operation for the lowest rank.
+    std::uint16_t multicast = 0;
     std::uint64_t group = 0; ///< Index of the group of the issuing thread (counts from 0), when in a group.
     bool reads_shared = false;
     bool writes_shared = false;
@@ -162,8 +169,7 @@ class ClusterListener {
     virtual void on_async_group_observed(Warp&, unsigned /*lane*/, CompletionKind,
                                          std::uint64_t /*last_group*/, bool /*read_only*/,
                                          std::uint32_t /*pc*/) {}
-    /// cp.async.mbarrier.arrive: the arrival will follow all earlier cp.async of the thread.
-    virtual void on_async_retired(const AsyncOperation&) {}
+    virtual void on_async_retired(const AsyncOperation&) {} ///< The last event; the operation dies.
 
     virtual void on_thread_exit(const WarpLanes&) {}
     virtual void on_block_start(Block&) {}
