@@ -72,7 +72,8 @@ struct DeviceNeeds {
     int cluster_size = 1;           ///< blocks per cluster
 };
 
-/// The device lacks what the program needs. what() is one line that names both and the way out.
+/// The device lacks what the program needs, or there is none. what() is one line that names both; the way out
+/// is the emulator, and whoever catches this knows the command.
 class DeviceLacks : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -80,8 +81,7 @@ class DeviceLacks : public std::runtime_error {
 /// Throws DeviceLacks, naming the first need that `facts` does not meet.
 inline void require(const DeviceNeeds& needs, const DeviceFacts& facts) {
     const auto lacks = [&](const std::string& need, const std::string& has) {
-        throw DeviceLacks("needs " + need + ", but '" + facts.name + "' has " + has +
-                          "; use the emulator: ./workbook run --backend emulator NAME");
+        throw DeviceLacks("needs " + need + ", but '" + facts.name + "' has " + has);
     };
     const auto version = [](int major, int minor) {
         return "compute capability " + std::to_string(major) + "." + std::to_string(minor);
@@ -102,8 +102,7 @@ inline void require(const DeviceNeeds& needs, const DeviceFacts& facts) {
     const cudaError_t status = cudaGetDeviceCount(&count);
     if (status != cudaSuccess || count == 0) {
         const char* reason = status == cudaSuccess ? "none is installed" : cudaGetErrorString(status);
-        throw DeviceLacks(std::string("no CUDA device (") + reason +
-                          "); use the emulator: ./workbook run --backend emulator NAME");
+        throw DeviceLacks(std::string("no CUDA device (") + reason + ")");
     }
     int device = 0;
     check(cudaGetDevice(&device), "cudaGetDevice");

@@ -68,7 +68,8 @@ inline int run_mistake(const Mistake& mistake) {
         }
         return run_mistake(*chosen);
     } catch (const DeviceLacks& error) {
-        std::fprintf(stderr, "mistakes: %s\n", error.what());
+        std::fprintf(stderr, "mistakes: %s; use the emulator: ./workbook emulate PROGRAM NAME\n",
+                     error.what());
         return exit_code::device_lacks;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "mistakes: %s\n", error.what());

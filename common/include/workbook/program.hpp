@@ -233,7 +233,9 @@ template <class Data>
     } catch (const UsageError& error) {
         return fail(info, error.what(), exit_code::usage);
     } catch (const DeviceLacks& error) {
-        return fail(info, error.what(), exit_code::device_lacks);
+        return fail(info,
+                    error.what() + ("; use the emulator: ./workbook run --backend emulator " + info.name),
+                    exit_code::device_lacks);
     } catch (const std::bad_alloc&) {
         return fail(info, "not enough host memory: choose a smaller --size", exit_code::failed);
     } catch (const std::exception& error) {
