@@ -159,8 +159,11 @@ def relocate_modules(root: Path, final: Path) -> None:
     """Makes the pkg-config files below `root`, which will be moved to `final`, name the unpacked headers and libraries."""
     home = re.sub(r"([ #\\$])", r"\\\1", str(final))
     for path in root.glob("usr/**/pkgconfig/*.pc"):
-        text = path.read_text("utf-8")
-        path.write_text(re.sub(r"^(\w+)=/usr", lambda m: f"{m[1]}={home}/usr", text, flags=re.MULTILINE), "utf-8")
+        text = re.sub(r"^(\w+)=/usr", lambda m: f"{m[1]}={home}/usr", path.read_text("utf-8"), flags=re.MULTILINE)
+        if path.parts[-3] not in ("lib", "share"):
+            # Debian's libzstd.pc names /usr/lib, which its linker searches by architecture and ours does not.
+            text = re.sub(r"^libdir=.*$", lambda _: f"libdir={home}/usr/lib/{path.parts[-3]}", text, flags=re.MULTILINE)
+        path.write_text(text, "utf-8")
 
 
 def _write_pkg_config(path: Path) -> None:
