@@ -85,6 +85,7 @@ struct Register {
     Type type = Type::none;
     std::uint32_t number = 0;
     bool numbered = false;
+    char component = 0; ///< 'x', 'y', 'z' or 'w' for the parts of `.reg .v4 .f32 name`, else 0.
 };
 
 /// An address inside an initialiser: `.global .u64 p = symbol + 4;` or `generic(symbol)` (PTX ISA 5.4.4).
@@ -109,6 +110,10 @@ struct Variable {
     std::uint32_t alignment = 1; ///< Bytes.
     std::uint64_t size = 0;      ///< Bytes; 0 for an unsized `extern .shared x[]`.
     bool unsized = false;
+    bool managed = false;     ///< `.attribute(.managed)`.
+    bool in_register = false; ///< Parameter of the old form `.func f(.reg .u32 a)`; see register_index.
+    std::uint32_t register_index =
+        0; ///< First register of the function that holds it (one per vector element).
     std::vector<std::byte> initial; ///< Empty when zero-initialised; else at most `size` bytes.
     std::vector<Relocation> relocations;
 };
@@ -131,24 +136,34 @@ struct Function {
     Linkage linkage = Linkage::local;
     std::vector<Variable> results;
     std::vector<Variable> parameters;
-    std::vector<Variable> variables; ///< `.shared`, `.local`, `.param` declared inside, all scopes flattened.
+    /// `.shared`, `.local`, `.param` declared inside, all scopes flattened. (`.global` and `.const` declared
+    /// inside are in Module::variables.)
+    std::vector<Variable> variables;
     std::vector<Register>
         registers; ///< All scopes flattened; inner registers of inline assembly are distinct.
+    /// Ends with an instruction that never falls through: where the text does not, a `ret` is added.
+    /// So every label, also one before the closing brace, is the index of an instruction.
     std::vector<Instruction> body;
     std::vector<Table> tables;
-    std::uint32_t location = 0;
+    std::uint32_t location = 0; ///< First `.loc` of the body.
 
     std::array<std::uint32_t, 3> max_threads{};      ///< `.maxntid`, zeros if absent.
     std::array<std::uint32_t, 3> required_threads{}; ///< `.reqntid`, zeros if absent.
     std::array<std::uint32_t, 3> required_cluster{}; ///< `.reqnctapercluster`, zeros if absent.
     bool explicit_cluster = false;                   ///< `.explicitcluster`.
-    std::uint32_t max_cluster_rank = 0;              ///< `.maxclusterrank`.
+    bool blocks_are_clusters = false;                ///< `.blocksareclusters`.
+    bool no_return = false;                          ///< `.noreturn`.
+    std::int64_t alias_of = -1; ///< Index of the function that `.alias` makes this name stand for, or -1.
+    std::uint32_t max_cluster_rank = 0; ///< `.maxclusterrank`.
     std::uint32_t min_blocks_per_sm = 0;
     std::uint32_t max_registers = 0;
 
     std::string register_name(std::uint32_t index) const {
         const Register& r = registers[index];
-        return std::string(r.name) + (r.numbered ? std::to_string(r.number) : std::string());
+        std::string full(r.name);
+        if (r.numbered)
+            full += std::to_string(r.number);
+        return r.component ? full + '.' + r.component : full;
     }
 };
 
@@ -162,8 +177,10 @@ struct Module {
     std::vector<Location> locations;
     std::vector<Variable> variables;
     std::vector<Function> functions;
+    /// Names that do not stand in the text as they are: members of `.global .u32 x<4>`.
+    std::vector<std::unique_ptr<const std::string>> made_names;
 
-    /// Index of a function by name, or -1.
+    /// Index of a function by name, or -1. An alias leads to the function it stands for.
     std::int64_t find_function(std::string_view name) const;
     /// Index of a variable by name, or -1.
     std::int64_t find_variable(std::string_view name) const;

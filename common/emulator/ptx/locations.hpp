@@ -1,0 +1,49 @@
+#pragma once
+/// \file
+/// Builds Module::locations from `.loc` directives (PTX ISA 9.0, section 11.5.3).
+
+#include "ptx/module.hpp"
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace emu::ptx {
+
+/// Keeps each distinct location once. `inlined_at` names a place, not an entry; nvcc writes the call site's
+/// own
+/// `.loc` before the inlined one, so the latest entry for that place continues the chain.
+class LocationTable {
+  public:
+    explicit LocationTable(std::vector<Location>& locations);
+
+    /// Forgets the call sites: chains do not cross functions.
+    void begin_function() { latest_.clear(); }
+
+    /// Index of the location that was not inlined.
+    std::uint32_t add(std::uint32_t file, std::uint32_t line, std::uint32_t column) {
+        return add_under(file, line, column, 0);
+    }
+
+    /// Index of the location inlined at the place (at_file, at_line, at_column).
+    std::uint32_t add_inlined(std::uint32_t file, std::uint32_t line, std::uint32_t column,
+                              std::uint32_t at_file, std::uint32_t at_line, std::uint32_t at_column);
+
+  private:
+    struct Hash {
+        std::size_t operator()(const Location& at) const;
+    };
+    struct Equal {
+        bool operator()(const Location& a, const Location& b) const;
+    };
+
+    std::uint32_t add_under(std::uint32_t file, std::uint32_t line, std::uint32_t column,
+                            std::uint32_t inlined_at);
+    std::uint32_t intern(const Location& location);
+
+    std::vector<Location>& locations_;
+    std::unordered_map<Location, std::uint32_t, Hash, Equal> known_;
+    std::unordered_map<Location, std::uint32_t, Hash, Equal> latest_; ///< Key has inlined_at = 0.
+};
+
+} // namespace emu::ptx
