@@ -8,6 +8,7 @@ from enum import Enum
 
 from .build import EMULATOR_DIRECTORY
 from .errors import UsageError, UserError
+from .requirements import toolkit
 from .workspace import Workspace
 
 MINIMUM_CAPABILITY = (9, 0)
@@ -89,9 +90,10 @@ def select(option: str | None) -> Backend:
 
 
 def environment(backend: Backend, workspace: Workspace) -> dict[str, str]:
-    """The environment for a program: on the emulator, its libraries come first in the loader's search."""
+    """The environment for a program: the libraries of the emulator, or of a private toolkit, come first."""
     env = {**os.environ, "WORKBOOK_BACKEND": backend.value}
-    if backend is Backend.EMULATOR:
-        own = str(workspace.build / EMULATOR_DIRECTORY)
+    directory = workspace.build / EMULATOR_DIRECTORY if backend is Backend.EMULATOR else toolkit(workspace) / "lib"
+    if directory.is_dir():
+        own = str(directory)
         env["LD_LIBRARY_PATH"] = f"{own}:{env['LD_LIBRARY_PATH']}" if env.get("LD_LIBRARY_PATH") else own
     return env

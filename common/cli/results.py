@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 _SUMMARY = re.compile(r"^\[summary\] (\d+) passed, (\d+) failed, (\d+) skipped\s*$", re.MULTILINE)
-_SKIP = re.compile(r"^\[skip(?:ped)?\]\s*(.+)$", re.MULTILINE)
+_SKIP = re.compile(r"^skip  +(.+)$", re.MULTILINE)
 _GOOD = ("OK", "EXPECTEDFAIL")
 _TAIL = 30
 
