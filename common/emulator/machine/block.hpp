@@ -18,11 +18,16 @@ struct Dim3 {
     friend constexpr bool operator==(const Dim3&, const Dim3&) = default;
 };
 
+/// Op::flags of a bar.red: what its waiting lanes receive.
+enum class BarrierReduction : std::uint8_t { none, popc, all, any };
+
 /// One of the 16 barriers of `bar`/`barrier` (PTX ISA 9.7.13.1).
 struct BlockBarrier {
-    std::uint32_t expected = 0; ///< Threads; 0 while nobody has arrived.
-    std::uint32_t arrived = 0;
+    bool all_threads = false;   ///< Expects every thread of the block that has not exited.
+    std::uint32_t expected = 0; ///< Threads, when not all.
+    std::uint32_t arrived = 0;  ///< Threads; a whole warp counts as 32 even if the block's last warp is partial.
     std::uint32_t predicate_count = 0; ///< For bar.red.popc/and/or.
+    std::uint32_t participants = 0;    ///< Threads that gave a predicate.
     std::vector<WarpLanes> arrivals;   ///< Everybody who arrived (sync and arrive).
     std::vector<WarpLanes> waiting;    ///< Those who wait (sync, red).
 };
@@ -57,10 +62,12 @@ class Block {
     /// Lanes that wait are blocked. When the barrier completes, waiting lanes get `op`'s result written
     /// (bar.red) and continue.
     Flow arrive(unsigned id, std::uint32_t threads, const WarpLanes& lanes, bool wait, LaneMask predicate);
+    const BlockBarrier& barrier(unsigned id) const { return barriers_[id]; }
 
     MbarrierTable& mbarriers() { return mbarriers_; }
 
   private:
+    bool is_complete(const BlockBarrier& barrier) const;
     void complete(unsigned id);
 
     Cluster& cluster_;

@@ -6,8 +6,11 @@
 #include "machine/block.hpp"
 #include "machine/launch.hpp"
 
+#include <array>
 #include <random>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace emu {
 
@@ -56,7 +59,23 @@ class Cluster {
     /// Host address of `bytes` at a shared-window address of any block of the cluster, or nullptr.
     std::byte* shared_bytes(std::uint32_t address, std::uint32_t bytes);
     /// Host address of global memory if [address, address + bytes) lies in one allocation, else nullptr.
-    std::byte* global_bytes(Address address, std::uint64_t bytes);
+    std::byte* global_bytes(Address address, std::uint64_t bytes) {
+        const Window w = window(address);
+        return w.contains(address, bytes) ? reinterpret_cast<std::byte*>(address) : nullptr;
+    }
+    /// A range of addresses that belong to one allocation.
+    struct Window {
+        Address base = 0, end = 0;
+        bool contains(Address a, std::uint64_t bytes) const { return a >= base && a < end && bytes <= end - a; }
+    };
+    /// The allocation that contains `address`; an empty window if there is none. Remembers the last few.
+    Window window(Address address) {
+        if (windows_generation_ == memory_.generation()) [[likely]]
+            for (const Window& w : windows_)
+                if (address - w.base < w.end - w.base)
+                    return w;
+        return find_window(address);
+    }
 
     // -- mbarriers of any block of the cluster
     Mbarrier* mbarrier(std::uint32_t shared_address);
@@ -72,11 +91,20 @@ class Cluster {
 
     bool stopped() const;
 
+    /// Nothing in the launch can go on: reports who waits for what and stops.
+    void deadlock();
+    /// All threads of a block exited.
+    void block_finished(Block& block);
+    /// Thread instructions executed so far.
+    std::uint64_t instructions() const;
+    std::uint64_t progress() const { return progress_; }
+    std::span<Warp* const> warps() const { return warps_; }
+
   private:
-    bool step(std::uint64_t budget);
-    bool unblock();
-    void report_deadlock();
+    bool time_out_waits(bool others_poll);
+    void finish();
     void complete_cluster_barrier();
+    Window find_window(Address address);
 
     Launch& launch_;
     std::uint64_t linear_index_;
@@ -85,16 +113,19 @@ class Cluster {
     AsyncEngine async_;
     std::mt19937_64 random_;
     std::uint64_t progress_ = 0;
-    std::size_t next_warp_ = 0;
+    std::vector<Warp*> warps_;
+    unsigned spinning_rounds_ = 0;
     unsigned idle_rounds_ = 0;
+    bool finished_ = false;
 
     std::uint64_t cluster_phase_ = 0;
     std::uint32_t cluster_arrived_ = 0;
     std::vector<WarpLanes> cluster_arrivals_;
 
-    Address cached_base_ = 0;
-    Address cached_end_ = 0;
-    std::uint64_t cached_generation_ = 0;
+    GlobalMemory& memory_;
+    std::array<Window, 4> windows_{};
+    std::size_t next_window_ = 0;
+    std::uint64_t windows_generation_ = 0;
 };
 
 } // namespace emu

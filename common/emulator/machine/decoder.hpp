@@ -6,7 +6,10 @@
 
 #include "machine/program.hpp"
 
+#include <initializer_list>
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace emu {
@@ -72,10 +75,16 @@ constexpr Row special_row(Special s) {
 /// the place.
 class DecodeContext {
   public:
-    DecodeContext(Kernel& kernel, DecodedFunction& function) : kernel_(kernel), function_(function) {}
+    /// Constants already placed in the kernel, by value and size.
+    using ConstantIndex = std::map<std::pair<std::string, unsigned>, std::uint32_t>;
+
+    DecodeContext(Kernel& kernel, DecodedFunction& function, ConstantIndex& constants)
+        : kernel_(kernel), function_(function), constants_(constants) {}
 
     Kernel& kernel() { return kernel_; }
     DecodedFunction& function() { return function_; }
+    /// Byte offset of a register's row in the frame.
+    std::uint32_t register_offset(std::uint32_t index) const { return function_.registers[index]; }
     const ptx::Module& module() const;
 
     /// Starts an instruction; operands are asked by position afterwards.
@@ -138,10 +147,16 @@ class DecodeContext {
     [[noreturn]] void malformed(const std::string& why) const;
 
   private:
+    Row address_row(const Kernel::AddressRow& wanted);
+
     Kernel& kernel_;
     DecodedFunction& function_;
+    ConstantIndex& constants_;
     const ptx::Instruction* instruction_ = nullptr;
 };
+
+/// Kernel::AddressRow::function of a row that is relative to the parameter block.
+inline constexpr std::uint32_t parameter_row = 0xffffffffu;
 
 /// Fills `op` (guard and position are set already).
 using DecodeFunction = void (*)(DecodeContext&, Op&);
@@ -186,9 +201,7 @@ const InstructionRow* find_instruction(const ptx::Instruction& instruction);
 struct BuiltinCall {
     Warp& warp;
     LaneMask mask;
-    std::uint32_t parameters; ///< Frame offset of the first argument's storage; argument i of n at
-                              ///< `parameter_offsets[i]`.
-    std::span<const LocalPlacement> arguments;
+    std::span<const LocalPlacement> arguments; ///< In the current frame, lane-major.
     std::span<const LocalPlacement> results;
     std::uint32_t pc;
 };

@@ -39,6 +39,7 @@ struct AccessEvent {
     const Address* addresses =
         nullptr;               ///< 32 entries, by lane. shared: shared-window address (rank << 24 | offset).
     bool changes_value = true; ///< Writes: false when every lane wrote what was there already.
+    LaneMask changing = all_lanes; ///< Writes: the lanes that did change a value.
 };
 
 /// Kinds of asynchronous operations.

@@ -17,6 +17,7 @@
 
 namespace emu {
 
+class Cluster;
 class Device;
 
 /// Shape of a launch.
@@ -75,9 +76,16 @@ class Launch {
     /// Output of printf: kept per block and written in block order, so that it does not depend on host
     /// threads.
     void print(std::uint64_t block, std::string text);
+    /// Emulated nanoseconds, for %globaltimer. They pass when everybody waits, and with every reading.
+    std::uint64_t time() { return time_.fetch_add(32, std::memory_order_relaxed); }
+    void pass_time(std::uint64_t nanoseconds) { time_.fetch_add(nanoseconds, std::memory_order_relaxed); }
 
   private:
-    void work(std::uint64_t worker);
+    void work();
+    std::unique_ptr<Cluster> start_next();
+    void retire(Cluster& cluster);
+    std::uint64_t residency(unsigned workers) const;
+    void report_endless_loop(Cluster& cluster);
     void flush_output();
 
     Device& device_;
@@ -85,7 +93,11 @@ class Launch {
     std::atomic<bool> stopped_{false};
     std::atomic<std::uint64_t> next_cluster_{0};
     std::atomic<std::uint64_t> instructions_{0};
-    std::atomic<std::uint64_t> progress_{0};
+    std::atomic<std::uint64_t> time_{1'000'000'000};
+    std::atomic<unsigned> workers_{0};      ///< That still have clusters.
+    std::atomic<unsigned> idle_workers_{0}; ///< Of these, those whose clusters all wait.
+    std::atomic<Cluster*> deadlocked_{nullptr}; ///< Chosen to tell about a deadlock of the whole launch.
+    std::uint64_t residency_ = 1;           ///< Clusters a worker may hold at once.
     std::mutex mutex_;
     std::vector<Diagnostic> diagnostics_;
     Fault fault_ = Fault::none;

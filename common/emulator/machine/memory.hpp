@@ -71,6 +71,7 @@ class GlobalMemory {
     mutable std::shared_mutex mutex_;
     std::map<Address, Allocation> allocations_; ///< By base.
     std::map<Address, Allocation> freed_;
+    std::uint64_t serial_ = 0;
 };
 
 } // namespace emu

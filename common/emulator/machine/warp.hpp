@@ -25,6 +25,9 @@ enum class Wait : std::uint8_t {
               ///< again.
 };
 
+/// Local memory a thread may use (compute capability 9.0: 512 KiB).
+inline constexpr std::uint32_t local_limit = 512 * 1024;
+
 /// Calls `f(lane)` for each lane of `mask`, lowest first.
 template <class F>
 void for_lanes(LaneMask mask, F&& f) {
@@ -92,6 +95,21 @@ class Warp {
     /// Lanes of `mask` wait at this instruction; the rest of the group continues behind it. `tag` says for
     /// what (barrier number or shared-window address); `phase` is kept for reports.
     Flow block_lanes(LaneMask mask, Wait why, std::uint64_t tag, std::uint64_t phase = 0);
+    /// Lanes of `mask` execute this instruction again later; the rest of the group that does not wait continues behind it.
+    Flow retry(LaneMask mask);
+    /// After a handler that moved part of the group: these lanes stay at the instruction.
+    void hold(LaneMask mask) {
+        for_lanes(mask, [&](unsigned lane) { lane_pc_[lane] = pc_; });
+    }
+    /// Where a lane returns to; nullptr in the outermost frame.
+    struct Return {
+        std::uint32_t pc, frame, local_base, local_top;
+    };
+    const Return* return_of(unsigned lane) const { return returns_[lane].empty() ? nullptr : &returns_[lane].back(); }
+    /// Bytes of any frame of this warp.
+    std::byte* frame_storage(std::uint32_t frame) { return frames_.data() + frame; }
+    /// Where the frame of a function called from the current frame begins.
+    std::uint32_t next_frame(const DecodedFunction& caller) const { return frame_ + (caller.frame_bytes + 63) / 64 * 64; }
     /// Lanes of `mask` end.
     Flow exit_lanes(LaneMask mask);
     /// Lanes of `mask` call `function`: a new frame, same registers rows for lanes that call from the same
@@ -99,9 +117,19 @@ class Warp {
     Flow call(LaneMask mask, const DecodedFunction& caller, const DecodedFunction& callee);
     /// Lanes of `mask` return; lanes in the outermost frame end.
     Flow ret(LaneMask mask);
+    /// Warp-synchronous instructions (PTX ISA 9.7.13, .sync with a member mask): lanes wait until all members that have not exited
+    /// have come to such an instruction, then `action` runs once for all of them. Registers are the same rows for all, so
+    /// lanes that come from different places must use the same instruction form.
+    using MeetingAction = void (*)(Warp& warp, const Op& op, LaneMask lanes);
+    Flow meet(const Op& op, LaneMask mask, LaneMask members, MeetingAction action);
     /// The group gives way: other warps run before it goes on behind this instruction. Used by failed polls
     /// and nanosleep.
-    void yield() { yielded_ = true; }
+    void yield() {
+        yielded_ = true;
+        stop_pc_ = 0;
+    }
+    /// True when the last run() ended because a group gave way.
+    bool yielded() const { return yielded_; }
 
     // -- waiting lanes, for whoever ends a wait
     Wait wait_of(unsigned lane) const { return wait_[lane]; }
@@ -127,9 +155,14 @@ class Warp {
     /// Grows the lane's local memory by `bytes` (alloca); returns the local-space offset or nothing when the
     /// stack is full.
     bool grow_local(LaneMask mask, std::uint32_t bytes);
+    std::uint32_t local_top(unsigned lane) const { return local_top_[lane]; }
+    void set_local_top(unsigned lane, std::uint32_t top) { local_top_[lane] = top; }
 
     /// Counts executed instructions of this warp, one per thread (for %clock and the speed benchmark).
     std::uint64_t instructions() const { return instructions_; }
+
+    /// The condition code CC.CF of the lanes, for carry chains (PTX ISA 9.7.2).
+    LaneMask carry = 0;
 
     /// Scratch of 32 addresses that memory handlers fill.
     std::array<Address, warp_size> addresses{};
@@ -142,15 +175,27 @@ class Warp {
     };
     std::array<LaneGroups, warp_size> groups{};
 
+    /// Phase of the cluster barrier at which each lane last arrived.
+    std::array<std::uint64_t, warp_size> cluster_phase{};
+
   private:
-    struct Return {
-        std::uint32_t pc, frame, local_base;
+    struct Meeting {
+        const Op* op = nullptr;
+        LaneMask members = 0;
+        LaneMask arrived = 0;
+        MeetingAction action = nullptr;
+        std::vector<WarpLanes> places;
     };
     bool select_group();
+    void run_group(std::uint64_t& budget);
     void leave_group(std::uint32_t next_pc);
     void set_frame(std::uint32_t frame);
-    void reserve_frame(std::uint32_t bytes);
     void fill_specials();
+    void fill_address_rows();
+    void reserve_local(std::uint32_t bytes);
+    void meet_again();
+    template <class T>
+    void fill(Row row, T value);
 
     Block& block_;
     unsigned index_;
@@ -182,6 +227,7 @@ class Warp {
     std::array<std::uint64_t, warp_size> wait_tag_{};
     std::array<std::uint64_t, warp_size> wait_phase_{};
     std::array<std::vector<Return>, warp_size> returns_;
+    std::vector<Meeting> meetings_;
 };
 
 /// Applies `f(lane)` for the lanes of `mask` and stores the results in `d`. With a full mask the loop has no

@@ -1,0 +1,226 @@
+#include "machine/access.hpp"
+
+#include "machine/cluster.hpp"
+#include "machine/device.hpp"
+#include "machine/reports.hpp"
+
+namespace emu {
+namespace {
+
+using ptx::Space;
+
+/// The space an address of a generic access points into, and the address inside that space.
+Space classify(Address& address) {
+    if (in_shared_window(address)) {
+        address -= shared_window;
+        return Space::shared;
+    }
+    if (in_local_window(address)) {
+        address -= local_window;
+        return Space::local;
+    }
+    return Space::global;
+}
+
+std::string verb(AccessKind kind) {
+    return kind == AccessKind::read ? "reads" : kind == AccessKind::write ? "writes" : "updates";
+}
+
+void report_misaligned(Warp& warp, const AccessExtra& access, unsigned lane, unsigned bytes) {
+    char hex[32];
+    std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(warp.addresses[lane]));
+    warp.cluster().report("misaligned", Fault::misaligned_address, warp, warp.pc(), lane,
+                          "The instruction " + verb(access.kind) + " " + std::to_string(bytes) + " bytes at address " + hex +
+                              ", which is not a multiple of " + std::to_string(bytes) + ".",
+                          "Align the pointer to the size of the access, or use a narrower type.");
+}
+
+void report_outside(Warp& warp, const AccessExtra& access, Space space, unsigned lane, unsigned bytes) {
+    Cluster& cluster = warp.cluster();
+    const Address address = warp.addresses[lane];
+    std::string where;
+    std::string advice = "Check the index against the size of the array.";
+    Fault fault = Fault::illegal_address;
+    const char* name = "out-of-bounds";
+    if (space == Space::shared) {
+        const auto a = static_cast<std::uint32_t>(address);
+        Block* owner = cluster.block(shared_rank(a));
+        const std::string size = std::to_string(cluster.info().shared_size - shared_reserved);
+        if (!owner || address > 0xffffffffu) {
+            name = "rank-out-of-range";
+            where = "an address of cluster block " + std::to_string(shared_rank(a)) + ", but the cluster has " +
+                    std::to_string(cluster.blocks().size());
+            advice = "A rank must be smaller than the number of blocks of the cluster.";
+        } else if (owner->finished()) {
+            name = "remote-block-exited";
+            where = "the shared memory of cluster block " + std::to_string(shared_rank(a)) + ", which has ended";
+            advice = "End the kernel with a cluster barrier, so that no block leaves while others use its shared memory.";
+        } else {
+            where = std::to_string(bytes) + " bytes at offset " +
+                    std::to_string(static_cast<std::int64_t>(shared_offset(a)) - shared_reserved) + " of " + size +
+                    " bytes of shared memory (" + shared_name(*cluster.info().kernel, shared_offset(a)) + ")";
+        }
+    } else if (space == Space::local) {
+        where = std::to_string(bytes) + " bytes at offset " + std::to_string(address) + " of the thread's local memory";
+    } else {
+        where = describe_global_address(cluster.launch().device().memory(), address, bytes);
+    }
+    cluster.report(name, fault, warp, warp.pc(), lane, "The instruction " + verb(access.kind) + " " + where + ".", advice);
+}
+
+std::byte* shared_pointer(Warp& warp, const AccessExtra& access, Address address, unsigned bytes) {
+    if (address > 0xffffffffu)
+        return nullptr;
+    const auto a = static_cast<std::uint32_t>(address);
+    Block& own = warp.block();
+    if (shared_rank(a) == own.rank())
+        return own.shared_bytes(shared_offset(a), bytes);
+    if (access.own_block_only && access.space == Space::shared)
+        return nullptr;
+    Block* owner = warp.cluster().block(shared_rank(a));
+    return owner && !owner->finished() ? owner->shared_bytes(shared_offset(a), bytes) : nullptr;
+}
+
+/// Pointers of lanes that all lie in `space`; stops at the first bad lane.
+bool resolve_space(Warp& warp, const AccessExtra& access, Space space, LaneMask mask, unsigned bytes, Pointers& out) {
+    Cluster& cluster = warp.cluster();
+    Cluster::Window window{};
+    for (LaneMask rest = mask; rest; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+        const Address a = warp.addresses[lane];
+        std::byte* p = nullptr;
+        if (space == Space::shared) {
+            p = shared_pointer(warp, access, a, bytes);
+        } else if (space == Space::local) {
+            p = warp.local(lane, a, bytes);
+        } else {
+            if (!window.contains(a, bytes))
+                window = cluster.window(a);
+            p = window.contains(a, bytes) ? reinterpret_cast<std::byte*>(a) : nullptr;
+        }
+        if (!p || a % bytes) {
+            if (a % bytes)
+                report_misaligned(warp, access, lane, bytes);
+            else
+                report_outside(warp, access, space, lane, bytes);
+            return false;
+        }
+        out.at[lane] = p;
+    }
+    return true;
+}
+
+/// The lanes whose generic address lies in `space`.
+LaneMask lanes_in(const Warp& warp, LaneMask mask, Space space) {
+    LaneMask result = 0;
+    for_lanes(mask, [&](unsigned lane) {
+        Address a = warp.addresses[lane];
+        if (classify(a) == space)
+            result |= 1u << lane;
+    });
+    return result;
+}
+
+constexpr Space generic_spaces[] = {Space::global, Space::shared, Space::local};
+
+} // namespace
+
+void decode_semantics(DecodeContext& context, AccessExtra& access) {
+    struct Name {
+        std::string_view text;
+        Semantics semantics;
+    };
+    for (const Name n : {Name{"weak", Semantics::weak}, Name{"volatile", Semantics::volatile_},
+                         Name{"relaxed", Semantics::relaxed}, Name{"acquire", Semantics::acquire},
+                         Name{"release", Semantics::release}, Name{"acq_rel", Semantics::acq_rel},
+                         Name{"mmio", Semantics::relaxed}})
+        if (context.has(n.text))
+            access.semantics = n.semantics;
+    access.scope = access.kind == AccessKind::atomic ? Scope::gpu : Scope::sys;
+    for (const auto& [text, scope] : {std::pair{"cta", Scope::cta}, std::pair{"cluster", Scope::cluster},
+                                      std::pair{"gpu", Scope::gpu}, std::pair{"sys", Scope::sys}})
+        if (context.has(text))
+            access.scope = scope;
+    access.own_block_only = !context.has("shared::cluster");
+}
+
+void compute_addresses(Warp& warp, const DecodeContext::AddressParts& parts, LaneMask mask) {
+    const auto offset = static_cast<Address>(parts.offset);
+    if (parts.wide) {
+        const Address* base = warp.row<Address>(parts.base);
+        map_lanes(mask, warp.addresses.data(), [&](unsigned i) { return base[i] + offset; });
+    } else {
+        const std::uint32_t* base = warp.row<std::uint32_t>(parts.base);
+        map_lanes(mask, warp.addresses.data(), [&](unsigned i) {
+            return Address{static_cast<std::uint32_t>(base[i] + static_cast<std::uint32_t>(offset))};
+        });
+    }
+}
+
+bool resolve(Warp& warp, const AccessExtra& access, LaneMask mask, unsigned bytes, Pointers& out) {
+    if (access.address.in_frame) {
+        std::byte* base = warp.frame_bytes(access.address.base.offset) + access.address.offset;
+        for_lanes(mask, [&](unsigned lane) { out.at[lane] = base + std::size_t{lane} * access.address.stride; });
+        out.space = Space::param;
+        return true;
+    }
+    compute_addresses(warp, access.address, mask);
+    if (access.space != Space::generic) {
+        out.space = access.space == Space::param || access.space == Space::constant ? Space::constant : access.space;
+        // A shared-space address is 32 bits wide even when it sits in a 64-bit register.
+        return resolve_space(warp, access, access.space, mask, bytes, out);
+    }
+    Address first = warp.addresses[static_cast<unsigned>(std::countr_zero(mask))];
+    out.space = classify(first);
+    for (const Space space : generic_spaces) {
+        const LaneMask lanes = lanes_in(warp, mask, space);
+        if (!lanes)
+            continue;
+        const Address window = space == Space::shared ? shared_window : space == Space::local ? local_window : 0;
+        for_lanes(lanes, [&](unsigned lane) { warp.addresses[lane] -= window; });
+        const bool good = resolve_space(warp, access, space, lanes, bytes, out);
+        for_lanes(lanes, [&](unsigned lane) { warp.addresses[lane] += window; });
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+void emit_access(Warp& warp, const Op& op, const AccessExtra& access, const Pointers& pointers, LaneMask mask,
+                 unsigned bytes, LaneMask changing) {
+    if (pointers.space == Space::param)
+        return;
+    AccessEvent event;
+    event.warp = &warp;
+    event.op = &op;
+    event.pc = warp.pc();
+    event.kind = access.kind;
+    event.semantics = access.semantics;
+    event.scope = access.scope;
+    event.bytes = bytes;
+    const auto send = [&](Space space, LaneMask lanes, const Address* addresses) {
+        event.space = space;
+        event.mask = lanes;
+        event.addresses = addresses;
+        event.changing = changing & lanes;
+        event.changes_value = event.changing != 0;
+        warp.cluster().emit(&ClusterListener::on_access, event);
+    };
+    if (access.space != Space::generic) {
+        send(pointers.space, mask, warp.addresses.data());
+        return;
+    }
+    for (const Space space : generic_spaces) {
+        const LaneMask lanes = lanes_in(warp, mask, space);
+        if (!lanes)
+            continue;
+        std::array<Address, warp_size> inside{};
+        for_lanes(lanes, [&](unsigned lane) {
+            inside[lane] = warp.addresses[lane];
+            classify(inside[lane]);
+        });
+        send(space, lanes, inside.data());
+    }
+}
+
+} // namespace emu

@@ -1,0 +1,217 @@
+#include "machine/cluster.hpp"
+
+#include "machine/device.hpp"
+#include "machine/reports.hpp"
+
+#include <algorithm>
+
+namespace emu {
+namespace {
+
+constexpr std::uint64_t quantum = 4096;         ///< Instructions of one warp before the next gets its turn.
+constexpr unsigned rounds_before_landing = 64;  ///< Rounds of mere spinning after which a copy lands.
+constexpr unsigned rounds_before_deadlock = 64; ///< Rounds of time-outs without any change.
+
+} // namespace
+
+Cluster::Cluster(Launch& launch, std::uint64_t linear_index, Dim3 first_block)
+    : launch_(launch), linear_index_(linear_index),
+      async_(*this, launch.settings().order, launch.settings().seed + linear_index),
+      random_(launch.settings().seed * 0x9e3779b97f4a7c15ull + linear_index), memory_(launch.device().memory()) {
+    for (const auto& observer : launch.observers())
+        if (auto listener = observer->listen(*this))
+            listeners_.push_back(std::move(listener));
+    const Dim3 shape = launch.info().config.cluster;
+    unsigned rank = 0;
+    for (std::uint32_t z = 0; z < shape.z; ++z)
+        for (std::uint32_t y = 0; y < shape.y; ++y)
+            for (std::uint32_t x = 0; x < shape.x; ++x)
+                blocks_.push_back(std::make_unique<Block>(
+                    *this, rank++, Dim3{first_block.x + x, first_block.y + y, first_block.z + z}));
+    for (const auto& block : blocks_) {
+        for (const auto& warp : block->warps())
+            warps_.push_back(warp.get());
+        emit(&ClusterListener::on_block_start, *block);
+    }
+}
+
+Cluster::~Cluster() = default;
+
+const LaunchInfo& Cluster::info() const { return launch_.info(); }
+bool Cluster::stopped() const { return launch_.stopped(); }
+
+Cluster::State Cluster::run(std::uint64_t budget) {
+    const bool random = launch_.settings().order == CompletionOrder::random;
+    for (std::uint64_t used = 0; used < budget;) {
+        if (stopped())
+            return State::finished;
+        const std::uint64_t before = progress_;
+        bool alive = false, ran = false, busy = false;
+        if (random)
+            std::shuffle(warps_.begin(), warps_.end(), random_);
+        for (Warp* warp : warps_) {
+            alive |= !warp->finished();
+            if (!warp->runnable())
+                continue;
+            const std::uint64_t slice = random ? 1 + random_() % quantum : quantum;
+            warp->run(slice);
+            used += slice / 4;
+            ran = true;
+            busy |= !warp->yielded() && warp->runnable();
+            if (random)
+                async_.maybe_land();
+            if (stopped())
+                return State::finished;
+        }
+        if (!alive) {
+            finish();
+            return State::finished;
+        }
+        if (progress_ != before) {
+            spinning_rounds_ = idle_rounds_ = 0;
+            continue;
+        }
+        // Nothing moved. Pollers and spinners wait for a copy, for a time limit, or for another cluster.
+        if (ran && busy && ++spinning_rounds_ < rounds_before_landing)
+            continue;
+        spinning_rounds_ = 0;
+        if (async_.land_one()) {
+            made_progress();
+            continue;
+        }
+        if (ran && busy)
+            continue;
+        if (++idle_rounds_ > rounds_before_deadlock || !time_out_waits(ran))
+            return State::idle;
+    }
+    return State::running;
+}
+
+bool Cluster::time_out_waits(bool others_poll) {
+    // Emulated time passes only here: a bounded wait (try_wait_for) must come to its end.
+    launch_.pass_time(std::uint64_t{1000} << std::min(idle_rounds_, 40u));
+    bool any = false;
+    for (Warp* warp : warps_) {
+        LaneMask waiting = 0;
+        for_lanes(warp->blocked(), [&](unsigned lane) {
+            if (warp->wait_of(lane) == Wait::mbarrier)
+                waiting |= 1u << lane;
+        });
+        any |= waiting != 0;
+        warp->time_out(waiting);
+    }
+    return any || others_poll;
+}
+
+void Cluster::deadlock() {
+    emit(&ClusterListener::on_deadlock);
+    report(describe_deadlock(*this), true);
+}
+
+void Cluster::finish() {
+    if (finished_)
+        return;
+    finished_ = true;
+    async_.finish();
+    emit(&ClusterListener::on_cluster_end);
+}
+
+void Cluster::block_finished(Block& block) {
+    async_.block_exited(block);
+    emit(&ClusterListener::on_block_exit, block);
+}
+
+std::uint64_t Cluster::instructions() const {
+    std::uint64_t sum = 0;
+    for (const Warp* warp : warps_)
+        sum += warp->instructions();
+    return sum;
+}
+
+void Cluster::report(Diagnostic diagnostic, bool fatal) {
+    if (fatal)
+        for (Warp* warp : warps_)
+            warp->yield();
+    launch_.report(std::move(diagnostic), fatal);
+}
+
+void Cluster::report(std::string name, Fault fault, Warp& warp, std::uint32_t pc, unsigned lane, std::string message,
+                     std::string advice, bool fatal) {
+    Diagnostic d;
+    d.name = std::move(name);
+    d.fault = fault;
+    d.message = std::move(message);
+    d.advice = std::move(advice);
+    d.locations.push_back(source_line(pc, "by " + thread_name(warp, lane)));
+    report(std::move(d), fatal);
+}
+
+SourceLine Cluster::source_line(std::uint32_t pc, std::string role) const {
+    return emu::source_line(*info().kernel, pc, std::move(role));
+}
+
+std::byte* Cluster::shared_bytes(std::uint32_t address, std::uint32_t bytes) {
+    Block* owner = block(shared_rank(address));
+    return owner ? owner->shared_bytes(shared_offset(address), bytes) : nullptr;
+}
+
+Cluster::Window Cluster::find_window(Address address) {
+    if (windows_generation_ != memory_.generation()) {
+        windows_.fill({});
+        windows_generation_ = memory_.generation();
+    }
+    const auto found = memory_.find(address);
+    if (!found)
+        return {};
+    const Window window{found->base, found->base + found->size};
+    windows_[next_window_++ % windows_.size()] = window;
+    return window;
+}
+
+void Cluster::cluster_barrier_arrive(const WarpLanes& lanes, Semantics semantics) {
+    for_lanes(lanes.mask, [&](unsigned lane) { lanes.warp->cluster_phase[lane] = cluster_phase_; });
+    cluster_arrived_ += static_cast<std::uint32_t>(std::popcount(lanes.mask));
+    cluster_arrivals_.push_back(lanes);
+    if (listening())
+        emit(&ClusterListener::on_barrier_arrive, ClusterListener::BarrierKind::cluster, 0u, lanes, semantics);
+    made_progress();
+    cluster_barrier_recheck();
+}
+
+bool Cluster::cluster_barrier_done(const Warp& warp, unsigned lane) const {
+    return warp.cluster_phase[lane] < cluster_phase_;
+}
+
+void Cluster::cluster_barrier_recheck() {
+    if (cluster_arrivals_.empty())
+        return;
+    // Threads that arrived and then exited were counted; threads that exited without arriving are not waited for.
+    std::uint32_t expected = 0;
+    for (const Warp* warp : warps_)
+        for_lanes(warp->present() & ~warp->exited(), [&](unsigned) { ++expected; });
+    for (const WarpLanes& lanes : cluster_arrivals_)
+        expected += static_cast<std::uint32_t>(std::popcount(lanes.mask & lanes.warp->exited()));
+    if (cluster_arrived_ >= expected)
+        complete_cluster_barrier();
+}
+
+void Cluster::complete_cluster_barrier() {
+    const std::vector<WarpLanes> arrivals = std::move(cluster_arrivals_);
+    cluster_arrivals_.clear();
+    cluster_arrived_ = 0;
+    const std::uint64_t phase = cluster_phase_++;
+    std::vector<WarpLanes> waiting;
+    for (Warp* warp : warps_) {
+        const LaneMask lanes = warp->waiting(Wait::cluster_barrier, phase);
+        // Lanes may wait at different instructions; one entry each keeps the line right.
+        for_lanes(lanes, [&](unsigned lane) { waiting.push_back({warp, 1u << lane, warp->lane_pc(lane)}); });
+    }
+    if (listening())
+        emit(&ClusterListener::on_barrier_complete, ClusterListener::BarrierKind::cluster, 0u,
+             std::span<const WarpLanes>(arrivals), std::span<const WarpLanes>(waiting));
+    for (const WarpLanes& lanes : waiting)
+        lanes.warp->release_after(lanes.mask);
+    made_progress();
+}
+
+} // namespace emu

@@ -1,0 +1,241 @@
+#include "machine/decoder.hpp"
+
+#include <algorithm>
+#include <deque>
+
+namespace emu {
+namespace {
+
+using ptx::Operand;
+using ptx::Space;
+using ptx::SymbolKind;
+
+constexpr std::uint32_t align_up(std::uint32_t value, std::uint32_t alignment) {
+    return (value + alignment - 1) / alignment * alignment;
+}
+
+/// Builds one kernel: finds the functions it can reach, lays out frames and shared memory, decodes instruction by instruction.
+class KernelBuilder {
+  public:
+    KernelBuilder(const Program& program, std::uint32_t index)
+        : module_(program.module()), kernel_(std::make_unique<Kernel>()) {
+        kernel_->program = &program;
+        reach(index);
+    }
+
+    std::unique_ptr<Kernel> build() {
+        for (const auto& function : kernel_->functions)
+            lay_out_frame(*function);
+        lay_out_shared();
+        place_code();
+        for (const auto& function : kernel_->functions)
+            decode(*function);
+        kernel_->local_need = local_need(0, 0);
+        return std::move(kernel_);
+    }
+
+  private:
+    /// Adds a function and everything its text names.
+    void reach(std::uint32_t root) {
+        std::deque<std::uint32_t> queue{root};
+        while (!queue.empty()) {
+            const std::uint32_t index = queue.front();
+            queue.pop_front();
+            const ptx::Function& source = module_.functions[index];
+            if (kernel_->by_module_index.contains(index) || !source.has_body)
+                continue;
+            kernel_->by_module_index[index] = static_cast<std::uint32_t>(kernel_->functions.size());
+            auto function = std::make_unique<DecodedFunction>();
+            function->source = &source;
+            function->index = index;
+            bool indirect = false;
+            for (const ptx::Instruction& instruction : source.body)
+                collect(instruction, *function, indirect);
+            queue.insert(queue.end(), function->callees.begin(), function->callees.end());
+            if (indirect)
+                for (const ptx::Variable& v : module_.variables)
+                    for (const ptx::Relocation& r : v.relocations)
+                        if (r.kind == SymbolKind::function)
+                            queue.push_back(r.index);
+            kernel_->functions.push_back(std::move(function));
+        }
+    }
+
+    static void collect(const ptx::Instruction& instruction, DecodedFunction& function, bool& indirect) {
+        bool direct = false;
+        for (const Operand& operand : instruction.operands)
+            if (operand.kind == Operand::Kind::symbol && operand.symbol_kind == SymbolKind::function) {
+                function.callees.push_back(operand.index);
+                direct = true;
+            }
+        indirect |= instruction.opcode == "call" && !direct;
+    }
+
+    void lay_out_frame(DecodedFunction& f) {
+        std::uint32_t offset = 0;
+        for (const ptx::Register& r : f.source->registers) {
+            f.registers.push_back(offset);
+            const std::uint32_t bytes = r.type == ptx::Type::pred ? 4 : warp_size * std::max(2u, ptx::size_of(r.type));
+            offset = align_up(offset + bytes, 64);
+        }
+        const auto in_frame = [&](const ptx::Variable& v) {
+            const LocalPlacement placed{Space::param, offset, static_cast<std::uint32_t>(v.size)};
+            offset = align_up(offset + warp_size * static_cast<std::uint32_t>(v.size), 64);
+            return placed;
+        };
+        std::uint32_t parameter_offset = 0;
+        for (const ptx::Variable& v : f.source->parameters) {
+            if (!f.source->is_entry) {
+                f.parameters.push_back(in_frame(v));
+                continue;
+            }
+            parameter_offset = align_up(parameter_offset, v.alignment);
+            f.parameters.push_back({Space::param, parameter_offset, static_cast<std::uint32_t>(v.size)});
+            parameter_offset += static_cast<std::uint32_t>(v.size);
+        }
+        if (f.source->is_entry)
+            kernel_->parameter_bytes = parameter_offset;
+        for (const ptx::Variable& v : f.source->results)
+            f.results.push_back(in_frame(v));
+        for (const ptx::Variable& v : f.source->variables) {
+            if (v.space == Space::local) {
+                f.local_bytes = align_up(f.local_bytes, std::max(1u, v.alignment));
+                f.variables.push_back({Space::local, f.local_bytes, static_cast<std::uint32_t>(v.size)});
+                f.local_bytes += static_cast<std::uint32_t>(v.size);
+            } else {
+                f.variables.push_back(v.space == Space::param ? in_frame(v) : LocalPlacement{v.space, 0, 0});
+            }
+        }
+        f.local_bytes = align_up(f.local_bytes, 16);
+        f.frame_bytes = offset;
+    }
+
+    /// Static shared memory: module variables the kernel's functions name, then each function's own. Dynamic memory follows.
+    void lay_out_shared() {
+        std::uint32_t offset = shared_reserved;
+        std::uint32_t dynamic_alignment = 16;
+        kernel_->module_shared.assign(module_.variables.size(), 0);
+        std::vector<bool> used(module_.variables.size());
+        for (const auto& function : kernel_->functions)
+            for (const ptx::Instruction& instruction : function->source->body)
+                for (const Operand& operand : instruction.operands)
+                    mark(operand, used);
+        const auto place = [&](const ptx::Variable& v) {
+            if (v.unsized) {
+                dynamic_alignment = std::max(dynamic_alignment, v.alignment);
+                return std::uint32_t{0};
+            }
+            offset = align_up(offset, std::max(1u, v.alignment));
+            const std::uint32_t at = offset;
+            offset += static_cast<std::uint32_t>(v.size);
+            return at;
+        };
+        for (std::size_t i = 0; i < module_.variables.size(); ++i)
+            if (used[i] && module_.variables[i].space == Space::shared)
+                kernel_->module_shared[i] = place(module_.variables[i]);
+        for (const auto& function : kernel_->functions)
+            for (std::size_t i = 0; i < function->variables.size(); ++i)
+                if (const ptx::Variable& v = function->source->variables[i]; v.space == Space::shared)
+                    function->variables[i] = {Space::shared, place(v), static_cast<std::uint32_t>(v.size)};
+        kernel_->static_shared = offset - shared_reserved;
+        kernel_->dynamic_shared_offset = align_up(offset, dynamic_alignment);
+        for (std::size_t i = 0; i < module_.variables.size(); ++i)
+            if (module_.variables[i].unsized)
+                kernel_->module_shared[i] = kernel_->dynamic_shared_offset;
+    }
+
+    static void mark(const Operand& operand, std::vector<bool>& used) {
+        if (operand.kind == Operand::Kind::symbol && operand.symbol_kind == SymbolKind::module_variable)
+            used[operand.index] = true;
+        for (const Operand& element : operand.elements)
+            mark(element, used);
+    }
+
+    /// One Op per instruction and one behind each body: falling off the end returns.
+    void place_code() {
+        std::uint32_t pc = 0;
+        for (const auto& function : kernel_->functions) {
+            function->first = pc;
+            pc += static_cast<std::uint32_t>(function->source->body.size()) + 1;
+        }
+        kernel_->code.resize(pc);
+        kernel_->sources.resize(pc);
+        kernel_->function_of.resize(pc);
+    }
+
+    void decode(DecodedFunction& f) {
+        DecodeContext context(*kernel_, f, constants_);
+        const std::uint32_t number = kernel_->by_module_index.at(f.index);
+        std::uint32_t pc = f.first;
+        static const ptx::Instruction implicit_return = [] {
+            ptx::Instruction instruction;
+            instruction.opcode = "ret";
+            return instruction;
+        }();
+        for (std::size_t i = 0; i <= f.source->body.size(); ++i, ++pc) {
+            const ptx::Instruction& instruction = i < f.source->body.size() ? f.source->body[i] : implicit_return;
+            kernel_->sources[pc] = &instruction;
+            kernel_->function_of[pc] = number;
+            context.begin(instruction);
+            Op& op = kernel_->code[pc];
+            if (instruction.guard >= 0) {
+                op.guarded = true;
+                op.guard_negated = instruction.guard_negated;
+                op.guard = Row{f.registers[static_cast<std::size_t>(instruction.guard)], Row::Base::frame};
+            }
+            const InstructionRow* row = find_instruction(instruction);
+            if (!row)
+                context.unsupported("this emulator does not know it");
+            row->decode(context, op);
+        }
+    }
+
+    /// Deepest sum of local memory along the calls, recursion counted once.
+    std::uint32_t local_need(std::uint32_t number, unsigned depth) const {
+        const DecodedFunction& f = *kernel_->functions[number];
+        std::uint32_t most = 0;
+        if (depth < 32)
+            for (const std::uint32_t callee : f.callees)
+                if (const auto it = kernel_->by_module_index.find(callee); it != kernel_->by_module_index.end())
+                    most = std::max(most, local_need(it->second, depth + 1));
+        return f.local_bytes + most;
+    }
+
+    const ptx::Module& module_;
+    std::unique_ptr<Kernel> kernel_;
+    DecodeContext::ConstantIndex constants_;
+};
+
+/// Opcode with modifiers, as the tables spell it.
+const std::unordered_map<std::string_view, const InstructionRow*>& instruction_index() {
+    static const auto index = [] {
+        std::unordered_map<std::string_view, const InstructionRow*> rows;
+        for (const auto table : all_instruction_tables())
+            for (const InstructionRow& row : table)
+                rows[row.opcode] = &row;
+        return rows;
+    }();
+    return index;
+}
+
+} // namespace
+
+const InstructionRow* find_instruction(const ptx::Instruction& instruction) {
+    const auto& index = instruction_index();
+    std::string name(instruction.opcode);
+    const auto at = index.find(name);
+    const InstructionRow* best = at == index.end() ? nullptr : at->second;
+    for (const auto modifier : instruction.modifiers) {
+        name += '.';
+        name += modifier;
+        if (const auto it = index.find(name); it != index.end())
+            best = it->second;
+    }
+    return best;
+}
+
+std::unique_ptr<Kernel> decode_kernel(const Program& program, std::uint32_t function_index) {
+    return KernelBuilder(program, function_index).build();
+}
+
+} // namespace emu

@@ -1,0 +1,158 @@
+#include "machine/device.hpp"
+
+#include "machine/cluster.hpp"
+#include "ptx/parser.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+namespace emu {
+namespace {
+
+/// Memory the emulated device may hand out: the H200's, but no more than the host can hold.
+std::uint64_t usable_memory() {
+    std::ifstream info("/proc/meminfo");
+    std::string key;
+    std::uint64_t kib = 0;
+    while (info >> key >> kib) {
+        if (key == "MemAvailable:")
+            return std::min(DeviceNumbers::memory_bytes, kib * 1024 / 5 * 4);
+        info.ignore(256, '\n');
+    }
+    return std::uint64_t{8} << 30;
+}
+
+LaunchOutcome refuse(LaunchError error, std::string message) {
+    LaunchOutcome outcome;
+    outcome.error = error;
+    outcome.message = std::move(message);
+    return outcome;
+}
+
+bool zero(Dim3 d) { return d.x == 0 || d.y == 0 || d.z == 0; }
+
+std::string text(Dim3 d) {
+    return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
+}
+
+/// The rules of a launch (CUDA programming guide, technical specifications of compute capability 9.0; PTX ISA 11.4).
+LaunchOutcome check(const Kernel& kernel, const LaunchConfig& c, std::uint32_t max_dynamic_shared, bool nonportable) {
+    const ptx::Function& f = kernel.source();
+    if (zero(c.grid) || zero(c.block) || zero(c.cluster))
+        return refuse(LaunchError::invalid_configuration, "grid " + text(c.grid) + " and block " + text(c.block) +
+                                                              " must have no zero dimension");
+    if (c.block.volume() > DeviceNumbers::max_threads_per_block || c.block.z > 64)
+        return refuse(LaunchError::invalid_configuration,
+                      "block " + text(c.block) + " has more than 1024 threads, or more than 64 in z");
+    if (c.grid.x > 2147483647u || c.grid.y > 65535 || c.grid.z > 65535)
+        return refuse(LaunchError::invalid_configuration, "grid " + text(c.grid) + " exceeds 2^31-1 x 65535 x 65535");
+    const std::array<std::uint32_t, 3> shape{c.block.x, c.block.y, c.block.z};
+    if (f.required_threads[0] && f.required_threads != shape)
+        return refuse(LaunchError::invalid_configuration, "the kernel requires blocks of exactly " +
+                                                              std::to_string(f.required_threads[0]) + " x ... threads");
+    const auto bound = std::uint64_t{f.max_threads[0]} * std::max(1u, f.max_threads[1]) * std::max(1u, f.max_threads[2]);
+    if (bound && c.block.volume() > bound)
+        return refuse(LaunchError::out_of_resources, "block " + text(c.block) + " exceeds the kernel's __launch_bounds__(" +
+                                                         std::to_string(bound) + ")");
+    if (c.dynamic_shared > max_dynamic_shared || kernel.static_shared + c.dynamic_shared > max_shared_per_block)
+        return refuse(LaunchError::invalid_configuration,
+                      std::to_string(c.dynamic_shared) + " bytes of dynamic and " + std::to_string(kernel.static_shared) +
+                          " of static shared memory exceed the limit; above 48 KiB set "
+                          "cudaFuncAttributeMaxDynamicSharedMemorySize, up to 227 KiB");
+    const std::uint64_t size = c.cluster.volume();
+    if (c.grid.x % c.cluster.x || c.grid.y % c.cluster.y || c.grid.z % c.cluster.z)
+        return refuse(LaunchError::invalid_cluster,
+                      "grid " + text(c.grid) + " is not a multiple of the cluster " + text(c.cluster));
+    if (size > DeviceNumbers::max_cluster || (size > DeviceNumbers::portable_cluster && !nonportable))
+        return refuse(LaunchError::invalid_cluster,
+                      "a cluster of " + std::to_string(size) +
+                          " blocks is too large: 8 is portable, 16 needs cudaFuncAttributeNonPortableClusterSizeAllowed");
+    return {};
+}
+
+} // namespace
+
+Device::Device(Settings settings) : settings_(std::move(settings)), memory_(usable_memory()) {}
+
+Device::~Device() = default;
+
+std::shared_ptr<Program> Device::load(std::string ptx) {
+    return std::make_shared<Program>(ptx::parse(std::move(ptx)), memory_);
+}
+
+LaunchOutcome Device::launch(Program& program, std::string_view name, const LaunchConfig& wanted,
+                             std::span<const std::byte> parameters, std::uint32_t max_dynamic_shared, bool nonportable) {
+    const Kernel* kernel = nullptr;
+    try {
+        kernel = program.kernel(name);
+    } catch (const DecodeError& error) {
+        LaunchOutcome outcome = refuse(LaunchError::unsupported, error.what());
+        outcome.result.fault = Fault::illegal_instruction;
+        outcome.result.diagnostics.push_back({error.name, Fault::illegal_instruction, std::string(name), error.what(), {}, {}});
+        return outcome;
+    }
+    if (!kernel)
+        return refuse(LaunchError::invalid_parameters, "the module has no kernel " + std::string(name));
+    LaunchConfig config = wanted;
+    const auto& required = kernel->source().required_cluster;
+    if (config.cluster.volume() == 1 && required[0])
+        config.cluster = {required[0], std::max(1u, required[1]), std::max(1u, required[2])};
+    if (LaunchOutcome bad = check(*kernel, config, max_dynamic_shared, nonportable); bad.error != LaunchError::none)
+        return bad;
+
+    LaunchInfo info;
+    info.kernel = kernel;
+    info.config = config;
+    info.serial = ++launches_;
+    info.shared_size = kernel->dynamic_shared_offset + config.dynamic_shared;
+    info.parameters = memory_.allocate(std::max<std::uint64_t>(kernel->parameter_bytes, 8), Allocation::Kind::parameters,
+                                       "kernel parameters");
+    if (info.parameters == 0)
+        return refuse(LaunchError::out_of_resources, "no memory is left for the kernel's parameters");
+    std::memcpy(reinterpret_cast<void*>(info.parameters), parameters.data(),
+                std::min<std::size_t>(parameters.size(), kernel->parameter_bytes));
+    LaunchOutcome outcome;
+    outcome.result = Launch(*this, info).run();
+    memory_.release(info.parameters);
+    return outcome;
+}
+
+Settings Settings::from_environment() {
+    Settings s;
+    const auto text = [](const char* name) {
+        const char* value = std::getenv(name);
+        return std::string(value ? value : "");
+    };
+    const auto number = [&](const char* name, auto fallback) {
+        const std::string value = text(name);
+        if (value.empty())
+            return fallback;
+        char* end = nullptr;
+        const double parsed = std::strtod(value.c_str(), &end);
+        if (*end || parsed < 0)
+            throw std::runtime_error(std::string(name) + " must be a number, not '" + value + "'");
+        return static_cast<decltype(fallback)>(parsed);
+    };
+    const std::string order = text("EMULATOR_ORDER");
+    if (order == "early")
+        s.order = CompletionOrder::early;
+    else if (order == "random")
+        s.order = CompletionOrder::random;
+    else if (!order.empty() && order != "late")
+        throw std::runtime_error("EMULATOR_ORDER must be late, early or random, not '" + order + "'");
+    const std::string checks = text("EMULATOR_CHECKS");
+    if (!checks.empty() && checks != "all" && checks != "none")
+        throw std::runtime_error("EMULATOR_CHECKS must be all or none, not '" + checks + "'");
+    s.checks = checks != "none";
+    s.seed = number("EMULATOR_SEED", s.seed);
+    s.threads = number("EMULATOR_THREADS", s.threads);
+    s.watchdog_seconds = number("EMULATOR_WATCHDOG", s.watchdog_seconds);
+    s.report_file = text("EMULATOR_REPORT");
+    s.counters_file = text("EMULATOR_COUNTERS");
+    s.trace_file = text("EMULATOR_TRACE");
+    return s;
+}
+
+} // namespace emu

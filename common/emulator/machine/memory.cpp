@@ -1,0 +1,152 @@
+#include "machine/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace emu {
+namespace {
+
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t gap = 512;                      ///< Unallocated bytes between neighbours, so that overruns are found.
+constexpr std::uint64_t poison_limit = 64ull << 20;     ///< Larger allocations keep zero pages: poisoning them would cost real memory.
+constexpr int poison = 0xff;                            ///< NaN in every floating type, -1 in every integer type.
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) {
+    return (value + alignment - 1) / alignment * alignment;
+}
+
+} // namespace
+
+/// A reserved range of address space; pages become memory when touched.
+struct GlobalMemory::Arena {
+    std::byte* base = nullptr;
+    std::uint64_t size = 0;
+    std::uint64_t next = 0;
+    std::uint64_t used = 0;
+
+    explicit Arena(std::uint64_t wanted) {
+        for (size = round_up(wanted, page); size >= (64u << 20); size /= 2) {
+            void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            if (p != MAP_FAILED) {
+                base = static_cast<std::byte*>(p);
+                return;
+            }
+        }
+        throw std::bad_alloc();
+    }
+    ~Arena() { munmap(base, size); }
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+};
+
+GlobalMemory::GlobalMemory(std::uint64_t capacity)
+    // Twice the capacity in addresses, so that freed ranges need not be reused at once.
+    : arena_(std::make_unique<Arena>(2 * capacity)), capacity_(std::min(capacity, arena_->size)) {}
+
+GlobalMemory::~GlobalMemory() = default;
+
+Address GlobalMemory::allocate(std::uint64_t size, Allocation::Kind kind, std::string name, std::uint64_t alignment) {
+    std::unique_lock lock(mutex_);
+    if (size > capacity_ || arena_->used + size > capacity_)
+        return 0;
+    alignment = std::max<std::uint64_t>(alignment, 256);
+    const std::uint64_t need = round_up(std::max<std::uint64_t>(size, 1) + gap, 256);
+    std::uint64_t offset = round_up(arena_->next, alignment);
+    if (offset + need <= arena_->size) {
+        arena_->next = offset + need;
+    } else {
+        // The addresses ran out: take the lowest freed range that fits.
+        const auto fits = [&](const auto& entry) {
+            const std::uint64_t start = round_up(entry.first, alignment);
+            return start + need <= entry.first + round_up(entry.second.size + gap, 256);
+        };
+        const auto it = std::find_if(freed_.begin(), freed_.end(), fits);
+        if (it == freed_.end())
+            return 0;
+        offset = round_up(it->first, alignment) - reinterpret_cast<Address>(arena_->base);
+        freed_.erase(it);
+    }
+    std::byte* const p = arena_->base + offset;
+    if (size <= poison_limit)
+        std::memset(p, poison, size);
+    const auto base = reinterpret_cast<Address>(p);
+    arena_->used += size;
+    allocations_[base] = Allocation{base, size, kind, std::move(name), ++serial_};
+    return base;
+}
+
+void GlobalMemory::register_host(Address base, std::uint64_t size) {
+    std::unique_lock lock(mutex_);
+    allocations_[base] = Allocation{base, size, Allocation::Kind::registered, {}, ++serial_};
+}
+
+bool GlobalMemory::unregister_host(Address base) {
+    std::unique_lock lock(mutex_);
+    const auto it = allocations_.find(base);
+    if (it == allocations_.end() || it->second.kind != Allocation::Kind::registered)
+        return false;
+    allocations_.erase(it);
+    generation_.fetch_add(1, std::memory_order_acq_rel);
+    return true;
+}
+
+bool GlobalMemory::release(Address base) {
+    std::unique_lock lock(mutex_);
+    const auto it = allocations_.find(base);
+    if (it == allocations_.end() || it->second.kind == Allocation::Kind::registered)
+        return false;
+    const Allocation& gone = it->second;
+    arena_->used -= gone.size;
+    const Address first_page = round_up(base, page);
+    const Address last_page = (base + gone.size) / page * page;
+    if (last_page > first_page)
+        madvise(reinterpret_cast<void*>(first_page), last_page - first_page, MADV_DONTNEED);
+    freed_[base] = gone;
+    allocations_.erase(it);
+    generation_.fetch_add(1, std::memory_order_acq_rel);
+    return true;
+}
+
+std::optional<Allocation> GlobalMemory::find(Address address) const {
+    std::shared_lock lock(mutex_);
+    auto it = allocations_.upper_bound(address);
+    if (it == allocations_.begin())
+        return std::nullopt;
+    --it;
+    if (address - it->first >= std::max<std::uint64_t>(it->second.size, 1))
+        return std::nullopt;
+    return it->second;
+}
+
+std::optional<Allocation> GlobalMemory::nearest(Address address) const {
+    std::shared_lock lock(mutex_);
+    if (allocations_.empty())
+        return std::nullopt;
+    const auto above = allocations_.upper_bound(address);
+    if (above == allocations_.begin())
+        return above->second;
+    const auto below = std::prev(above);
+    if (above == allocations_.end() || address - (below->first + below->second.size) <= above->first - address)
+        return below->second;
+    return above->second;
+}
+
+std::optional<Allocation> GlobalMemory::find_freed(Address address) const {
+    std::shared_lock lock(mutex_);
+    auto it = freed_.upper_bound(address);
+    if (it == freed_.begin())
+        return std::nullopt;
+    --it;
+    if (address - it->first >= it->second.size)
+        return std::nullopt;
+    return it->second;
+}
+
+std::uint64_t GlobalMemory::in_use() const {
+    std::shared_lock lock(mutex_);
+    return arena_->used;
+}
+
+} // namespace emu

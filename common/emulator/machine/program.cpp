@@ -1,0 +1,65 @@
+#include "machine/program.hpp"
+
+#include "machine/decoder.hpp"
+
+#include <cstring>
+#include <cxxabi.h>
+
+namespace emu {
+namespace {
+
+/// Writes the addresses an initialiser names (PTX ISA 5.4.4).
+void relocate(const ptx::Variable& variable, std::byte* bytes, const std::vector<Address>& addresses) {
+    for (const ptx::Relocation& r : variable.relocations) {
+        Address value = r.kind == ptx::SymbolKind::function ? code_window + 16 * Address{r.index} : addresses[r.index];
+        value = (value + static_cast<Address>(r.addend)) >> r.shift;
+        std::memcpy(bytes + r.offset, &value, r.width);
+    }
+}
+
+} // namespace
+
+Program::Program(ptx::Module module, GlobalMemory& memory)
+    : module_(std::move(module)), memory_(memory), variable_address_(module_.variables.size()) {
+    for (std::size_t i = 0; i < module_.variables.size(); ++i) {
+        const ptx::Variable& v = module_.variables[i];
+        if (v.space != ptx::Space::global && v.space != ptx::Space::constant)
+            continue;
+        if (v.linkage == ptx::Linkage::external && v.initial.empty() && v.size == 0)
+            continue;
+        const Address address = memory.allocate(v.size, Allocation::Kind::module, std::string(v.name), v.alignment);
+        if (address == 0)
+            throw std::runtime_error("the module's variables do not fit in device memory: " + std::string(v.name));
+        variable_address_[i] = address;
+        auto* bytes = reinterpret_cast<std::byte*>(address);
+        std::memset(bytes, 0, v.size);
+        std::copy(v.initial.begin(), v.initial.end(), bytes);
+    }
+    for (std::size_t i = 0; i < module_.variables.size(); ++i)
+        if (variable_address_[i])
+            relocate(module_.variables[i], reinterpret_cast<std::byte*>(variable_address_[i]), variable_address_);
+}
+
+Program::~Program() {
+    for (const Address address : variable_address_)
+        if (address)
+            memory_.release(address);
+}
+
+const Kernel* Program::kernel(std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    const std::string key(name);
+    if (const auto it = kernels_.find(key); it != kernels_.end())
+        return it->second.get();
+    const std::int64_t index = module_.find_function(name);
+    if (index < 0 || !module_.functions[static_cast<std::size_t>(index)].is_entry)
+        return nullptr;
+    auto kernel = decode_kernel(*this, static_cast<std::uint32_t>(index));
+    int status = 0;
+    const std::unique_ptr<char, void (*)(void*)> demangled(
+        abi::__cxa_demangle(key.c_str(), nullptr, nullptr, &status), std::free);
+    kernel->name = status == 0 ? demangled.get() : key;
+    return (kernels_[key] = std::move(kernel)).get();
+}
+
+} // namespace emu
