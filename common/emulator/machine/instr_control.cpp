@@ -1,0 +1,311 @@
+// Control flow (PTX ISA 9.7.12), stack manipulation (9.7.17) and miscellaneous instructions (9.7.19).
+
+#include "machine/access.hpp"
+#include "machine/cluster.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace emu {
+namespace {
+
+using ptx::Operand;
+using ptx::SymbolKind;
+
+Flow branch_to(Warp& warp, const Op& op, LaneMask mask) { return warp.branch(mask, op.target); }
+
+void decode_bra(DecodeContext& c, Op& op) {
+    c.allow({"uni"});
+    if (c.operand(0).kind != Operand::Kind::label)
+        c.malformed("takes a label");
+    op.target = c.function().first + c.operand(0).index;
+    op.handler = branch_to;
+}
+
+struct TargetTable final : OpExtra {
+    std::vector<std::uint32_t> targets;
+};
+
+Flow branch_indexed(Warp& warp, const Op& op, LaneMask mask) {
+    const auto& table = *static_cast<const TargetTable*>(op.extra);
+    const auto* index = warp.row<std::uint32_t>(op.a);
+    std::array<std::uint32_t, warp_size> targets{};
+    for (LaneMask rest = mask; rest; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+        if (index[lane] >= table.targets.size()) {
+            warp.cluster().report("out-of-bounds", Fault::illegal_instruction, warp, warp.pc(), lane,
+                                  "brx.idx has " + std::to_string(table.targets.size()) +
+                                      " targets, but its index is " + std::to_string(index[lane]) + ".",
+                                  "Check the value a switch or a computed branch depends on.");
+            return Flow::next;
+        }
+        targets[lane] = table.targets[index[lane]];
+    }
+    return warp.scatter(mask, targets);
+}
+
+void decode_brx(DecodeContext& c, Op& op) {
+    c.allow({"idx", "uni"});
+    op.a = c.source(0, ptx::Type::u32);
+    if (c.operand(1).symbol_kind != SymbolKind::table)
+        c.malformed("takes a .branchtargets label");
+    auto table = std::make_unique<TargetTable>();
+    for (const std::uint32_t t : c.function().source->tables[c.operand(1).index].targets)
+        table->targets.push_back(c.function().first + t);
+    op.extra = c.keep(std::move(table));
+    op.handler = branch_indexed;
+}
+
+/// One call site: where the caller keeps the `.param` variables it passes and receives.
+struct CallSite final : OpExtra {
+    const DecodedFunction* caller = nullptr;
+    const DecodedFunction* callee = nullptr; ///< nullptr for an indirect call.
+    Builtin builtin = nullptr;
+    std::vector<LocalPlacement> arguments;
+    std::vector<LocalPlacement> results;
+};
+
+/// Copies `.param` values of some lanes between two frames; storage is lane-major.
+void copy_parameters(Warp& warp, LaneMask lanes, std::uint32_t from_frame, std::span<const LocalPlacement> from,
+                     std::uint32_t to_frame, std::span<const LocalPlacement> to) {
+    for (std::size_t i = 0; i < from.size() && i < to.size(); ++i) {
+        const std::byte* source = warp.frame_storage(from_frame) + from[i].offset;
+        std::byte* target = warp.frame_storage(to_frame) + to[i].offset;
+        const std::uint32_t bytes = std::min(from[i].size, to[i].size);
+        for_lanes(lanes, [&](unsigned lane) {
+            std::memcpy(target + std::size_t{lane} * to[i].size, source + std::size_t{lane} * from[i].size, bytes);
+        });
+    }
+}
+
+Flow enter(Warp& warp, const CallSite& site, const DecodedFunction& callee, LaneMask mask) {
+    const std::uint32_t from = warp.frame();
+    const std::uint32_t to = warp.next_frame(*site.caller);
+    const Flow flow = warp.call(mask, *site.caller, callee);
+    if (!warp.cluster().stopped())
+        copy_parameters(warp, mask & ~warp.exited(), from, site.arguments, to, callee.parameters);
+    return flow;
+}
+
+Flow call_direct(Warp& warp, const Op& op, LaneMask mask) {
+    const auto& site = *static_cast<const CallSite*>(op.extra);
+    return enter(warp, site, *site.callee, mask);
+}
+
+Flow call_builtin(Warp& warp, const Op& op, LaneMask mask) {
+    const auto& site = *static_cast<const CallSite*>(op.extra);
+    return site.builtin({warp, mask, site.arguments, site.results, warp.pc()});
+}
+
+/// Lanes may call different functions: the first lane's go now, the others execute the instruction again.
+Flow call_indirect(Warp& warp, const Op& op, LaneMask mask) {
+    const auto& site = *static_cast<const CallSite*>(op.extra);
+    const auto* address = warp.row<std::uint64_t>(op.a);
+    const auto first = static_cast<unsigned>(std::countr_zero(mask));
+    const std::uint64_t target = address[first];
+    LaneMask same = 0;
+    for_lanes(mask, [&](unsigned lane) { same |= LaneMask{address[lane] == target} << lane; });
+    const Kernel& kernel = *warp.cluster().info().kernel;
+    const auto it = in_code_window(target)
+                        ? kernel.by_module_index.find(static_cast<std::uint32_t>((target - code_window) / 16))
+                        : kernel.by_module_index.end();
+    if (it == kernel.by_module_index.end()) {
+        warp.cluster().report(
+            "out-of-bounds", Fault::illegal_instruction, warp, warp.pc(), first,
+            "The kernel calls through a pointer that does not point to a device function of this program.",
+            "Take the function's address in device code; an address taken on the host is not valid here.");
+        return Flow::next;
+    }
+    const Flow flow = enter(warp, site, *kernel.functions[it->second], same);
+    if (same != mask && !warp.cluster().stopped())
+        warp.hold(mask & ~same);
+    return flow;
+}
+
+std::vector<LocalPlacement> placements(DecodeContext& c, const Operand& tuple) {
+    std::vector<LocalPlacement> result;
+    for (const Operand& o : tuple.elements) {
+        const DecodedFunction& f = c.function();
+        switch (o.symbol_kind) {
+        case SymbolKind::function_variable:
+            result.push_back(f.variables[o.index]);
+            break;
+        case SymbolKind::parameter:
+            result.push_back(f.parameters[o.index]);
+            break;
+        case SymbolKind::result:
+            result.push_back(f.results[o.index]);
+            break;
+        default:
+            c.unsupported("arguments must be .param variables");
+        }
+    }
+    return result;
+}
+
+void decode_call(DecodeContext& c, Op& op) {
+    c.allow({"uni"});
+    auto site = std::make_unique<CallSite>();
+    site->caller = &c.function();
+    std::size_t next = 0;
+    if (c.operand(0).kind == Operand::Kind::tuple)
+        site->results = placements(c, c.operand(next++));
+    const Operand& target = c.operand(next++);
+    if (next < c.operand_count() && c.operand(next).kind == Operand::Kind::tuple)
+        site->arguments = placements(c, c.operand(next));
+    if (target.kind == Operand::Kind::reg) {
+        op.a = c.source(target, ptx::Type::u64);
+        op.handler = call_indirect;
+    } else if (target.symbol_kind == SymbolKind::function) {
+        const ptx::Function& callee = c.module().functions[target.index];
+        if (callee.has_body) {
+            site->callee = c.kernel().functions[c.kernel().by_module_index.at(target.index)].get();
+            op.handler = call_direct;
+        } else if ((site->builtin = find_builtin(callee.name))) {
+            op.handler = call_builtin;
+        } else {
+            c.unsupported("device function " + std::string(callee.name) +
+                          " has no body in this module (device code is not linked here; build without -rdc)");
+        }
+    } else {
+        c.malformed("calls something that is not a function");
+    }
+    op.extra = c.keep(std::move(site));
+}
+
+/// Copies results to where the call site wants them, then returns.
+Flow return_from(Warp& warp, const Op&, LaneMask mask) {
+    const Kernel& kernel = *warp.cluster().info().kernel;
+    const DecodedFunction& callee = *kernel.functions[kernel.function_of[warp.pc()]];
+    if (!callee.results.empty())
+        for_lanes(mask, [&](unsigned lane) {
+            if (const Warp::Return* back = warp.return_of(lane)) {
+                const auto& site = *static_cast<const CallSite*>(kernel.code[back->pc - 1].extra);
+                copy_parameters(warp, 1u << lane, warp.frame(), callee.results, back->frame, site.results);
+            }
+        });
+    return warp.ret(mask);
+}
+
+void decode_ret(DecodeContext& c, Op& op) {
+    c.allow({"uni"});
+    op.handler = return_from;
+}
+
+Flow exit_thread(Warp& warp, const Op&, LaneMask mask) { return warp.exit_lanes(mask); }
+
+void decode_exit(DecodeContext& c, Op& op) {
+    c.allow({});
+    op.handler = exit_thread;
+}
+
+Flow trap_thread(Warp& warp, const Op&, LaneMask mask) {
+    warp.cluster().report("trap", Fault::trap, warp, warp.pc(), static_cast<unsigned>(std::countr_zero(mask)),
+                          "The kernel executed a trap instruction.",
+                          "The program or a library it uses stops here on purpose: look at the condition before it.");
+    return Flow::next;
+}
+
+void decode_trap(DecodeContext& c, Op& op) {
+    c.allow({});
+    op.handler = trap_thread;
+}
+
+Flow nothing(Warp&, const Op&, LaneMask) { return Flow::next; }
+
+void decode_nothing(DecodeContext& c, Op& op) {
+    c.allow({"mask", "inc", "dec", "sync", "aligned"});
+    op.handler = nothing;
+}
+
+/// nanosleep gives way to everybody else; emulated time passes.
+Flow give_way(Warp& warp, const Op& op, LaneMask mask) {
+    const auto* t = warp.row<std::uint32_t>(op.a);
+    warp.cluster().launch().pass_time(t[std::countr_zero(mask)]);
+    warp.yield();
+    return Flow::next;
+}
+
+void decode_nanosleep(DecodeContext& c, Op& op) {
+    c.allow({});
+    op.a = c.source(0, ptx::Type::u32);
+    op.handler = give_way;
+}
+
+/// alloca returns a local-space address.
+Flow allocate_on_stack(Warp& warp, const Op& op, LaneMask mask) {
+    const auto* size = warp.row<std::uint64_t>(op.a);
+    auto* d = warp.row<std::uint64_t>(op.dst);
+    const auto alignment = static_cast<std::uint32_t>(op.immediate);
+    bool fits = true;
+    for_lanes(mask, [&](unsigned lane) {
+        const std::uint32_t top = warp.local_top(lane);
+        const std::uint32_t start = (top + alignment - 1) / alignment * alignment;
+        fits &= size[lane] <= local_limit &&
+                warp.grow_local(1u << lane, start - top + static_cast<std::uint32_t>(size[lane]));
+        d[lane] = start;
+    });
+    if (!fits)
+        warp.cluster().report("stack-overflow", Fault::hardware_stack, warp, warp.pc(),
+                              static_cast<unsigned>(std::countr_zero(mask)),
+                              "alloca exceeds the thread's 512 KiB of local memory.",
+                              "Allocate less, or use global memory.");
+    return Flow::next;
+}
+
+void decode_alloca(DecodeContext& c, Op& op) {
+    c.allow({});
+    op.dst = c.destination(0, ptx::Type::u64);
+    op.a = c.source(1, ptx::Type::u64);
+    op.immediate = c.operand_count() > 2 ? c.immediate(2) : 8;
+    op.handler = allocate_on_stack;
+}
+
+Flow save_stack(Warp& warp, const Op& op, LaneMask mask) {
+    map_lanes(mask, warp.row<std::uint64_t>(op.dst), [&](unsigned i) { return std::uint64_t{warp.local_top(i)}; });
+    return Flow::next;
+}
+
+void decode_stacksave(DecodeContext& c, Op& op) {
+    c.allow({});
+    op.dst = c.destination(0, ptx::Type::u64);
+    op.handler = save_stack;
+}
+
+Flow restore_stack(Warp& warp, const Op& op, LaneMask mask) {
+    const auto* top = warp.row<std::uint64_t>(op.a);
+    for_lanes(mask, [&](unsigned lane) { warp.set_local_top(lane, static_cast<std::uint32_t>(top[lane])); });
+    return Flow::next;
+}
+
+void decode_stackrestore(DecodeContext& c, Op& op) {
+    c.allow({});
+    op.a = c.source(0, ptx::Type::u64);
+    op.handler = restore_stack;
+}
+
+constexpr InstructionRow control_table[] = {
+    {"bra", "9.7.12.3", decode_bra},
+    {"brx.idx", "9.7.12.4", decode_brx},
+    {"call", "9.7.12.5", decode_call},
+    {"ret", "9.7.12.6", decode_ret},
+    {"exit", "9.7.12.7", decode_exit},
+};
+
+constexpr InstructionRow misc_table[] = {
+    {"stacksave", "9.7.17.1", decode_stacksave},
+    {"stackrestore", "9.7.17.2", decode_stackrestore},
+    {"alloca", "9.7.17.3", decode_alloca},
+    {"brkpt", "9.7.19.1", decode_nothing},
+    {"nanosleep", "9.7.19.2", decode_nanosleep},
+    {"pmevent", "9.7.19.3", decode_nothing},
+    {"trap", "9.7.19.4", decode_trap},
+    {"setmaxnreg", "9.7.19.5", decode_nothing},
+};
+
+} // namespace
+
+std::span<const InstructionRow> control_instructions() { return control_table; }
+std::span<const InstructionRow> misc_instructions() { return misc_table; }
+
+} // namespace emu
