@@ -5,8 +5,6 @@
 #include "workbook/program.hpp"
 #include "workbook/random.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -39,22 +37,11 @@ void prepare(Tiles& tiles) { tiles.out.poison(); }
 /// Compares with the input, each tile reversed: a copy changes no bit.
 template <int tile>
 Comparison check_reversed(Tiles& tiles) {
-    std::vector<float> expected = tiles.host;
-    for (std::size_t start = 0; start < expected.size(); start += tile) {
-        const auto first = expected.begin() + static_cast<std::ptrdiff_t>(start);
-        std::reverse(first, first + tile_count(start, tile, expected.size()));
-    }
-    return workbook::check_exact(tiles.out, expected);
+    return workbook::check_exact(tiles.out, workbook::reversed_tiles(tiles.host, tile));
 }
 
 Comparison check_neighbour_sums(Tiles& tiles) {
-    std::vector<float> expected(tiles.host.size());
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-        const std::size_t start = i - i % block_threads;
-        const auto count = static_cast<std::size_t>(tile_count(start, block_threads, expected.size()));
-        expected[i] = tiles.host[i] + tiles.host[start + (i - start + 1) % count];
-    }
-    return workbook::check_values(tiles.out, expected);
+    return workbook::check_values(tiles.out, workbook::neighbour_sums<float>(tiles.host, block_threads));
 }
 
 /// Compares one probe with its reference and keeps its line for the reader.

@@ -9,6 +9,7 @@
 #include "workbook/buffer.hpp"
 #include "workbook/launch.hpp"
 #include "workbook/random.hpp"
+#include "workbook/tile.cuh"
 
 #include <cooperative_groups.h>
 
@@ -22,23 +23,13 @@
 namespace sync_copy {
 
 namespace cg = cooperative_groups;
+using workbook::add_neighbour;
+using workbook::store_reversed;
+using workbook::tile_count;
 
 inline constexpr int block_threads = 256;
 
-/// Number of elements in the tile that starts at `start`: all of `tile`, or what is left of the array.
-__host__ __device__ inline int tile_count(std::size_t start, int tile, std::size_t size) {
-    const std::size_t left = size - start;
-    return left < static_cast<std::size_t>(tile) ? static_cast<int>(left) : tile;
-}
-
-/// Second half of every copy: the block writes the tile back, last element first.
-__device__ inline void store_reversed(const float* tile, float* out, int count) {
-    for (int i = threadIdx.x; i < count; i += blockDim.x)
-        out[i] = tile[count - 1 - i];
-}
-
-// ---- one element per thread
-// ----------------------------------------------------------------------------------------
+// ---- one element per thread ----
 
 /// Each thread brings one element: address, global memory to register (LDG), register to shared memory (STS).
 __global__ void one_per_thread(const float* in, float* out, std::size_t size) {
@@ -58,8 +49,7 @@ inline void launch_one_per_thread(std::span<const float> in, std::span<float> ou
                      in.data(), out.data(), in.size());
 }
 
-// ---- several elements per thread, in a loop whose length is known only at run time
-// -----------------------------------
+// ---- several elements per thread, in a loop whose length is known only at run time ----
 
 /// Thread t brings elements t·num_per_thread + k: neighbouring threads read addresses far apart.
 __global__ void loop_strided(const float* in, float* out, std::size_t size, int num_per_thread) {
@@ -112,8 +102,7 @@ inline void launch_loop_coalesced(std::span<const float> in, std::span<float> ou
                      num_per_thread);
 }
 
-// ---- 16 bytes per thread
-// ---------------------------------------------------------------------------------------------
+// ---- 16 bytes per thread ----
 
 inline constexpr int vector_width = 4;
 inline constexpr int vector_tile = block_threads * vector_width;
@@ -143,18 +132,11 @@ inline void launch_vectorized(std::span<const float> in, std::span<float> out) {
                      in.data(), out.data(), in.size());
 }
 
-// ---- copy and compute in batches
-// -------------------------------------------------------------------------------------
+// ---- copy and compute in batches ----
 
-/// The computation: each element plus its right neighbour, the first element being the last one's.
-__device__ inline void add_neighbour(const float* tile, float* out, int count) {
-    const int i = threadIdx.x;
-    if (i < count)
-        out[i] = tile[i] + tile[i + 1 < count ? i + 1 : 0];
-}
-
-/// Each block brings one tile after the other to the same shared memory, and must wait twice per tile: until
-/// all have written it, and until all have read it. While it waits and while it copies, it computes nothing.
+/// Each block brings one tile after the other to the same shared memory, adds to each element its right
+/// neighbour, and must wait twice per tile: until all have written it, and until all have read it. While it
+/// waits and while it copies, it computes nothing.
 __global__ void without_memcpy_async(const float* in, float* out, std::size_t size, int batches) {
     const auto grid = cg::this_grid();
     const auto block = cg::this_thread_block();
@@ -180,8 +162,7 @@ inline void launch_without_memcpy_async(std::span<const float> in, std::span<flo
                      out.data(), in.size(), batches);
 }
 
-// ---- the latency probe
-// -----------------------------------------------------------------------------------------------
+// ---- the latency probe ----
 
 /// Where a chase ended, and how many SM clock cycles it took.
 struct Probe {

@@ -57,8 +57,7 @@ __device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
     }
 }
 
-// ---- add one: load, modify, store back
-// ---------------------------------------------------------------------------------
+// ---- add one: load, modify, store back ----
 
 /// The half that the three spellings share: adds one to the tile and stores it with one bulk copy.
 __device__ inline void add_one_and_store(int* tile, int* data, int count) {
@@ -166,8 +165,7 @@ inline void launch_add_one_memcpy_async_tx(std::span<int> data) {
 }
 inline void launch_add_one_ptx(std::span<int> data) { launch_add_one(add_one_ptx, data); }
 
-// ---- the same tile, addressed by offset
-// ----------------------------------------------------------------------------------
+// ---- the same tile, addressed by offset ----
 
 /// Adds one to a single tile of `count` elements at data + offset. A bulk copy knows no tiles, only an
 /// address: any offset that is a multiple of 16 bytes will do.
@@ -199,8 +197,7 @@ inline void launch_add_one_at_offset(std::span<int> data, std::size_t offset, st
                          static_cast<int>(count));
 }
 
-// ---- prefetch into L2
-// ------------------------------------------------------------------------------------------------------
+// ---- prefetch into L2 ----
 
 /// Asks for `bytes` at `address` to be brought into the L2 cache; a multiple of 16 each.
 /// PTX ISA, cp.async.bulk.prefetch. It changes no memory and nobody can wait for it.
@@ -254,8 +251,7 @@ inline void launch_add_one_prefetch(std::span<int> data) {
     launch_add_one_plain(parts.tail);
 }
 
-// ---- a ring of bulk loads: y = a·x + y
-// -----------------------------------------------------------------------------------
+// ---- a ring of bulk loads: y = a·x + y ----
 
 inline constexpr int stages = 4;
 
@@ -339,8 +335,7 @@ inline void launch_axpy_ring(float a, std::span<const float> x, std::span<float>
     launch_axpy_plain(a, x_parts.tail, y_parts.tail);
 }
 
-// ---- reduce-add into global memory
-// -----------------------------------------------------------------------------------------
+// ---- reduce-add into global memory ----
 
 /// Adds every tile of `data` to `totals`: one thread per block, and no element ever enters a register.
 /// The tile was written and is read by the async proxy, so that no proxy fence is needed in between.

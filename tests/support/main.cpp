@@ -58,7 +58,7 @@ int exit_code_of(const Catch::Counts& cases) {
 std::string pattern(const std::string& name) {
     std::string escaped;
     for (const char c : name) {
-        if (std::string_view("\\,[]*\"~").find(c) != std::string_view::npos)
+        if (std::string_view("\\,[]*\"~").find(c) != std::string_view::npos || (c == '-' && escaped.empty()))
             escaped += '\\';
         escaped += c;
     }

@@ -14,7 +14,7 @@ bool chosen(const std::string& what) {
 }
 } // namespace
 
-TEST_CASE("skips, with [brackets], commas and * stars") { SKIP("no such device"); }
+TEST_CASE("--skips, with [brackets], commas and * stars") { SKIP("no such device"); }
 
 TEST_CASE("passes unless told not to fail, crash or hang") {
     if (chosen("crash"))

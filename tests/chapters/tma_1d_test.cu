@@ -1,0 +1,184 @@
+/// @file tma_1d_test.cu
+/// The kernels of chapter 5, at all sizes and base addresses: what they write, and that they write nothing
+/// else.
+#include "tma_1d.cuh"
+
+#include "workbook/buffer.hpp"
+#include "workbook/compare.hpp"
+#include "workbook/random.hpp"
+
+#include "device_case.hpp"
+#include "sizes.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+using namespace tma_1d;
+using workbook::DeviceBuffer;
+
+namespace {
+
+constexpr workbook::DeviceNeeds hopper{.compute_major = 9};
+
+std::vector<int> random_ints(std::size_t size, std::uint64_t seed) {
+    return workbook::random_integers<int>(size, seed, -1'000'000, 1'000'000);
+}
+
+/// Runs one spelling of add_one on random data and checks each element and the guard zones.
+template <class AddOne>
+void check_add_one(const AddOne& add_one, std::size_t size, std::size_t offset) {
+    std::vector<int> values = random_ints(size, size + offset);
+    DeviceBuffer<int> data(values, offset);
+    add_one(data.span());
+    for (int& value : values)
+        value += 1;
+    CHECK(workbook::compare_bits<int>(values, data.download()).summary() == "ok");
+    CHECK(data.check_guards() == "");
+}
+
+template <class AddOne>
+void check_add_one_everywhere(const AddOne& add_one) {
+    for_each_place([&](std::size_t size, std::size_t offset) { check_add_one(add_one, size, offset); });
+    check_add_one(add_one, 1'000'003, 0);
+}
+
+void check_axpy(std::size_t size, std::size_t x_offset, std::size_t y_offset) {
+    const auto x_host = workbook::random_values<float>(size, size + x_offset, {.specials = true});
+    auto expected = workbook::random_values<float>(size, size + y_offset + 100, {.specials = true});
+    const DeviceBuffer<float> x(x_host, x_offset);
+    DeviceBuffer<float> y(expected, y_offset);
+    launch_axpy_ring(-0.3f, x.span(), y.span());
+    for (std::size_t i = 0; i < size; ++i)
+        expected[i] = std::fma(-0.3f, x_host[i], expected[i]);
+    CHECK(workbook::compare_near<float>(expected, y.download()).summary() == "ok");
+    CHECK(workbook::compare_bits<float>(x_host, x.download()).summary() == "ok");
+    CHECK(x.check_guards() == "");
+    CHECK(y.check_guards() == "");
+}
+
+void check_sum_tiles(std::size_t size, std::size_t offset, std::size_t totals_offset) {
+    const std::vector<int> values = random_ints(size, size + offset);
+    const std::vector<int> before = random_ints(tile_elements, 3);
+    std::vector<unsigned> sums(before.begin(), before.end());
+    for (std::size_t i = 0; i < size; ++i)
+        sums[i % tile_elements] += static_cast<unsigned>(values[i]);
+    const DeviceBuffer<int> data(values, offset);
+    DeviceBuffer<int> totals(before, totals_offset);
+    launch_sum_tiles(data.span(), totals.span());
+    const std::vector<int> expected(sums.begin(), sums.end());
+    CHECK(workbook::compare_bits<int>(expected, totals.download()).summary() == "ok");
+    CHECK(totals.check_guards() == "");
+}
+
+} // namespace
+
+TEST_CASE("split_for_bulk cuts at 16 bytes and loses nothing") {
+    alignas(16) static int storage[64];
+    for (std::size_t offset = 0; offset < 8; ++offset)
+        for (std::size_t size = 0; size < 20; ++size) {
+            INFO("size " << size << ", offset " << offset);
+            const std::span<int> all(storage + offset, size);
+            const BulkParts<int> parts = split_for_bulk(all);
+            CHECK(parts.head.size() + parts.body.size() + parts.tail.size() == size);
+            CHECK(parts.head.data() == all.data());
+            CHECK(parts.body.data() == all.data() + parts.head.size());
+            CHECK(parts.tail.data() == parts.body.data() + parts.body.size());
+            CHECK(parts.body.size() % 4 == 0);
+            CHECK((parts.body.empty() || reinterpret_cast<std::uintptr_t>(parts.body.data()) % 16 == 0));
+            CHECK(parts.head.size() < 4);
+            CHECK(parts.tail.size() < 4);
+        }
+}
+
+TEST_CASE("add_one with cuda::memcpy_async") {
+    require_device(hopper);
+    check_add_one_everywhere(launch_add_one_memcpy_async);
+}
+
+TEST_CASE("add_one with cuda::device::memcpy_async_tx") {
+    require_device(hopper);
+    check_add_one_everywhere(launch_add_one_memcpy_async_tx);
+}
+
+TEST_CASE("add_one with cuda::ptx") {
+    require_device(hopper);
+    check_add_one_everywhere(launch_add_one_ptx);
+}
+
+TEST_CASE("add_one with the next tile prefetched") {
+    require_device(hopper);
+    check_add_one_everywhere(launch_add_one_prefetch);
+}
+
+TEST_CASE("add_one_at_offset changes its tile and nothing else") {
+    require_device(hopper);
+    for (const std::size_t offset : {0, 4, 8, 1020, 1024, 2000})
+        for (const std::size_t count : {0, 4, 128, 1000, 1024}) {
+            INFO("offset " << offset << ", count " << count);
+            std::vector<int> values = random_ints(4000, offset + count);
+            DeviceBuffer<int> data(values);
+            launch_add_one_at_offset(data.span(), offset, count);
+            for (std::size_t i = offset; i < offset + count; ++i)
+                values[i] += 1;
+            CHECK(workbook::compare_bits<int>(values, data.download()).summary() == "ok");
+            CHECK(data.check_guards() == "");
+        }
+}
+
+TEST_CASE("add_one_at_offset refuses a tile that is misplaced, too large or outside") {
+    require_device(hopper);
+    DeviceBuffer<int> data(4000);
+    const auto call = [&](std::size_t offset, std::size_t count) {
+        launch_add_one_at_offset(data.span(), offset, count);
+    };
+    CHECK_THROWS_AS(call(1, 4), std::invalid_argument);
+    CHECK_THROWS_AS(call(0, 5), std::invalid_argument);
+    CHECK_THROWS_AS(call(0, 1028), std::invalid_argument);
+    CHECK_THROWS_AS(call(3996, 8), std::invalid_argument);
+    CHECK_THROWS_AS(call(4004, 0), std::invalid_argument);
+    DeviceBuffer<int> shifted(4000, 1);
+    CHECK_THROWS_AS(launch_add_one_at_offset(shifted.span(), 0, 4), std::invalid_argument);
+    CHECK_NOTHROW(launch_add_one_at_offset(shifted.span(), 3, 4));
+}
+
+TEST_CASE("axpy_ring at all sizes, x and y alike and unlike within their 16 bytes") {
+    require_device(hopper);
+    for_each_place([](std::size_t size, std::size_t offset) {
+        check_axpy(size, offset, offset);
+        check_axpy(size, offset, (offset + 1) % 4);
+    });
+}
+
+TEST_CASE("axpy_ring goes around its ring several times") {
+    require_device(hopper);
+    check_axpy(1'000'003, 0, 0);
+    check_axpy(tile_elements * 3 * stages * 2, 4, 8);
+}
+
+TEST_CASE("sum_tiles adds every tile to what was there") {
+    require_device(hopper);
+    for_each_place(
+        [](std::size_t size, std::size_t offset) { check_sum_tiles(size, offset, offset % 3 == 2 ? 1 : 0); });
+    check_sum_tiles(1'000'003, 0, 0);
+}
+
+TEST_CASE("sum_tiles wraps around, as 32-bit addition does") {
+    require_device(hopper);
+    const DeviceBuffer<int> data(std::vector<int>(2 * tile_elements, std::numeric_limits<int>::max()));
+    DeviceBuffer<int> totals(std::vector<int>(tile_elements, 5));
+    launch_sum_tiles(data.span(), totals.span());
+    CHECK(totals.download() == std::vector<int>(tile_elements, 3));
+}
+
+TEST_CASE("sum_tiles refuses totals of another size") {
+    require_device(hopper);
+    DeviceBuffer<int> totals(tile_elements - 1);
+    CHECK_THROWS_AS(launch_sum_tiles({}, totals.span()), std::invalid_argument);
+}
