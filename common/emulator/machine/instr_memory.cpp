@@ -13,7 +13,7 @@ using ptx::Space;
 using ptx::Type;
 
 /// Modifiers of ld, ldu and st that choose a space, a semantics or a size, or only hint at caches.
-constexpr std::initializer_list<std::string_view> access_modifiers{
+const std::initializer_list<std::string_view> access_modifiers{
     "weak",        "volatile",          "relaxed",         "acquire",           "release",         "mmio",
     "cta",         "cluster",           "gpu",             "sys",               "global",          "shared",
     "shared::cta", "shared::cluster",   "local",           "const",             "param",           "param::entry",
