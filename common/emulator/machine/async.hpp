@@ -58,8 +58,8 @@ class AsyncEngine {
     /// Called between instructions in `random` order: lands an operation now and then.
     void maybe_land();
 
-    /// A block's threads have all exited: its shared memory dies. Operations that still use it land after
-    /// this was reported.
+    /// A block's threads have all exited: its shared memory dies. Reports operations that use it and whose
+    /// end nobody has waited for, in whatever order they landed.
     void block_exited(Block& block);
     /// The cluster ended: everything else lands.
     void finish();

@@ -8,6 +8,9 @@
 
 namespace emu {
 
+/// Greatest arrival count, and greatest absolute tx-count, of an mbarrier (PTX ISA 9.7.13.15.2).
+inline constexpr std::uint32_t mbarrier_max_count = (1u << 20) - 1;
+
 /// State of one mbarrier object.
 struct Mbarrier {
     std::uint32_t expected = 0; ///< Arrivals of the next phase.
@@ -17,6 +20,11 @@ struct Mbarrier {
     std::uint32_t init_pc = 0;
 
     bool complete() const { return pending == 0 && tx == 0; }
+    /// Nothing has happened in the current phase yet.
+    bool at_rest() const { return pending == expected && tx == 0; }
+    /// Whether the phase that a wait with this parity means has completed. The object keeps one bit of its
+    /// phase number, so a fresh barrier (phase 0) passes a wait for parity 1 at once.
+    bool parity_complete(std::uint32_t parity) const { return (phase & 1) != (parity & 1); }
 };
 
 /// The valid mbarrier objects of one block, by offset in its shared memory.
