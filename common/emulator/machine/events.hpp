@@ -146,7 +146,8 @@ class ClusterListener {
 
     /// A barrier (`bar`/`barrier`, `barrier.cluster`, `bar.warp.sync` and other warp-synchronous
     /// instructions) completed. `arrived` released before, `waiting` acquire after; sync barriers have all
-    /// lanes in both.
+    /// lanes in both. Lanes that come to barrier.cluster.wait after the completion give an event of their own,
+    /// with nobody in `arrived`: they acquire what the last completion of that barrier released.
     enum class BarrierKind : std::uint8_t { block, cluster, warp };
     virtual void on_barrier_arrive(BarrierKind, unsigned /*id*/, const WarpLanes&, Semantics) {}
     virtual void on_barrier_complete(BarrierKind, unsigned /*id*/, std::span<const WarpLanes> /*arrived*/,
