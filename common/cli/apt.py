@@ -79,6 +79,14 @@ def _lines(text: str) -> list[dict[str, str]]:
     return entries
 
 
+def _reason(lines: Sequence[str]) -> str:
+    """apt's first error without the address it begins with."""
+    for line in lines:
+        if line.startswith("E:"):
+            return re.sub(r"^E: (Failed to fetch \S+\s+)?", "", line).strip()
+    return "no reason given"
+
+
 class Apt:
     """apt with a private index below `directory`."""
 
@@ -121,8 +129,7 @@ class Apt:
             backports.unlink()
             status, lines = self._update()
         if status != 0:
-            problems = [line for line in lines if line.startswith(("E:", "W:", "Err:"))]
-            raise UserError("the package index could not be fetched (no network?)", detail=problems[-3:])
+            raise UserError(f"the package index could not be fetched ({_reason(lines)})")
         self._refreshed = True
 
     def _update(self) -> tuple[int, list[str]]:
@@ -176,20 +183,18 @@ class Apt:
         status, lines = logged(command, self._log, env=env)
         if status != 0:
             names = " ".join(choice.package for choice in choices)
-            raise UserError(f"apt-get could not install {names}; try: apt-get install {names} (log: {self._log})",
-                            detail=[line for line in lines if line.startswith("E:")][-3:])
+            raise UserError(f"apt-get could not install {names} ({_reason(lines)}; log: {self._log})")
 
     def unpack(self, packages: Sequence[str], into: Path) -> None:
         """Downloads packages and unpacks them below `into`; needs no rights at all."""
         with tempfile.TemporaryDirectory(dir=self._directory) as directory:
             status, lines = logged(["apt-get", *self._options(), "download", *packages], self._log, cwd=Path(directory))
             if status != 0:
-                raise UserError(f"apt-get could not download {' '.join(packages)} (log: {self._log})",
-                                detail=[line for line in lines if line.startswith("E:")][-3:])
+                raise UserError(f"apt-get could not download {' '.join(packages)} ({_reason(lines)}; log: {self._log})")
             for archive in sorted(Path(directory).glob("*.deb")):
                 status, lines = logged(["dpkg", "-x", str(archive), str(into)], self._log)
                 if status != 0:
-                    raise UserError(f"dpkg could not unpack {archive.name}", detail=lines[-3:])
+                    raise UserError(f"dpkg could not unpack {archive.name} ({lines[-1] if lines else 'no message'})")
 
     def discard(self) -> None:
         """Removes the private index."""

@@ -29,11 +29,18 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _prepared(arguments: list[str]) -> list[str]:
-    for module in COMMANDS:
-        if arguments and arguments[0] == module.NAME and hasattr(module, "prepare"):
-            return [arguments[0], *module.prepare(arguments[1:])]
-    return arguments
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The options of one command; `passed` has what follows `--` for commands that pass it on to a program."""
+    module = next((m for m in COMMANDS if arguments[:1] == [m.NAME]), None)
+    passed: list[str] = []
+    if getattr(module, "PASSES_ARGUMENTS", False) and "--" in arguments:
+        at = arguments.index("--")
+        arguments, passed = arguments[:at], arguments[at + 1:]
+    if hasattr(module, "prepare"):
+        arguments = [arguments[0], *module.prepare(arguments[1:])]
+    options = build_parser().parse_args(arguments)
+    options.passed = passed
+    return options
 
 
 def main(arguments: list[str]) -> int:
@@ -42,7 +49,7 @@ def main(arguments: list[str]) -> int:
         build_parser().print_help(sys.stderr)
         return USAGE
     try:
-        options = build_parser().parse_args(_prepared(arguments))
+        options = parse(arguments)
         status = options.execute(options, Workspace.locate())
         sys.stdout.flush()
         return status

@@ -27,9 +27,9 @@ def parse(line: str) -> Step | None:
 
 def shorten(text: str) -> str:
     """'Compiling Cuda object chapters/01_a/a.p/main.cu.o' becomes 'compiling chapters/01_a/main.cu'."""
-    match = re.match(r"Compiling (?:\S+ )?object (\S+?)([^/\s]+)\.p/(\S+)\.o$", text)
+    match = re.match(r"Compiling (?:\S+ )?object (\S+/)?([^/\s]+)\.p/(\S+)\.o$", text)
     if match:
-        return f"compiling {match[1]}{match[3]}"
+        return f"compiling {match[1] or ''}{match[3]}"
     match = re.match(r"Linking (?:static )?target (\S+)", text)
     return f"linking {match[1]}" if match else text
 

@@ -76,9 +76,8 @@ def may_install() -> bool:
 
 def _install(workspace: Workspace, missing: Sequence[Requirement]) -> None:
     if not may_install():
-        first = missing[0]
-        raise UserError(f"{', '.join(r.title for r in missing)} missing, and WORKBOOK_INSTALL=never; "
-                        f"install by hand: {advice(first)}")
+        raise UserError(f"missing: {', '.join(r.wanted for r in missing)}; WORKBOOK_INSTALL=never forbids to install; "
+                        f"./workbook doctor shows the commands")
     _log(workspace).write_text("", "utf-8")
     _say(f"Setting up in {workspace.root} (once; log: {workspace.relative(_log(workspace))})")
     archive = apt.Apt(workspace.state / "apt", _log(workspace)) if apt.available() else None
@@ -123,8 +122,8 @@ def _from_archive(workspace: Workspace, missing: Sequence[Requirement], archive:
         # Everything with another source is tried there; for the others this is the error to show.
         hopeless = [r for r in candidates if not r.wheels]
         if hopeless:
-            raise UserError(f"{hopeless[0].wanted} is missing: {error}; install it: {advice(hopeless[0])}",
-                            detail=error.detail) from None
+            names = ", ".join(r.wanted for r in hopeless)
+            raise UserError(f"missing: {names}; {error}; install by hand: {package_advice(hopeless)}") from None
         return list(missing)
     done = {requirement.key for requirement, _ in plan}
     return [r for r in missing if r.key not in done]
@@ -191,8 +190,7 @@ def _from_wheels(workspace: Workspace, requirement: Requirement, archive: apt.Ap
         pip = wheels.pip_command(archive, workspace.state / "pip")
         wheels.install(pip, requirement.wheels, target, _log(workspace))
     except UserError as error:
-        raise UserError(f"{requirement.wanted} is missing: {error}; install it: {advice(requirement)}",
-                        detail=error.detail) from None
+        raise UserError(f"{requirement.wanted} is missing: {error}; install it: {advice(requirement)}") from None
     finally:
         shutil.rmtree(workspace.state / "pip", ignore_errors=True)
     _say(f"  done ({time.monotonic() - began:.0f} s)")
@@ -225,17 +223,22 @@ def _from_wrap(workspace: Workspace, requirement: Requirement) -> None:
 
 def advice(requirement: Requirement) -> str:
     """The command that installs one requirement by hand."""
-    sudo = "" if _is_root() else "sudo "
     if requirement.packages and apt.available():
-        release = apt.os_release(apt.OS_RELEASE.read_text("utf-8")) if apt.OS_RELEASE.exists() else {}
-        names = requirement.system_packages[:1] or (requirement.packages[0][0],)
-        if release.get("VERSION_CODENAME") == "bookworm" and requirement in (requirements.MESON, requirements.CATCH2):
-            return f"{sudo}apt-get install -t bookworm-backports {' '.join(names)}"
-        return f"{sudo}apt-get install {' '.join(names)}"
+        return package_advice([requirement])
     if requirement.wheels:
         target = Path(".workbook") / requirement.key
         return f"python3 -m pip install --no-deps --target {target} {' '.join(requirement.wheels)}"
     return f"install {requirement.title} with your system's package manager"
+
+
+def package_advice(missing: Sequence[Requirement]) -> str:
+    """One command that installs several requirements from the distribution."""
+    release = apt.os_release(apt.OS_RELEASE.read_text("utf-8")) if apt.OS_RELEASE.exists() else {}
+    names = " ".join((r.system_packages or r.packages[0])[0] for r in missing)
+    sudo = "" if _is_root() else "sudo "
+    if release.get("VERSION_CODENAME") == "bookworm" and {"meson", "catch2"} & {r.key for r in missing}:
+        return f"{sudo}apt-get install -t bookworm-backports {names} (with the backports suite in apt's sources)"
+    return f"{sudo}apt-get install {names}"
 
 
 def _stamp_path(workspace: Workspace) -> Path:

@@ -53,7 +53,9 @@ def install(pip: Sequence[str], specifications: Sequence[str], target: Path, log
     status, lines = logged(command, log)
     if status != 0:
         shutil.rmtree(partial, ignore_errors=True)
-        errors = [line for line in lines if line.startswith("ERROR")]
-        raise UserError(f"pip could not fetch {' '.join(specifications)} (log: {log})", detail=(errors or lines)[-2:])
+        offline = any("Failed to establish a new connection" in line or "timed out" in line for line in lines)
+        errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+        reason = "no network" if offline else errors[-1] if errors else "no reason given"
+        raise UserError(f"pip could not fetch it ({reason}; log: {log})")
     shutil.rmtree(target, ignore_errors=True)
     partial.rename(target)

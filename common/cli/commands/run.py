@@ -15,6 +15,7 @@ from ..workspace import Workspace
 
 NAME = "run"
 HELP = "run a chapter's program, or all of them"
+PASSES_ARGUMENTS = True
 _PASSED_ON = ("size", "seed", "kernel", "json")
 
 
@@ -24,18 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name in _PASSED_ON:
         parser.add_argument(f"--{name}", metavar=name.upper(), help=f"the program's --{name}")
     parser.add_argument("--mistakes", action="store_true", help="run the chapter's program of mistakes instead")
-    parser.add_argument("arguments", nargs="*", metavar="-- ARGS", help="further arguments of the program")
-
-
-def prepare(argv: list[str]) -> list[str]:
-    """`run -- ARGS` without a chapter means the first chapter: the word is put in, so that ARGS keep their place."""
-    if "--" in argv:
-        own = argv[:argv.index("--")]
-        takes_value = {f"--{name}" for name in (*_PASSED_ON, "backend")}
-        words = [w for i, w in enumerate(own) if not w.startswith("-") and (i == 0 or own[i - 1] not in takes_value)]
-        if not words:
-            return ["1", *argv]
-    return argv
 
 
 def execute(options: argparse.Namespace, workspace: Workspace) -> int:
@@ -51,7 +40,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
         targets += build.emulator_targets(workspace)
     build.build(workspace, tools, targets)
     arguments = [word for name in _PASSED_ON if getattr(options, name) is not None
-                 for word in (f"--{name}", getattr(options, name))] + options.arguments
+                 for word in (f"--{name}", getattr(options, name))] + options.passed
     env = backend.environment(where, workspace)
     failed: list[tuple[str, int]] = []
     for index, (chapter, program) in enumerate(zip(chosen, programs, strict=True)):

@@ -1,0 +1,23 @@
+"""Runs the tests of the command and prints the summary line that all our test programs print."""
+
+import sys
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "common")]
+
+
+def main() -> int:
+    suite = unittest.defaultTestLoader.discover(str(HERE), pattern="test_*.py", top_level_dir=str(HERE))
+    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
+    for test, reason in result.skipped:
+        print(f"skip  {test.id()}: {reason}")
+    failed = len(result.failures) + len(result.errors)
+    skipped = len(result.skipped)
+    print(f"[summary] {result.testsRun - failed - skipped} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or result.testsRun == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
