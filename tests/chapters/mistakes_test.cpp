@@ -10,6 +10,7 @@
 #include <chrono>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 using Catch::Matchers::ContainsSubstring;
@@ -17,12 +18,11 @@ using namespace test_support;
 
 namespace {
 
-Finished run_mistakes(const std::string& argument, const std::string& order = "late",
-                      const std::string& report = {}) {
+Finished run_mistakes(const std::string& argument,
+                      std::vector<std::pair<std::string, std::string>> environment = {}) {
+    environment.emplace_back("LD_LIBRARY_PATH", emulator_library());
     return run({.argv = {chapter_variable("CHAPTER_MISTAKES"), argument},
-                .environment = {{"LD_LIBRARY_PATH", emulator_library()},
-                                {"EMULATOR_ORDER", order},
-                                {"EMULATOR_REPORT", report}},
+                .environment = std::move(environment),
                 .unset = {},
                 .time_limit = std::chrono::seconds(20)});
 }
@@ -41,7 +41,8 @@ std::set<int> lines_named(const std::vector<Diagnostic>& report, const std::stri
 void check_mistake(const std::string& mistake, const std::string& order) {
     const TemporaryDirectory directory;
     const auto file = directory.path() / "report";
-    const Finished program = run_mistakes(mistake, order, file.string());
+    const Finished program =
+        run_mistakes(mistake, {{"EMULATOR_ORDER", order}, {"EMULATOR_REPORT", file.string()}});
     INFO(mistake << ", completion " << order << ", " << program.how() << "\n" << program.out << program.err);
     CHECK(program.exit_code == 1);
     CHECK(program.elapsed < std::chrono::seconds(5));

@@ -82,6 +82,7 @@ inline void check(cudaError_t status, std::string_view what = {},
                   const std::source_location& where = std::source_location::current()) {
     if (status == cudaSuccess) [[likely]]
         return;
+    (void)cudaGetLastError(); // it is reported here, and shall not be found again by check_launch
     std::string message(what.empty() ? std::string_view("CUDA call") : what);
     message.append(" failed at ").append(where.file_name()).append(":").append(std::to_string(where.line()));
     message.append(": ").append(cudaGetErrorName(status));

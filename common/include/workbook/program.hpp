@@ -165,8 +165,10 @@ template <class Data>
         report.ceiling_bytes = std::max(report.ceiling_bytes, result.bytes);
         report.kernels.push_back(std::move(result));
     }
-    if (usable)
+    if (usable && context.has_clock) {
+        report.ceiling_bytes = std::min(report.ceiling_bytes, free_device_memory() / 2);
         report.ceiling = copy_ceiling(report.ceiling_bytes);
+    }
     return report;
 }
 
