@@ -19,6 +19,11 @@ constexpr unsigned product_precedence = 10;
 Constant of_signed(std::int64_t value) { return {Kind::s64, static_cast<std::uint64_t>(value)}; }
 Constant of_double(double value) { return {Kind::f64, std::bit_cast<std::uint64_t>(value)}; }
 
+/// `.5`, which the lexer takes for a directive.
+bool is_leading_point(const Token& token) {
+    return token.is(Token::Kind::directive) && token.text.front() >= '0' && token.text.front() <= '9';
+}
+
 bool is_zero(const Constant& value) {
     return value.is_integer() ? value.bits == 0 : value.as_double() == 0.0;
 }
@@ -264,6 +269,8 @@ class Expression {
     }
 
     Constant primary() {
+        if (is_leading_point(lexer_.peek()))
+            lexer_.reread_as_number();
         if (lexer_.peek().is(Token::Kind::number))
             return value_of(lexer_.source(), lexer_.next());
         if (lexer_.peek().is_identifier("WARP_SZ")) {
@@ -358,7 +365,8 @@ std::uint64_t parse_count(Lexer& lexer, std::string_view what, std::uint64_t lim
 bool begins_constant(const Token& token) {
     if (token.is(Token::Kind::number) || token.is_identifier("WARP_SZ"))
         return true;
-    return token.is('-') || token.is('+') || token.is('!') || token.is('~') || token.is('(');
+    return is_leading_point(token) || token.is('-') || token.is('+') || token.is('!') || token.is('~') ||
+           token.is('(');
 }
 
 } // namespace emu::ptx

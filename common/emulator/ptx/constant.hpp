@@ -31,6 +31,11 @@ Constant parse_summand(Lexer& lexer);
 /// Reads a constant expression that must be an integer from 0 to `limit`; `what` names it in the error.
 std::uint64_t parse_count(Lexer& lexer, std::string_view what, std::uint64_t limit);
 
+/// Two's complement addition: offsets in damaged text may overflow, which for signed numbers C++ forbids.
+constexpr std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
 /// True if a constant expression can begin with this token.
 bool begins_constant(const Token& token);
 

@@ -68,6 +68,11 @@ bool Lexer::at_line_start() const {
     return p == begin || p[-1] == '\n';
 }
 
+void Lexer::reread_as_number() {
+    cursor_ = source_->text().data() + current_.offset;
+    take(Token::Kind::number, scan_number(cursor_));
+}
+
 void Lexer::skip_line() {
     const void* newline = std::memchr(cursor_, '\n', static_cast<std::size_t>(end_ - cursor_));
     cursor_ = newline ? static_cast<const char*>(newline) : end_;

@@ -65,6 +65,9 @@ class Lexer {
     /// Throws "expected `what`, found …" at the token under the cursor.
     [[noreturn]] void fail_expected(std::string_view what) const;
 
+    /// `.5` where a number may stand: reads the directive under the cursor again, as a number.
+    void reread_as_number();
+
     const Source& source() const { return *source_; }
 
     /// Offset of the first byte after the token that was taken last.

@@ -27,7 +27,7 @@ std::uint32_t LocationTable::intern(const Location& location) {
 std::uint32_t LocationTable::add_under(std::uint32_t file, std::uint32_t line, std::uint32_t column,
                                        std::uint32_t inlined_at) {
     const std::uint32_t index = intern({file, line, column, inlined_at});
-    latest_[{file, line, column, 0}] = index;
+    latest_[{file, line, column, 0}] = {index, ++uses_};
     return index;
 }
 
@@ -35,8 +35,8 @@ std::uint32_t LocationTable::add_inlined(std::uint32_t file, std::uint32_t line,
                                          std::uint32_t at_file, std::uint32_t at_line,
                                          std::uint32_t at_column) {
     const auto site = latest_.find({at_file, at_line, at_column, 0});
-    const std::uint32_t parent =
-        site != latest_.end() ? site->second : intern({at_file, at_line, at_column, 0});
+    const bool is_known = site != latest_.end() && site->second.time >= first_of_function_;
+    const std::uint32_t parent = is_known ? site->second.index : intern({at_file, at_line, at_column, 0});
     return add_under(file, line, column, parent);
 }
 

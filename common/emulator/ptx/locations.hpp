@@ -18,7 +18,7 @@ class LocationTable {
     explicit LocationTable(std::vector<Location>& locations);
 
     /// Forgets the call sites: chains do not cross functions.
-    void begin_function() { latest_.clear(); }
+    void begin_function() { first_of_function_ = ++uses_; }
 
     /// Index of the location that was not inlined.
     std::uint32_t add(std::uint32_t file, std::uint32_t line, std::uint32_t column) {
@@ -30,6 +30,11 @@ class LocationTable {
                               std::uint32_t at_file, std::uint32_t at_line, std::uint32_t at_column);
 
   private:
+    /// Index of an entry, and when its place was named last.
+    struct Use {
+        std::uint32_t index = 0;
+        std::uint64_t time = 0;
+    };
     struct Hash {
         std::size_t operator()(const Location& at) const;
     };
@@ -43,7 +48,9 @@ class LocationTable {
 
     std::vector<Location>& locations_;
     std::unordered_map<Location, std::uint32_t, Hash, Equal> known_;
-    std::unordered_map<Location, std::uint32_t, Hash, Equal> latest_; ///< Key has inlined_at = 0.
+    std::unordered_map<Location, Use, Hash, Equal> latest_; ///< Key has inlined_at = 0.
+    std::uint64_t uses_ = 0;
+    std::uint64_t first_of_function_ = 0;
 };
 
 } // namespace emu::ptx

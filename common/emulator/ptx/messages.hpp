@@ -73,6 +73,12 @@ inline std::string alias_target(std::string_view name) {
     return quoted(name) + " is no function, so it cannot have an alias";
 }
 
+inline constexpr std::string_view not_a_parameter = "a parameter needs the form '.param .b32 name'";
+inline constexpr std::string_view register_array =
+    "registers have no dimensions; several are declared as 'name<count>'";
+inline constexpr std::string_view too_many_names =
+    "more than 1048576 names of the form 'name<count>' for variables";
+
 // Initialisers
 inline constexpr std::string_view too_many_values = "more values than the variable has elements";
 inline constexpr std::string_view no_initialiser_here =
@@ -85,8 +91,16 @@ inline constexpr std::string_view mask_not_a_byte = "a mask must select one byte
 inline constexpr std::string_view address_width =
     "an address needs an element of 4 or 8 bytes, or a byte mask such as 0xFF(name)";
 inline constexpr std::string_view braces_too_deep = "more nested braces than the variable has dimensions";
-inline constexpr std::string_view no_half_values =
-    "16-bit and smaller floating-point types take no floating-point initialiser; use .b16 and bits";
+inline constexpr std::string_view value_type =
+    "integers initialise integer types, floating-point values initialise .f32, .f64, .b32 and .b64";
+inline std::string no_initial_value(std::string_view type) {
+    return "variables of type ." + std::string(type) +
+           " take no initialiser; use .b8, .b16, .b32 or .b64 and bits";
+}
+inline std::string address_not_constant(std::string_view name) {
+    return quoted(name) +
+           " is neither .global nor .const, so its address is not known before the program runs";
+}
 inline constexpr std::string_view address_only_in_data =
     "an address can stand only in the initialiser of an integer variable";
 

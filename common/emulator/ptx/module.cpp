@@ -98,7 +98,8 @@ const Location& Module::reader_location(std::uint32_t index) const {
     const Location* at = index < locations.size() ? &locations[index] : &locations[0];
     for (;;) {
         const bool has_file = at->file < files.size() && !files[at->file].empty();
-        if ((has_file && !is_toolkit_file(files[at->file])) || at->inlined_at == 0)
+        const bool has_line = at->line != 0 || at->inlined_at == 0;
+        if ((has_file && has_line && !is_toolkit_file(files[at->file])) || at->inlined_at == 0)
             return *at;
         at = &locations[at->inlined_at];
     }

@@ -177,7 +177,7 @@ struct Module {
     std::vector<Location> locations;
     std::vector<Variable> variables;
     std::vector<Function> functions;
-    /// Names that do not stand in the text as they are: members of `.global .u32 x<4>`.
+    /// Names that do not stand in the text as they are, such as members of `.global .u32 x<4>`.
     std::vector<std::unique_ptr<const std::string>> made_names;
 
     /// Index of a function by name, or -1. An alias leads to the function it stands for.

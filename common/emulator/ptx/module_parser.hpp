@@ -34,7 +34,7 @@ class ModuleParser {
         std::optional<Space> space;
         bool in_register = false; ///< `.reg`
         Type type = Type::none;
-        unsigned parts = 1;          ///< 2, 4 or 8 for a vector type.
+        unsigned parts = 1;          ///< 2 or 4 for a vector type.
         std::uint32_t alignment = 0; ///< 0 when not written.
         bool managed = false;
         Linkage linkage = Linkage::local;
@@ -44,9 +44,10 @@ class ModuleParser {
     /// A name with its dimensions, before it becomes a variable.
     struct Declarator {
         std::string_view name;
-        std::vector<std::uint64_t> dimensions; ///< 0 stands for `[]`, which only the first may be.
+        std::vector<std::uint64_t> dimensions; ///< The first is 0 for `[]`.
         std::uint64_t range = 0;               ///< Count of `name<count>`.
         bool is_range = false;
+        bool is_open = false; ///< The first dimension is `[]`.
     };
 
     /// A name in an initialiser that waits for the end of the module.
@@ -126,14 +127,14 @@ class ModuleParser {
     std::uint32_t add_module_variable(Variable variable, const std::vector<std::string_view>& names,
                                       bool is_named);
     void merge_variable(Variable& known, Variable&& now);
-    std::string_view member_name(std::string_view prefix, std::uint64_t number);
+    std::string_view made_name(std::string name);
     std::uint32_t alignment();
 
     // ---- parse_initialiser.cpp
     // -----------------------------------------------------------------------------
 
     void initialiser(InitialiserState& state);
-    void braced_values(InitialiserState& state, std::size_t level, std::uint64_t start);
+    void values(InitialiserState& state, std::size_t level, std::uint64_t start);
     void scalar_value(InitialiserState& state, std::uint64_t position);
     void address_value(InitialiserState& state, std::uint64_t position, std::uint64_t mask,
                        std::uint32_t offset);

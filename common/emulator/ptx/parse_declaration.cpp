@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint64_t largest_variable = std::uint64_t{1} << 48;
 constexpr std::uint64_t most_registers = 1u << 20;
 constexpr std::uint64_t most_registers_of_all = 1u << 23;
+constexpr std::size_t most_made_names = 1u << 20;
+constexpr unsigned most_dimensions = 32;
 constexpr std::uint64_t largest_alignment = 65536;
 constexpr std::string_view component_names = "xyzw";
 
@@ -67,17 +69,13 @@ bool ModuleParser::declaration_part(Declaration& head, const Token& directive) {
         head.type = *type;
     } else if (is_opaque_type(name)) {
         head.type = Type::b64;
-    } else if (name == "reg" || name == "sreg") {
+    } else if (name == "reg") {
         head.in_register = true;
     } else if (const auto space = space_of(name)) {
         head.space = space;
-        if (*space == Space::constant && lexer_.accept('[')) { // the banks of early PTX versions
-            parse_constant(lexer_);
-            lexer_.expect(']');
-        }
     } else if (name == "align") {
         head.alignment = alignment();
-    } else if (name == "v2" || name == "v4" || name == "v8") {
+    } else if (name == "v2" || name == "v4") {
         head.parts = static_cast<unsigned>(name[1] - '0');
     } else if (name == "ptr") {
         pointer_attributes();
@@ -133,8 +131,11 @@ ModuleParser::Declarator ModuleParser::declarator() {
     }
     while (lexer_.accept('[')) {
         const Token size = lexer_.peek();
+        if (shape.dimensions.size() == most_dimensions)
+            source_.fail(size.offset, messages::nested_too_deep(most_dimensions));
         if (size.is(']') && !shape.dimensions.empty())
             lexer_.fail_expected("a size");
+        shape.is_open |= size.is(']');
         shape.dimensions.push_back(size.is(']') ? 0 : parse_count(lexer_, "an array size", largest_variable));
         lexer_.expect(']');
     }
@@ -157,21 +158,26 @@ Variable ModuleParser::make_variable(const Declaration& head, const Declarator& 
     variable.linkage = head.linkage;
     variable.managed = head.managed;
     variable.in_register = head.in_register;
-    variable.unsized = !shape.dimensions.empty() && shape.dimensions.front() == 0;
+    variable.unsized = shape.is_open;
     variable.size = product(size_of(head.type), head.parts);
     if (variable.size == 0 && !head.in_register)
         source_.fail(shape.name, messages::missing_type);
     variable.alignment = head.alignment ? head.alignment : std::max(1u, static_cast<unsigned>(variable.size));
-    for (const std::uint64_t dimension : shape.dimensions)
+    std::uint64_t extent =
+        variable.size; // counts `[]` and `[0]` as one, so that inner dimensions are checked too
+    for (const std::uint64_t dimension : shape.dimensions) {
         variable.size = product(variable.size, dimension);
-    if (variable.size > largest_variable)
+        extent = product(extent, std::max<std::uint64_t>(dimension, 1));
+    }
+    if (extent > largest_variable)
         source_.fail(shape.name, messages::variable_too_large);
     return variable;
 }
 
-std::string_view ModuleParser::member_name(std::string_view prefix, std::uint64_t number) {
-    module_.made_names.push_back(
-        std::make_unique<const std::string>(std::string(prefix) + std::to_string(number)));
+std::string_view ModuleParser::made_name(std::string name) {
+    if (module_.made_names.size() == most_made_names)
+        source_.fail(lexer_.peek().offset, messages::too_many_names);
+    module_.made_names.push_back(std::make_unique<const std::string>(std::move(name)));
     return *module_.made_names.back();
 }
 
@@ -182,15 +188,17 @@ void ModuleParser::module_variables(const Declaration& head) {
         InitialiserState state{&variable, element_dimensions(head, shape), size_of(head.type), 0, {}};
         const Token sign = lexer_.peek();
         if (lexer_.accept('=')) {
+            if (shape.is_range)
+                source_.fail(sign.offset, messages::no_initialiser_here);
             if (head.linkage == Linkage::external)
                 source_.fail(sign.offset, messages::extern_initialised);
             initialiser(state);
-        } else if (variable.unsized && head.linkage != Linkage::external && variable.space != Space::shared) {
+        } else if (variable.unsized && head.linkage != Linkage::external) {
             source_.fail(shape.name, messages::unsized_needs_values);
         }
         for (std::uint64_t i = 0; shape.is_range && i < shape.range; ++i) {
             Variable member = variable;
-            member.name = member_name(shape.name, i);
+            member.name = made_name(std::string(shape.name) + std::to_string(i));
             add_module_variable(std::move(member), state.names, true);
         }
         if (!shape.is_range)
@@ -246,7 +254,7 @@ void ModuleParser::function_variables(const Declaration& head) {
         InitialiserState state{&variable, element_dimensions(head, shape), size_of(head.type), 0, {}};
         const Token sign = lexer_.peek();
         if (lexer_.accept('=')) {
-            if (!in_module)
+            if (!in_module || shape.is_range)
                 source_.fail(sign.offset, messages::no_initialiser_here);
             initialiser(state);
         }
@@ -259,7 +267,7 @@ void ModuleParser::function_variables(const Declaration& head) {
         for (std::uint64_t i = 0; i < members; ++i) {
             Variable member = variable;
             if (shape.is_range)
-                member.name = member_name(shape.name, i);
+                member.name = made_name(std::string(shape.name) + std::to_string(i));
             if (in_module)
                 add_module_variable(std::move(member), state.names, false);
             else
@@ -275,7 +283,7 @@ void ModuleParser::registers(const Declaration& head) {
     do {
         const Declarator shape = declarator();
         if (!shape.dimensions.empty())
-            source_.fail(shape.name, messages::expected("a register without brackets", shape.name));
+            source_.fail(shape.name, messages::register_array);
         add_registers(head, shape);
     } while (lexer_.accept(','));
     lexer_.expect(';');

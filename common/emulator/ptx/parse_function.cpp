@@ -5,6 +5,7 @@
 
 #include "ptx/messages.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace emu::ptx {
@@ -118,14 +119,14 @@ std::vector<Variable> ModuleParser::parameters() {
     if (lexer_.accept(')'))
         return list;
     do {
-        Declaration head = declaration_head();
-        if (!head.in_register && head.space != Space::param)
-            source_.fail(head.offset, messages::expected("a .param or .reg declaration", ""));
+        const Token first = lexer_.peek();
+        const Declaration head = declaration_head();
         const Declarator shape = declarator();
-        Variable parameter = make_variable(head, shape);
-        if (head.in_register)
-            parameter.register_index = head.parts; // until declare_parameters gives it registers
-        list.push_back(std::move(parameter));
+        if ((!head.in_register && head.space != Space::param) || shape.is_range)
+            source_.fail(first.offset, messages::not_a_parameter);
+        if (head.in_register && !shape.dimensions.empty())
+            source_.fail(shape.name, messages::register_array);
+        list.push_back(make_variable(head, shape));
     } while (lexer_.accept(','));
     lexer_.expect(')');
     return list;
@@ -159,8 +160,9 @@ void ModuleParser::declare_parameters(std::vector<Variable>& list, SymbolKind ki
         if (parameter.in_register) {
             Declaration head;
             head.type = parameter.type;
-            head.parts = parameter.register_index;
-            parameter.register_index = add_registers(head, {parameter.name, {}, 0, false});
+            head.parts =
+                std::max(1u, static_cast<unsigned>(parameter.size / std::max(1u, size_of(parameter.type))));
+            parameter.register_index = add_registers(head, {parameter.name, {}, 0, false, false});
             continue;
         }
         if (parameter.name == "_")
@@ -175,8 +177,6 @@ void ModuleParser::body(std::uint32_t index) {
     location_ = 0;
     last_label_ = -1;
     location_table_.begin_function();
-    scope_.clear();
-    label_scopes_.clear();
     open_scope(lexer_.next().offset);
     declare_parameters(function_.results, SymbolKind::result);
     declare_parameters(function_.parameters, SymbolKind::parameter);
@@ -210,8 +210,7 @@ void ModuleParser::statement() {
         return open_scope(lexer_.next().offset);
     if (token.is('}'))
         return close_scope();
-    if (!lexer_.accept(';'))
-        lexer_.fail_expected("an instruction");
+    lexer_.fail_expected("an instruction");
 }
 
 void ModuleParser::body_directive(const Token& directive) {

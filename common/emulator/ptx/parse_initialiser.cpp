@@ -22,16 +22,39 @@ std::uint64_t stride_of(const std::vector<std::uint64_t>& dimensions, std::size_
     return stride;
 }
 
-/// Bits of an integer or float constant as an element of `type`, or nothing if the type cannot hold it.
+bool is_float(Type type) { return type == Type::f32 || type == Type::f64; }
+bool is_integer(Type type) {
+    switch (type) {
+    case Type::b8:
+    case Type::b16:
+    case Type::b32:
+    case Type::b64:
+    case Type::u8:
+    case Type::u16:
+    case Type::u32:
+    case Type::u64:
+    case Type::s8:
+    case Type::s16:
+    case Type::s32:
+    case Type::s64:
+        return true;
+    default:
+        return false;
+    }
+}
+bool is_bits(Type type) { return type == Type::b32 || type == Type::b64; }
+
+/// Bits of a constant as an element of `type`, or nothing if the two do not go together.
 std::optional<std::uint64_t> bits_as(const Constant& value, Type type) {
-    if (type == Type::f64)
-        return std::bit_cast<std::uint64_t>(value.as_double());
-    if (type == Type::f32 && value.kind != Constant::Kind::f32)
-        return std::bit_cast<std::uint32_t>(static_cast<float>(value.as_double()));
-    const bool is_float = !value.is_integer();
-    if (is_float && size_of(type) < 4)
+    if (value.is_integer())
+        return is_float(type) ? std::nullopt : std::optional(value.bits);
+    if (!is_float(type) && !is_bits(type))
         return std::nullopt;
-    return value.bits;
+    if (value.kind == Constant::Kind::f32) // ptxas does not widen it for .f64 either
+        return value.bits;
+    if (size_of(type) == 8)
+        return std::bit_cast<std::uint64_t>(value.as_double());
+    return std::bit_cast<std::uint32_t>(static_cast<float>(value.as_double()));
 }
 
 } // namespace
@@ -40,13 +63,9 @@ void ModuleParser::initialiser(InitialiserState& state) {
     Variable& variable = *state.variable;
     if (variable.space != Space::global && variable.space != Space::constant)
         source_.fail(lexer_.peek().offset, messages::no_initialiser_here);
-    if (lexer_.peek().is('{')) {
-        if (state.dimensions.empty())
-            state.dimensions.push_back(1); // `.u32 x = {1}`
-        braced_values(state, 0, 0);
-    } else {
-        scalar_value(state, 0);
-    }
+    if (!is_integer(variable.type) && !is_float(variable.type))
+        source_.fail(lexer_.peek().offset, messages::no_initial_value(name_of(variable.type)));
+    values(state, 0, 0);
     if (!variable.unsized)
         return;
     const std::uint64_t stride = stride_of(state.dimensions, 0);
@@ -56,30 +75,28 @@ void ModuleParser::initialiser(InitialiserState& state) {
     variable.unsized = false;
 }
 
-/// `{ … }` for dimension `level`, whose first element is number `start` of the variable.
-void ModuleParser::braced_values(InitialiserState& state, std::size_t level, std::uint64_t start) {
-    const Token open = lexer_.next();
-    if (level >= state.dimensions.size())
-        source_.fail(open.offset, messages::braces_too_deep);
+/// The values of dimension `level` and those within, from element number `start` of the variable on: one
+/// value, or as many `{ … }` deep as the variable has dimensions.
+void ModuleParser::values(InitialiserState& state, std::size_t level, std::uint64_t start) {
+    if (level == state.dimensions.size()) {
+        if (lexer_.peek().is('{'))
+            source_.fail(lexer_.peek().offset, messages::braces_too_deep);
+        return scalar_value(state, start);
+    }
+    lexer_.expect('{');
+    if (lexer_.accept('}'))
+        return;
     const std::uint64_t stride = stride_of(state.dimensions, level);
     const bool open_ended = level == 0 && state.variable->unsized;
-    const std::uint64_t capacity = open_ended ? most_initialised_bytes : state.dimensions[level] * stride;
-    std::uint64_t filled = 0;
-    while (!lexer_.peek().is('}')) {
-        const bool nested = lexer_.peek().is('{');
-        if (nested && stride > 0)
-            filled = (filled + stride - 1) / stride * stride;
-        if (filled >= capacity)
+    const std::uint64_t capacity = open_ended ? most_initialised_bytes : state.dimensions[level];
+    std::uint64_t count = 0;
+    do {
+        if (count == capacity || start + count * stride > most_initialised_bytes)
             source_.fail(lexer_.peek().offset, messages::too_many_values);
-        if (nested)
-            braced_values(state, level + 1, start + filled);
-        else
-            scalar_value(state, start + filled);
-        filled += nested ? stride : 1;
-        state.end = std::max(state.end, start + filled);
-        if (!lexer_.accept(','))
-            break;
-    }
+        values(state, level + 1, start + count * stride);
+        ++count;
+    } while (lexer_.accept(','));
+    state.end = std::max(state.end, start + count * stride);
     lexer_.expect('}');
 }
 
@@ -108,6 +125,8 @@ void ModuleParser::scalar_value(InitialiserState& state, std::uint64_t position)
 /// Space for one element in the variable's initial bytes.
 std::byte* ModuleParser::reserve(InitialiserState& state, std::uint64_t position) {
     std::vector<std::byte>& bytes = state.variable->initial;
+    if (position >= most_initialised_bytes)
+        source_.fail(lexer_.peek().offset, messages::initialiser_too_large);
     const std::uint64_t needed = (position + 1) * state.element_bytes;
     if (needed > bytes.size()) {
         initialised_bytes_ += needed - bytes.size();
@@ -122,7 +141,7 @@ void ModuleParser::store_constant(InitialiserState& state, std::uint64_t positio
                                   std::uint32_t offset) {
     const auto bits = bits_as(value, state.variable->type);
     if (!bits)
-        source_.fail(offset, messages::no_half_values);
+        source_.fail(offset, messages::value_type);
     std::byte* place = reserve(state, position);
     std::memcpy(place, &*bits, std::min<std::size_t>(state.element_bytes, sizeof *bits));
 }
@@ -133,8 +152,7 @@ void ModuleParser::address_value(InitialiserState& state, std::uint64_t position
     Relocation relocation;
     relocation.width = mask ? 1 : state.element_bytes;
     relocation.shift = mask ? static_cast<std::uint32_t>(std::countr_zero(mask) / 8 * 8) : 0;
-    const Type type = state.variable->type;
-    if (type == Type::f32 || type == Type::f64)
+    if (is_float(state.variable->type))
         source_.fail(offset, messages::address_only_in_data);
     if (!mask && state.element_bytes != 4 && state.element_bytes != 8)
         source_.fail(offset, messages::address_width);
@@ -142,10 +160,10 @@ void ModuleParser::address_value(InitialiserState& state, std::uint64_t position
     if (name.text == "generic" && lexer_.accept('(')) {
         relocation.generic = true;
         name = lexer_.expect_identifier("a name");
-        relocation.addend = summands();
+        relocation.addend = wrapping_sum(relocation.addend, summands());
         lexer_.expect(')');
     }
-    relocation.addend += summands();
+    relocation.addend = wrapping_sum(relocation.addend, summands());
     reserve(state, position);
     relocation.offset = static_cast<std::uint32_t>(position * state.element_bytes);
     state.variable->relocations.push_back(relocation);

@@ -150,11 +150,15 @@ Operand ModuleParser::special_operand(const Token& name) {
     result.kind = Operand::Kind::special;
     result.name = name.text;
     const Token part = lexer_.peek();
-    if (part.is(Token::Kind::directive) && component_index(part.text) >= 0 &&
-        part.offset == name.offset + name.text.size()) {
-        lexer_.next();
-        result.name = source_.text().substr(name.offset, name.text.size() + 1 + part.text.size());
-    }
+    const bool is_component =
+        part.text.size() == 1 && std::string_view("xyzw").find(part.text) != part.text.npos;
+    if (!part.is(Token::Kind::directive) || !is_component)
+        return result;
+    lexer_.next();
+    const std::size_t length = name.text.size() + 2; // a blank before the dot is rare, but legal
+    result.name = part.offset == name.offset + name.text.size()
+                      ? source_.text().substr(name.offset, length)
+                      : made_name(std::string(name.text) + "." + std::string(part.text));
     return result;
 }
 
@@ -228,7 +232,7 @@ void ModuleParser::element_of(Operand& symbol) {
     lexer_.expect('[');
     const std::uint64_t index = parse_count(lexer_, "an array index", 1u << 30);
     lexer_.expect(']');
-    symbol.offset += static_cast<std::int64_t>(index * size_of(variable->type));
+    symbol.offset = wrapping_sum(symbol.offset, static_cast<std::int64_t>(index * size_of(variable->type)));
     if (!takes_address(function_.body.back().opcode))
         return;
     Operand address;
@@ -263,7 +267,7 @@ Operand ModuleParser::address_operand() {
     address.kind = Operand::Kind::address;
     lexer_.expect('[');
     Operand base = operand();
-    address.offset = std::exchange(base.offset, 0) + summands();
+    address.offset = wrapping_sum(std::exchange(base.offset, 0), summands());
     address.elements.push_back(std::move(base));
     while (lexer_.accept(','))
         address.elements.push_back(operand());

@@ -66,8 +66,6 @@ Module ModuleParser::parse() {
 
 void ModuleParser::module_statement() {
     const Token directive = lexer_.peek();
-    if (lexer_.accept(';'))
-        return;
     if (!directive.is(Token::Kind::directive))
         lexer_.fail_expected(has_version_ ? "a directive" : "'.version'");
     const std::string_view name = directive.text;

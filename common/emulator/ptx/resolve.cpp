@@ -11,6 +11,10 @@ namespace {
 
 bool is_unresolved(const Operand& operand) { return operand.kind == Operand::Kind::none; }
 
+bool has_constant_address(const Variable& variable) {
+    return variable.space == Space::global || variable.space == Space::constant;
+}
+
 } // namespace
 
 const ModuleParser::ModuleSymbol* ModuleParser::find_in_module(std::string_view name) const {
@@ -102,6 +106,9 @@ void ModuleParser::resolve_addresses() {
         const ModuleSymbol* found = find_in_module(pending.name);
         if (!found)
             source_.fail(pending.name, messages::undefined_name(pending.name));
+        if (found->kind == SymbolKind::module_variable &&
+            !has_constant_address(module_.variables[found->index]))
+            source_.fail(pending.name, messages::address_not_constant(pending.name));
         Relocation& relocation = module_.variables[pending.variable].relocations[pending.relocation];
         relocation.kind = found->kind;
         relocation.index = found->index;

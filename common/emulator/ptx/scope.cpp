@@ -4,13 +4,6 @@
 
 namespace emu::ptx {
 
-void ScopeTable::clear() {
-    names_.clear();
-    ranges_.clear();
-    undo_.clear();
-    marks_.clear();
-}
-
 void ScopeTable::open() { marks_.push_back(undo_.size()); }
 
 void ScopeTable::close() {
@@ -49,29 +42,20 @@ bool ScopeTable::declare_range(std::string_view prefix, const LocalSymbol& symbo
     return insert(ranges_, prefix, symbol);
 }
 
+/// All digits at the end of a name are the member's number: in `%r12` never `%r1<…>` is meant.
 std::optional<ScopeTable::Entry> ScopeTable::find_in_ranges(std::string_view name) const {
-    // `%r12` is member 12 of `%r<…>`, but may be member 2 of `%r1<…>`: try the longest number first.
-    std::size_t digits = 0;
-    while (digits < name.size() && digits < 9 && name[name.size() - 1 - digits] >= '0' &&
-           name[name.size() - 1 - digits] <= '9')
-        ++digits;
-    std::optional<Entry> best;
-    for (; digits > 0; --digits) {
-        const std::string_view number = name.substr(name.size() - digits);
-        if (number[0] == '0' && digits > 1)
-            continue; // `%r01` is no member
-        const auto found = ranges_.find(name.substr(0, name.size() - digits));
-        if (found == ranges_.end() || (best && best->depth >= found->second.depth))
-            continue;
-        std::uint32_t member = 0;
-        std::from_chars(number.data(), number.data() + number.size(), member);
-        if (member >= found->second.symbol.count)
-            continue;
-        best = found->second;
-        best->symbol.index += member * best->symbol.parts;
-        best->symbol.count = 1;
-    }
-    return best;
+    const std::size_t start = name.find_last_not_of("0123456789") + 1;
+    const auto range = ranges_.find(name.substr(0, start));
+    if (start == name.size() || range == ranges_.end())
+        return std::nullopt;
+    std::uint32_t member = 0;
+    const auto number = std::from_chars(name.data() + start, name.data() + name.size(), member);
+    Entry found = range->second;
+    if (number.ec != std::errc{} || member >= found.symbol.count)
+        return std::nullopt;
+    found.symbol.index += member * found.symbol.parts;
+    found.symbol.count = 1;
+    return found;
 }
 
 std::optional<LocalSymbol> ScopeTable::find(std::string_view name) const {

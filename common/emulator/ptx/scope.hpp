@@ -29,7 +29,6 @@ struct LocalSymbol {
 /// hold only what is visible now, and closing a scope puts back what it had hidden.
 class ScopeTable {
   public:
-    void clear();
     void open();
     void close();
 
