@@ -75,7 +75,14 @@ def _lines(text: str) -> list[dict[str, str]]:
     entries = []
     for match in re.finditer(r"^\s*(deb)\s+(?:\[([^]]*)\]\s+)?(\S+)\s+(\S+)", text, re.MULTILINE):
         signed = re.search(r"signed-by=(\S+)", match[2] or "")
-        entries.append({"types": match[1], "uris": match[3], "suites": match[4], "signed-by": signed[1] if signed else ""})
+        entries.append(
+            {
+                "types": match[1],
+                "uris": match[3],
+                "suites": match[4],
+                "signed-by": signed[1] if signed else "",
+            }
+        )
     return entries
 
 
@@ -138,8 +145,11 @@ class Apt:
     def _copy_sources(self) -> Path | None:
         """Copies the machine's sources and adds backports; returns the added file."""
         texts = []
-        paths = [SOURCES / "sources.list", *sorted((SOURCES / "sources.list.d").glob("*.list")),
-                 *sorted((SOURCES / "sources.list.d").glob("*.sources"))]
+        paths = [
+            SOURCES / "sources.list",
+            *sorted((SOURCES / "sources.list.d").glob("*.list")),
+            *sorted((SOURCES / "sources.list.d").glob("*.sources")),
+        ]
         for index, path in enumerate(paths):
             try:
                 text = path.read_text("utf-8", errors="replace")
@@ -148,7 +158,11 @@ class Apt:
             texts.append((path.name, text))
             (self._directory / "sources" / f"{index:02}-{path.name}").write_text(text, "utf-8")
         release = os_release(OS_RELEASE.read_text("utf-8")) if OS_RELEASE.exists() else {}
-        entry = backports_source(texts, release.get("VERSION_CODENAME", "")) if release.get("ID") == "debian" else None
+        entry = (
+            backports_source(texts, release.get("VERSION_CODENAME", ""))
+            if release.get("ID") == "debian"
+            else None
+        )
         if entry is None:
             return None
         added = self._directory / "sources" / "workbook-backports.sources"
@@ -168,8 +182,11 @@ class Apt:
         self.refresh()
         for package in alternatives:
             output = capture(["apt-cache", *self._options(), "madison", package]) or ""
-            versions = [line.split("|")[1].strip() for line in output.splitlines()
-                        if line.count("|") == 2 and "Packages" in line]
+            versions = [
+                line.split("|")[1].strip()
+                for line in output.splitlines()
+                if line.count("|") == 2 and "Packages" in line
+            ]
             suitable = [v for v in versions if parse_version(v) >= minimum]
             if suitable:
                 return Choice(package, max(suitable, key=parse_version))
@@ -188,13 +205,19 @@ class Apt:
     def unpack(self, packages: Sequence[str], into: Path) -> None:
         """Downloads packages and unpacks them below `into`; needs no rights at all."""
         with tempfile.TemporaryDirectory(dir=self._directory) as directory:
-            status, lines = logged(["apt-get", *self._options(), "download", *packages], self._log, cwd=Path(directory))
+            status, lines = logged(
+                ["apt-get", *self._options(), "download", *packages], self._log, cwd=Path(directory)
+            )
             if status != 0:
-                raise UserError(f"apt-get could not download {' '.join(packages)} ({_reason(lines)}; log: {self._log})")
+                raise UserError(
+                    f"apt-get could not download {' '.join(packages)} ({_reason(lines)}; log: {self._log})"
+                )
             for archive in sorted(Path(directory).glob("*.deb")):
                 status, lines = logged(["dpkg", "-x", str(archive), str(into)], self._log)
                 if status != 0:
-                    raise UserError(f"dpkg could not unpack {archive.name} ({lines[-1] if lines else 'no message'})")
+                    raise UserError(
+                        f"dpkg could not unpack {archive.name} ({lines[-1] if lines else 'no message'})"
+                    )
 
     def discard(self) -> None:
         """Removes the private index."""

@@ -70,9 +70,13 @@ def _gpu(cuda: ctypes.CDLL, index: int) -> Gpu:
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--backend", choices=("auto", "gpu", "emulator"), default=None,
-                        help="where to run: a GPU of compute capability 9.0 or newer if there is one, else the emulator "
-                             "(default: $WORKBOOK_BACKEND or auto)")
+    parser.add_argument(
+        "--backend",
+        choices=("auto", "gpu", "emulator"),
+        default=None,
+        help="where to run: a GPU of compute capability 9.0 or newer if there is one, else the emulator "
+        "(default: $WORKBOOK_BACKEND or auto)",
+    )
 
 
 def select(option: str | None) -> Backend:
@@ -92,7 +96,9 @@ def select(option: str | None) -> Backend:
 def environment(backend: Backend, workspace: Workspace) -> dict[str, str]:
     """The environment for a program: the libraries of the emulator, or of a private toolkit, come first."""
     env = {**os.environ, "WORKBOOK_BACKEND": backend.value}
-    directory = workspace.build / EMULATOR_DIRECTORY if backend is Backend.EMULATOR else toolkit(workspace) / "lib"
+    directory = (
+        workspace.build / EMULATOR_DIRECTORY if backend is Backend.EMULATOR else toolkit(workspace) / "lib"
+    )
     if directory.is_dir():
         own = str(directory)
         env["LD_LIBRARY_PATH"] = f"{own}:{env['LD_LIBRARY_PATH']}" if env.get("LD_LIBRARY_PATH") else own

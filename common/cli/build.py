@@ -18,7 +18,9 @@ _SHOWN_LINES = 40
 EMULATOR_DIRECTORY = Path("common/emulator/cuda")
 
 
-def ready(workspace: Workspace, *, cuda: bool = True, wished: Sequence[requirements.Requirement] = ()) -> Tools:
+def ready(
+    workspace: Workspace, *, cuda: bool = True, wished: Sequence[requirements.Requirement] = ()
+) -> Tools:
     """Set-up and configuration; `cuda` says whether nvcc is needed or only used when it is there."""
     workspace.prepare()
     with exclusive(workspace.state / "lock", "setting up"):
@@ -37,6 +39,7 @@ def environment(tools: Tools) -> dict[str, str]:
 
 def native_file(workspace: Workspace, tools: Tools) -> str:
     """Meson's description of this machine: only what it would not find by itself."""
+
     def quoted(path: Path) -> str:
         return "'" + str(path).replace("\\", "\\\\").replace("'", "\\'") + "'"
 
@@ -64,15 +67,23 @@ def _configure(workspace: Workspace, tools: Tools) -> None:
     workspace.native_file.write_text(text, "utf-8")
     line = progress.Line()
     line.note("Configuring")
-    command = [*tools.meson, "setup", str(workspace.build), str(workspace.root), f"-Dcuda={cuda}",
-               f"--native-file={workspace.native_file}"]
+    command = [
+        *tools.meson,
+        "setup",
+        str(workspace.build),
+        str(workspace.root),
+        f"-Dcuda={cuda}",
+        f"--native-file={workspace.native_file}",
+    ]
     _fresh(log := workspace.logs / "configure.log")
     with streaming(command, log, env=environment(tools), cwd=workspace.root) as (process, output):
         lines = list(output)
     line.finish()
     if process.returncode != 0:
         problem = [text for text in lines if "ERROR" in text] or lines
-        raise UserError(f"Meson could not configure the build (log: {workspace.relative(log)})", detail=problem[-5:])
+        raise UserError(
+            f"Meson could not configure the build (log: {workspace.relative(log)})", detail=problem[-5:]
+        )
     mark.write_text(signature + "\n", "utf-8")
 
 
@@ -81,7 +92,9 @@ def _clear(directory: Path) -> None:
     entries = list(directory.iterdir())
     known = {"meson-private", "meson-info", "meson-logs", "build.ninja", ".configured-by-workbook"}
     if entries and not known & {entry.name for entry in entries}:
-        raise UserError(f"{directory} exists and is no build directory of Meson's; move it away or set WORKBOOK_BUILD")
+        raise UserError(
+            f"{directory} exists and is no build directory of Meson's; move it away or set WORKBOOK_BUILD"
+        )
     for entry in entries:
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
@@ -100,7 +113,9 @@ def emulator_targets(workspace: Workspace) -> list[str]:
     except (OSError, ValueError):
         raise UserError(f"{workspace.build} is not configured; delete it and try again") from None
     place = workspace.build / EMULATOR_DIRECTORY
-    names = [Path(file) for target in targets if target["type"] == "shared library" for file in target["filename"]]
+    names = [
+        Path(file) for target in targets if target["type"] == "shared library" for file in target["filename"]
+    ]
     chosen = [str(name.relative_to(workspace.build)) for name in names if name.parent == place]
     if not chosen:
         raise UserError("this tree has no emulator (common/emulator/cuda)")
@@ -119,7 +134,7 @@ def build(workspace: Workspace, tools: Tools, targets: Iterable[str] = ()) -> No
             for text in output:
                 lines.append(text)
                 step = progress.parse(text)
-                if step is not None:
+                if step is not None and step.done > 0:
                     count += 1
                     line.step(step)
         failed = process.returncode != 0
@@ -133,7 +148,7 @@ def failure(lines: Sequence[str]) -> list[str]:
     for index, text in enumerate(lines):
         if text.startswith("FAILED:"):
             relevant = []
-            for line in lines[index + 2:]:
+            for line in lines[index + 2 :]:
                 if progress.parse(line) or line.startswith(("FAILED:", "ninja: build stopped")):
                     break
                 relevant.append(line)

@@ -31,7 +31,9 @@ class Chapter:
     def title(self, workspace: Workspace) -> str:
         """The first heading of the chapter's README, without its mark."""
         try:
-            for line in (workspace.root / "chapters" / self.directory / "README.md").read_text("utf-8").splitlines():
+            for line in (
+                (workspace.root / "chapters" / self.directory / "README.md").read_text("utf-8").splitlines()
+            ):
                 if line.startswith("# "):
                     return line[2:].strip()
         except OSError:
@@ -63,7 +65,9 @@ def all_chapters(workspace: Workspace) -> list[Chapter]:
 def find(name: str, chapters: list[Chapter]) -> Chapter | None:
     """The chapter called `name`: 1, 01, sync_copy or 01_sync_copy."""
     for chapter in chapters:
-        if name in (chapter.directory, chapter.name) or (name.isascii() and name.isdigit() and int(name) == chapter.number):
+        if name in (chapter.directory, chapter.name) or (
+            name.isascii() and name.isdigit() and int(name) == chapter.number
+        ):
             return chapter
     return None
 

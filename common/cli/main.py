@@ -19,11 +19,17 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="workbook", description="Runs, tests and explains the chapters of the Hopper Async Workbook.")
+    parser = _Parser(
+        prog="workbook", description="Runs, tests and explains the chapters of the Hopper Async Workbook."
+    )
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
     for module in COMMANDS:
-        command = subparsers.add_parser(module.NAME, help=module.HELP, description=module.__doc__,
-                                        formatter_class=argparse.RawDescriptionHelpFormatter)
+        command = subparsers.add_parser(
+            module.NAME,
+            help=module.HELP,
+            description=module.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         module.add_arguments(command)
         command.set_defaults(execute=module.execute)
     return parser
@@ -35,9 +41,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     passed: list[str] = []
     if getattr(module, "PASSES_ARGUMENTS", False) and "--" in arguments:
         at = arguments.index("--")
-        arguments, passed = arguments[:at], arguments[at + 1:]
-    if hasattr(module, "prepare"):
-        arguments = [arguments[0], *module.prepare(arguments[1:])]
+        arguments, passed = arguments[:at], arguments[at + 1 :]
+    if prepare := getattr(module, "prepare", None):
+        arguments = [arguments[0], *prepare(arguments[1:])]
     options = build_parser().parse_args(arguments)
     options.passed = passed
     return options
@@ -50,7 +56,7 @@ def main(arguments: list[str]) -> int:
         return USAGE
     try:
         options = parse(arguments)
-        status = options.execute(options, Workspace.locate())
+        status: int = options.execute(options, Workspace.locate())
         sys.stdout.flush()
         return status
     except UserError as error:

@@ -14,15 +14,23 @@ from .errors import UserError
 def capture(command: Sequence[str], env: Mapping[str, str] | None = None) -> str | None:
     """What `command` prints, or None when it is absent or fails."""
     try:
-        done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              errors="replace", timeout=60)
+        done = subprocess.run(
+            command,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None
 
 
-def logged(command: Sequence[str], log: Path, *, env: Mapping[str, str] | None = None,
-           cwd: Path | None = None) -> tuple[int, list[str]]:
+def logged(
+    command: Sequence[str], log: Path, *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> tuple[int, list[str]]:
     """Runs `command` with all its output appended to `log`; returns its exit status and the lines it printed."""
     lines: list[str] = []
     with streaming(command, log, env=env, cwd=cwd) as (process, output):
@@ -31,8 +39,9 @@ def logged(command: Sequence[str], log: Path, *, env: Mapping[str, str] | None =
 
 
 @contextmanager
-def streaming(command: Sequence[str], log: Path, *, env: Mapping[str, str] | None = None,
-              cwd: Path | None = None) -> Iterator[tuple[subprocess.Popen[str], Iterator[str]]]:
+def streaming(
+    command: Sequence[str], log: Path, *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> Iterator[tuple[subprocess.Popen[str], Iterator[str]]]:
     """Starts `command` and yields it with an iterator over its lines, which go to `log` as well.
 
     On Ctrl-C the child has received the signal too (same terminal); it is waited for, so that nothing is left running.
@@ -41,8 +50,16 @@ def streaming(command: Sequence[str], log: Path, *, env: Mapping[str, str] | Non
         record.write(f"\n$ {shlex.join(command)}\n")
         record.flush()
         try:
-            process = subprocess.Popen(command, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                       stderr=subprocess.STDOUT, text=True, errors="replace")
+            process = subprocess.Popen(
+                command,
+                env=env,
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+            )
         except OSError as error:
             raise UserError(f"cannot start {command[0]}: {error.strerror}") from None
 

@@ -71,6 +71,6 @@ class Line:
 
     def _rewrite(self, text: str) -> None:
         columns = shutil.get_terminal_size().columns
-        self._stream.write("\r" + text[:columns - 1] + "\x1b[K")
+        self._stream.write("\r" + text[: columns - 1] + "\x1b[K")
         self._stream.flush()
         self._shown = True

@@ -88,7 +88,9 @@ def _meson(workspace: Workspace) -> Found | None:
 
 
 def _ninja(workspace: Workspace) -> Found | None:
-    return _program((workspace.private("ninja") / "bin" / "ninja", "ninja", "ninja-build"), r"(\d+\.\d+[.\d]*)")
+    return _program(
+        (workspace.private("ninja") / "bin" / "ninja", "ninja", "ninja-build"), r"(\d+\.\d+[.\d]*)"
+    )
 
 
 def private_pkg_config(workspace: Workspace) -> Path:
@@ -97,13 +99,20 @@ def private_pkg_config(workspace: Workspace) -> Path:
 
 
 def _pkg_config(workspace: Workspace) -> Found | None:
-    return _program((os.environ.get("PKG_CONFIG"), "pkg-config", "pkgconf", private_pkg_config(workspace)), r"(\d+\.\d+[.\d]*)")
+    return _program(
+        (os.environ.get("PKG_CONFIG"), "pkg-config", "pkgconf", private_pkg_config(workspace)),
+        r"(\d+\.\d+[.\d]*)",
+    )
 
 
 def module_directories(workspace: Workspace) -> list[Path]:
     """Where pkg-config's files are in the private packages."""
     usr = workspace.packages / "root" / "usr"
-    return [d for d in (*sorted(usr.glob("lib/*/pkgconfig")), usr / "lib/pkgconfig", usr / "share/pkgconfig") if d.is_dir()]
+    return [
+        d
+        for d in (*sorted(usr.glob("lib/*/pkgconfig")), usr / "lib/pkgconfig", usr / "share/pkgconfig")
+        if d.is_dir()
+    ]
 
 
 def _module(name: str, wrap: str) -> Callable[[Workspace], Found | None]:
@@ -113,14 +122,22 @@ def _module(name: str, wrap: str) -> Callable[[Workspace], Found | None]:
         directories = [Path(d) for d in os.environ.get("PKG_CONFIG_PATH", "").split(":") if d]
         directories += module_directories(workspace)
         for prefix in (Path("/usr/local"), Path("/usr")):
-            directories += [*sorted(prefix.glob("lib/*/pkgconfig")), prefix / "lib64/pkgconfig", prefix / "lib/pkgconfig",
-                            prefix / "share/pkgconfig"]
+            directories += [
+                *sorted(prefix.glob("lib/*/pkgconfig")),
+                prefix / "lib64/pkgconfig",
+                prefix / "lib/pkgconfig",
+                prefix / "share/pkgconfig",
+            ]
         for directory in directories:
             version = module_version(directory / f"{name}.pc")
             if version:
                 return Found(version, directory / f"{name}.pc")
         source = workspace.root / "subprojects" / f"{wrap}.wrap"
-        match = re.search(r"^directory\s*=\s*\S*?-v?(\d\S*)", source.read_text("utf-8"), re.MULTILINE) if source.exists() else None
+        match = (
+            re.search(r"^directory\s*=\s*\S*?-v?(\d\S*)", source.read_text("utf-8"), re.MULTILINE)
+            if source.exists()
+            else None
+        )
         return Found(match.group(1), source) if match else None
 
     return probe
@@ -134,7 +151,9 @@ def module_version(path: Path) -> str | None:
         return None
     variables = dict(re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE))
     match = re.search(r"^Version:\s*(.+)$", text, re.MULTILINE)
-    return re.sub(r"\$\{(\w+)\}", lambda m: variables.get(m[1], ""), match.group(1)).strip() if match else None
+    return (
+        re.sub(r"\$\{(\w+)\}", lambda m: variables.get(m[1], ""), match.group(1)).strip() if match else None
+    )
 
 
 def toolkit(workspace: Workspace) -> Path:
@@ -146,7 +165,11 @@ def _nvcc(workspace: Workspace) -> Found | None:
     """nvcc by the user's word, from an earlier set-up, on the PATH, or in the usual places; the first that is new enough."""
     chosen = os.environ.get("WORKBOOK_NVCC")
     homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda", "/opt/cuda"]
-    candidates = [chosen] if chosen else [toolkit(workspace) / "bin/nvcc", "nvcc", *(f"{h}/bin/nvcc" for h in homes if h)]
+    candidates: list[str | Path] = (
+        [chosen]
+        if chosen
+        else [toolkit(workspace) / "bin/nvcc", "nvcc", *(f"{h}/bin/nvcc" for h in homes if h)]
+    )
     best: Found | None = None
     for candidate in candidates:
         found = _program((candidate,), r"V(\d+\.\d+\.\d+)")
@@ -161,8 +184,7 @@ def _disassembler(workspace: Workspace) -> Found | None:
     private = toolkit(workspace) / "bin"
     extra = workspace.private("disassembler") / "nvidia" / "cu13" / "bin"
     for directory in (extra, private, None, Path("/usr/local/cuda/bin")):
-        cuobjdump = directory / "cuobjdump" if directory else "cuobjdump"
-        nvdisasm = directory / "nvdisasm" if directory else "nvdisasm"
+        cuobjdump, nvdisasm = ((directory or Path()) / name for name in ("cuobjdump", "nvdisasm"))
         if _program((nvdisasm,), r"V(\d+\.\d+\.\d+)"):
             found = _program((cuobjdump,), r"V(\d+\.\d+\.\d+)")
             if found:
@@ -173,24 +195,83 @@ def _disassembler(workspace: Workspace) -> Found | None:
 NVCC_MINIMUM = (13, 0)
 
 COMPILER = Requirement("c++", "a C++ compiler", (), "compiles the host code", _compiler, packages=(("g++",),))
-MESON = Requirement("meson", "Meson", (1, 7, 0), "configures the build", _meson, packages=(("meson",),),
-                    wheels=("meson==1.7.2",))
-NINJA = Requirement("ninja", "Ninja", (1, 8, 2), "runs the build", _ninja, packages=(("ninja-build",),),
-                    wheels=("ninja==1.13.0",))
-PKG_CONFIG = Requirement("pkg-config", "pkg-config", (), "finds the libraries", _pkg_config,
-                         packages=(("pkgconf-bin", "libpkgconf3"),), system_packages=("pkgconf", "pkg-config"))
-CATCH2 = Requirement("catch2", "Catch2", (3, 4), "the tests are written with it", _module("catch2", "catch2"),
-                     packages=(("libcatch2-dev",), ("catch2",)), wrap="catch2")
-ZSTD = Requirement("zstd", "zstd", (), "unpacks the PTX in a program", _module("libzstd", "zstd"),
-                   packages=(("libzstd-dev", "libzstd1"),), wrap="zstd")
-LZ4 = Requirement("lz4", "LZ4", (), "unpacks the PTX in a program", _module("liblz4", "lz4"),
-                  packages=(("liblz4-dev", "liblz4-1"),), wrap="lz4")
-NVCC = Requirement("nvcc", "nvcc", NVCC_MINIMUM, "compiles the chapters", _nvcc,
-                   wheels=("nvidia-cuda-nvcc==13.0.88", "nvidia-nvvm==13.0.88", "nvidia-cuda-crt==13.0.88",
-                           "nvidia-cuda-runtime==13.0.96", "nvidia-cuda-cccl==13.0.85"))
+MESON = Requirement(
+    "meson",
+    "Meson",
+    (1, 7, 0),
+    "configures the build",
+    _meson,
+    packages=(("meson",),),
+    wheels=("meson==1.7.2",),
+)
+NINJA = Requirement(
+    "ninja",
+    "Ninja",
+    (1, 8, 2),
+    "runs the build",
+    _ninja,
+    packages=(("ninja-build",),),
+    wheels=("ninja==1.13.0",),
+)
+PKG_CONFIG = Requirement(
+    "pkg-config",
+    "pkg-config",
+    (),
+    "finds the libraries",
+    _pkg_config,
+    packages=(("pkgconf-bin", "libpkgconf3"),),
+    system_packages=("pkgconf", "pkg-config"),
+)
+CATCH2 = Requirement(
+    "catch2",
+    "Catch2",
+    (3, 4),
+    "the tests are written with it",
+    _module("catch2", "catch2"),
+    packages=(("libcatch2-dev",), ("catch2",)),
+    wrap="catch2",
+)
+ZSTD = Requirement(
+    "zstd",
+    "zstd",
+    (),
+    "unpacks the PTX in a program",
+    _module("libzstd", "zstd"),
+    packages=(("libzstd-dev", "libzstd1"),),
+    wrap="zstd",
+)
+LZ4 = Requirement(
+    "lz4",
+    "LZ4",
+    (),
+    "unpacks the PTX in a program",
+    _module("liblz4", "lz4"),
+    packages=(("liblz4-dev", "liblz4-1"),),
+    wrap="lz4",
+)
+NVCC = Requirement(
+    "nvcc",
+    "nvcc",
+    NVCC_MINIMUM,
+    "compiles the chapters",
+    _nvcc,
+    wheels=(
+        "nvidia-cuda-nvcc==13.0.88",
+        "nvidia-nvvm==13.0.88",
+        "nvidia-cuda-crt==13.0.88",
+        "nvidia-cuda-runtime==13.0.96",
+        "nvidia-cuda-cccl==13.0.85",
+    ),
+)
 # The oldest wheels of the disassembler are 13.2; they read the machine code of 13.0.
-DISASSEMBLER = Requirement("disassembler", "cuobjdump and nvdisasm", (12, 0), "show machine code (workbook sass)",
-                           _disassembler, wheels=("nvidia-cuda-cuobjdump==13.2.86", "nvidia-cuda-nvdisasm==13.2.86"))
+DISASSEMBLER = Requirement(
+    "disassembler",
+    "cuobjdump and nvdisasm",
+    (12, 0),
+    "show machine code (workbook sass)",
+    _disassembler,
+    wheels=("nvidia-cuda-cuobjdump==13.2.86", "nvidia-cuda-nvdisasm==13.2.86"),
+)
 
 BASE = (COMPILER, PKG_CONFIG, NINJA, MESON, CATCH2, ZSTD, LZ4)
 CHAPTERS = (*BASE, NVCC)

@@ -55,7 +55,9 @@ def ensure(workspace: Workspace, needed: Sequence[Requirement], wished: Sequence
         for requirement in missing:
             result = requirement.probe(workspace)
             if not requirement.satisfied_by(result):
-                raise UserError(f"{requirement.wanted} was installed but does not work (log: {_log(workspace)})")
+                raise UserError(
+                    f"{requirement.wanted} was installed but does not work (log: {_log(workspace)})"
+                )
             assert result is not None
             found[requirement.key] = result
     _write_stamp(workspace, {**(stamped or {}), **found})
@@ -76,8 +78,10 @@ def may_install() -> bool:
 
 def _install(workspace: Workspace, missing: Sequence[Requirement]) -> None:
     if not may_install():
-        raise UserError(f"missing: {', '.join(r.wanted for r in missing)}; WORKBOOK_INSTALL=never forbids to install; "
-                        f"./workbook doctor shows the commands")
+        raise UserError(
+            f"missing: {', '.join(r.wanted for r in missing)}; WORKBOOK_INSTALL=never forbids to install; "
+            f"./workbook doctor shows the commands"
+        )
     _log(workspace).write_text("", "utf-8")
     _say(f"Setting up in {workspace.root} (once; log: {workspace.relative(_log(workspace))})")
     archive = apt.Apt(workspace.state / "apt", _log(workspace)) if apt.available() else None
@@ -96,7 +100,9 @@ def _is_root() -> bool:
     return os.geteuid() == 0
 
 
-def _from_archive(workspace: Workspace, missing: Sequence[Requirement], archive: apt.Apt) -> list[Requirement]:
+def _from_archive(
+    workspace: Workspace, missing: Sequence[Requirement], archive: apt.Apt
+) -> list[Requirement]:
     """Takes what it can from the distribution and returns the rest."""
     candidates = [r for r in missing if r.packages and (_is_root() or not r.wheels)]
     if not candidates:
@@ -106,9 +112,10 @@ def _from_archive(workspace: Workspace, missing: Sequence[Requirement], archive:
         archive.refresh()
         plan = []
         for requirement in candidates:
-            names = requirement.system_packages if _is_root() and requirement.system_packages else [
-                group[0] for group in requirement.packages]
-            choice = archive.choose(names, requirement.minimum)
+            alternatives = requirement.system_packages if _is_root() else ()
+            choice = archive.choose(
+                alternatives or [group[0] for group in requirement.packages], requirement.minimum
+            )
             if choice is not None:
                 plan.append((requirement, choice))
         if not plan:
@@ -123,7 +130,9 @@ def _from_archive(workspace: Workspace, missing: Sequence[Requirement], archive:
         hopeless = [r for r in candidates if not r.wheels]
         if hopeless:
             names = ", ".join(r.wanted for r in hopeless)
-            raise UserError(f"missing: {names}; {error}; install by hand: {package_advice(hopeless)}") from None
+            raise UserError(
+                f"missing: {names}; {error}; install by hand: {package_advice(hopeless)}"
+            ) from None
         return list(missing)
     done = {requirement.key for requirement, _ in plan}
     return [r for r in missing if r.key not in done]
@@ -158,18 +167,25 @@ def relocate_modules(root: Path, final: Path) -> None:
     """Makes the pkg-config files below `root`, which will be moved to `final`, name the unpacked headers and libraries."""
     home = re.sub(r"([ #\\$])", r"\\\1", str(final))
     for path in root.glob("usr/**/pkgconfig/*.pc"):
-        text = re.sub(r"^(\w+)=/usr", lambda m: f"{m[1]}={home}/usr", path.read_text("utf-8"), flags=re.MULTILINE)
+        text = re.sub(
+            r"^(\w+)=/usr", lambda m: f"{m[1]}={home}/usr", path.read_text("utf-8"), flags=re.MULTILINE
+        )
         if path.parts[-3] not in ("lib", "share"):
             # Debian's libzstd.pc names /usr/lib, which its linker searches by architecture and ours does not.
-            text = re.sub(r"^libdir=.*$", lambda _: f"libdir={home}/usr/lib/{path.parts[-3]}", text, flags=re.MULTILINE)
+            text = re.sub(
+                r"^libdir=.*$", lambda _: f"libdir={home}/usr/lib/{path.parts[-3]}", text, flags=re.MULTILINE
+            )
         path.write_text(text, "utf-8")
 
 
 def _write_pkg_config(path: Path) -> None:
-    path.write_text('#!/bin/sh\n# pkgconf, unpacked without being installed: its library is not where the loader looks.\n'
-                    'here=$(dirname "$0")/root/usr\n'
-                    'for directory in "$here"/lib/*/; do LD_LIBRARY_PATH="$directory:$LD_LIBRARY_PATH"; done\n'
-                    'export LD_LIBRARY_PATH\nexec "$here/bin/pkgconf" "$@"\n', "utf-8")
+    path.write_text(
+        "#!/bin/sh\n# pkgconf, unpacked without being installed: its library is not where the loader looks.\n"
+        'here=$(dirname "$0")/root/usr\n'
+        'for directory in "$here"/lib/*/; do LD_LIBRARY_PATH="$directory:$LD_LIBRARY_PATH"; done\n'
+        'export LD_LIBRARY_PATH\nexec "$here/bin/pkgconf" "$@"\n',
+        "utf-8",
+    )
     path.chmod(0o755)
 
 
@@ -179,7 +195,9 @@ def _from_elsewhere(workspace: Workspace, requirement: Requirement, archive: apt
     elif requirement.wrap is not None:
         _from_wrap(workspace, requirement)
     else:
-        raise UserError(f"{requirement.wanted} is missing and cannot be installed here; install it: {advice(requirement)}")
+        raise UserError(
+            f"{requirement.wanted} is missing and cannot be installed here; install it: {advice(requirement)}"
+        )
 
 
 def _from_wheels(workspace: Workspace, requirement: Requirement, archive: apt.Apt | None) -> None:
@@ -190,7 +208,9 @@ def _from_wheels(workspace: Workspace, requirement: Requirement, archive: apt.Ap
         pip = wheels.pip_command(archive, workspace.state / "pip")
         wheels.install(pip, requirement.wheels, target, _log(workspace))
     except UserError as error:
-        raise UserError(f"{requirement.wanted} is missing: {error}; install it: {advice(requirement)}") from None
+        raise UserError(
+            f"{requirement.wanted} is missing: {error}; install it: {advice(requirement)}"
+        ) from None
     finally:
         shutil.rmtree(workspace.state / "pip", ignore_errors=True)
     _say(f"  done ({time.monotonic() - began:.0f} s)")
@@ -200,8 +220,11 @@ def _complete_wheels(workspace: Workspace) -> None:
     """Adds what the wheels leave out: a start for Meson, the directory that nvcc links from, and the linker's names."""
     launcher = requirements.meson_launcher(workspace)
     if launcher.parent.is_dir() and not launcher.exists():
-        launcher.write_text("import sys\nfrom pathlib import Path\n\nsys.path.insert(0, str(Path(__file__).resolve().parent))\n"
-                            "from mesonbuild.mesonmain import main\n\nsys.exit(main())\n", "utf-8")
+        launcher.write_text(
+            "import sys\nfrom pathlib import Path\n\nsys.path.insert(0, str(Path(__file__).resolve().parent))\n"
+            "from mesonbuild.mesonmain import main\n\nsys.exit(main())\n",
+            "utf-8",
+        )
     root = requirements.toolkit(workspace)
     for link, target in ((root / "lib64", "lib"), (root / "lib/libcudart.so", "libcudart.so.13")):
         if (root / "lib").is_dir() and not link.is_symlink():
@@ -217,8 +240,11 @@ def _from_wrap(workspace: Workspace, requirement: Requirement) -> None:
     meson = Tools({"meson": found}).meson if (found := requirements.MESON.probe(workspace)) else ["meson"]
     status, lines = logged([*meson, "wrap", "install", requirement.wrap], _log(workspace), cwd=workspace.root)
     if status != 0 and not (directory / f"{requirement.wrap}.wrap").exists():
-        raise UserError(f"{requirement.wanted} is missing and Meson's source package could not be fetched; install it: "
-                        f"{advice(requirement)}", detail=lines[-1:])
+        raise UserError(
+            f"{requirement.wanted} is missing and Meson's source package could not be fetched; install it: "
+            f"{advice(requirement)}",
+            detail=lines[-1:],
+        )
 
 
 def advice(requirement: Requirement) -> str:
@@ -237,7 +263,9 @@ def package_advice(missing: Sequence[Requirement]) -> str:
     names = " ".join((r.system_packages or r.packages[0])[0] for r in missing)
     sudo = "" if _is_root() else "sudo "
     if release.get("VERSION_CODENAME") == "bookworm" and {"meson", "catch2"} & {r.key for r in missing}:
-        return f"{sudo}apt-get install -t bookworm-backports {names} (with the backports suite in apt's sources)"
+        return (
+            f"{sudo}apt-get install -t bookworm-backports {names} (with the backports suite in apt's sources)"
+        )
     return f"{sudo}apt-get install {names}"
 
 
@@ -247,8 +275,13 @@ def _stamp_path(workspace: Workspace) -> Path:
 
 def _surroundings(workspace: Workspace) -> dict[str, object]:
     """What makes an earlier set-up's answer valid still."""
-    return {"format": _STAMP_FORMAT, "root": str(workspace.root), "python": sys.executable,
-            "nvcc": os.environ.get("WORKBOOK_NVCC", ""), "cxx": os.environ.get("CXX", "")}
+    return {
+        "format": _STAMP_FORMAT,
+        "root": str(workspace.root),
+        "python": sys.executable,
+        "nvcc": os.environ.get("WORKBOOK_NVCC", ""),
+        "cxx": os.environ.get("CXX", ""),
+    }
 
 
 def _read_stamp(workspace: Workspace) -> dict[str, Found] | None:
@@ -257,15 +290,21 @@ def _read_stamp(workspace: Workspace) -> dict[str, Found] | None:
         if data["surroundings"] != _surroundings(workspace):
             return None
         found = {key: Found(entry["version"], Path(entry["path"])) for key, entry in data["found"].items()}
-        unchanged = all(found[key].path.stat().st_mtime_ns == entry["modified"] for key, entry in data["found"].items())
+        unchanged = all(
+            found[key].path.stat().st_mtime_ns == entry["modified"] for key, entry in data["found"].items()
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return found if unchanged else None
 
 
 def _write_stamp(workspace: Workspace, found: dict[str, Found]) -> None:
-    entries = {key: {"version": f.version, "path": str(f.path), "modified": f.path.stat().st_mtime_ns}
-               for key, f in found.items()}
+    entries = {
+        key: {"version": f.version, "path": str(f.path), "modified": f.path.stat().st_mtime_ns}
+        for key, f in found.items()
+    }
     temporary = _stamp_path(workspace).with_suffix(".tmp")
-    temporary.write_text(json.dumps({"surroundings": _surroundings(workspace), "found": entries}, indent=2), "utf-8")
+    temporary.write_text(
+        json.dumps({"surroundings": _surroundings(workspace), "found": entries}, indent=2), "utf-8"
+    )
     temporary.replace(_stamp_path(workspace))

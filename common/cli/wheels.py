@@ -40,16 +40,34 @@ def pip_command(archive: apt.Apt | None, scratch: Path) -> list[str]:
 def pip_advice() -> str:
     """The command that would give this machine a pip."""
     prefix = "" if os.geteuid() == 0 else "sudo "
-    return f"install it: {prefix}apt-get install python3-pip" if apt.available() else "install Python's pip module"
+    return (
+        f"install it: {prefix}apt-get install python3-pip"
+        if apt.available()
+        else "install Python's pip module"
+    )
 
 
 def install(pip: Sequence[str], specifications: Sequence[str], target: Path, log: Path) -> None:
     """Installs wheels below `target`; a run that is interrupted leaves nothing at `target`."""
     partial = target.with_name(target.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
-    command = [*pip, "install", "--target", str(partial), "--no-deps", "--only-binary=:all:", "--no-compile", "--no-input",
-               "--disable-pip-version-check", "--no-warn-script-location", "--retries", "2", "--timeout", "30",
-               *specifications]
+    command = [
+        *pip,
+        "install",
+        "--target",
+        str(partial),
+        "--no-deps",
+        "--only-binary=:all:",
+        "--no-compile",
+        "--no-input",
+        "--disable-pip-version-check",
+        "--no-warn-script-location",
+        "--retries",
+        "2",
+        "--timeout",
+        "30",
+        *specifications,
+    ]
     status, lines = logged(command, log)
     if status != 0:
         shutil.rmtree(partial, ignore_errors=True)

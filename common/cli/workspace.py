@@ -63,4 +63,6 @@ class Workspace:
 
 def _unwritable(directory: Path, error: OSError) -> UserError:
     reason = (error.strerror or str(error)).lower()
-    return UserError(f"cannot write to {directory} ({reason}); clone the workbook into a directory of your own")
+    return UserError(
+        f"cannot write to {directory} ({reason}); clone the workbook into a directory of your own"
+    )

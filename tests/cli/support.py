@@ -17,20 +17,44 @@ class TreeTest(unittest.TestCase):
         directory = tempfile.TemporaryDirectory(prefix="workbook test ")
         self.addCleanup(directory.cleanup)
         self.tree = Path(directory.name).resolve() / "my clone"
-        shutil.copytree(ROOT / "common" / "cli", self.tree / "common" / "cli", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / "common" / "cli",
+            self.tree / "common" / "cli",
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
         shutil.copy2(ROOT / "workbook", self.tree / "workbook")
         for name in ("01_sync_copy", "05_tma_1d"):
             (self.tree / "chapters" / name).mkdir(parents=True)
-        (self.tree / "chapters" / "meson.build").write_text("chapter_names = ['01_sync_copy', '05_tma_1d']\n", "utf-8")
-        (self.tree / "chapters" / "01_sync_copy" / "README.md").write_text("# Through the registers\n", "utf-8")
+        (self.tree / "chapters" / "meson.build").write_text(
+            "chapter_names = ['01_sync_copy', '05_tma_1d']\n", "utf-8"
+        )
+        (self.tree / "chapters" / "01_sync_copy" / "README.md").write_text(
+            "# Through the registers\n", "utf-8"
+        )
 
-    def workbook(self, *arguments: str, cwd: Path | None = None, command: Path | None = None,
-                 user: int | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    def workbook(
+        self,
+        *arguments: str,
+        cwd: Path | None = None,
+        command: Path | None = None,
+        user: int | None = None,
+        **environment: str,
+    ) -> subprocess.CompletedProcess[str]:
         """Runs the tree's command; it may install nothing and sees no GPU."""
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("WORKBOOK_", "EMULATOR_", "LD_LIBRARY"))}
+        env = {
+            k: v for k, v in os.environ.items() if not k.startswith(("WORKBOOK_", "EMULATOR_", "LD_LIBRARY"))
+        }
         env |= {"WORKBOOK_INSTALL": "never", "PYTHONDONTWRITEBYTECODE": "1", **environment}
-        return subprocess.run([str(command or self.tree / "workbook"), *arguments], cwd=cwd or self.tree, env=env,
-                              capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, user=user)
+        return subprocess.run(
+            [str(command or self.tree / "workbook"), *arguments],
+            cwd=cwd or self.tree,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            user=user,
+        )
 
     def assert_one_line(self, done: subprocess.CompletedProcess[str], code: int, *parts: str) -> None:
         """The command failed as it should: exit status, one line on stderr, and the words in it."""

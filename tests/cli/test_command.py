@@ -56,15 +56,23 @@ class Places(TreeTest):
         link = self.tree.parent / "link"
         link.symlink_to(self.tree / "workbook")
         done = self.workbook("list", cwd=Path("/"), command=link)
-        self.assertEqual(done.stdout.splitlines()[0].split(), ["1", "sync_copy", "Through", "the", "registers"])
+        self.assertEqual(
+            done.stdout.splitlines()[0].split(), ["1", "sync_copy", "Through", "the", "registers"]
+        )
 
     def test_an_unwritable_clone_is_one_line(self) -> None:
         self.tree.parent.chmod(0o755)
         self.tree.chmod(0o555)
         self.addCleanup(self.tree.chmod, 0o755)
         # Root may write everywhere, so root becomes somebody else, whose Python is the system's.
-        done = self.workbook("run", "--backend", "emulator", user=NOBODY if os.geteuid() == 0 else None, cwd=Path("/"),
-                             PATH="/usr/local/bin:/usr/bin:/bin")
+        done = self.workbook(
+            "run",
+            "--backend",
+            "emulator",
+            user=NOBODY if os.geteuid() == 0 else None,
+            cwd=Path("/"),
+            PATH="/usr/local/bin:/usr/bin:/bin",
+        )
         self.assert_one_line(done, 1, "cannot write to", str(self.tree))
 
     def test_a_file_in_the_way_of_the_state_is_one_line(self) -> None:
@@ -101,11 +109,15 @@ class Machine(TreeTest):
         self.assertEqual(set(data), {"schema", "ready", "python", "requirements", "backend"})
         self.assertEqual(set(data["backend"]), {"auto", "gpu_problem", "gpus"})
         entries = {entry["key"]: entry for entry in data["requirements"]}
-        self.assertEqual(list(entries), ["c++", "pkg-config", "ninja", "meson", "catch2", "zstd", "lz4", "nvcc",
-                                         "disassembler"])
+        self.assertEqual(
+            list(entries),
+            ["c++", "pkg-config", "ninja", "meson", "catch2", "zstd", "lz4", "nvcc", "disassembler"],
+        )
         for entry in entries.values():
-            self.assertEqual(set(entry), {"key", "title", "purpose", "minimum", "status", "optional", "version", "path",
-                                          "install"})
+            self.assertEqual(
+                set(entry),
+                {"key", "title", "purpose", "minimum", "status", "optional", "version", "path", "install"},
+            )
             self.assertIn(entry["status"], ("ok", "old", "missing"))
             self.assertEqual(entry["install"] is None, entry["status"] == "ok")
         self.assertEqual(entries["nvcc"]["status"], "missing")

@@ -18,7 +18,9 @@ from cli.workspace import Workspace
 
 
 class Chapters(unittest.TestCase):
-    known = chapters.parse_list("chapter_names = [\n  '01_sync_copy', # '02_not_this'\n  '05_tma_1d',\n  '12_last',\n]\n")
+    known = chapters.parse_list(
+        "chapter_names = [\n  '01_sync_copy', # '02_not_this'\n  '05_tma_1d',\n  '12_last',\n]\n"
+    )
 
     def test_the_list_is_read_in_order_and_without_comments(self) -> None:
         self.assertEqual([c.directory for c in self.known], ["01_sync_copy", "05_tma_1d", "12_last"])
@@ -53,16 +55,42 @@ class Options(unittest.TestCase):
 
     def test_emulate_leaves_the_programs_options_alone(self) -> None:
         options = self.parse("emulate", "--order", "early", "--counters", "prog", "--seed", "3", "--", "x")
-        self.assertEqual((options.order, options.counters, options.program, options.seed), ("early", "-", "prog", None))
+        self.assertEqual(
+            (options.order, options.counters, options.program, options.seed), ("early", "-", "prog", None)
+        )
         self.assertEqual(options.arguments[:2], ["--seed", "3"])
         self.assertEqual(emulate.steering(options), {"EMULATOR_ORDER": "early", "EMULATOR_COUNTERS": "-"})
 
     def test_emulate_steers_by_environment(self) -> None:
-        options = self.parse("emulate", "--counters=c.json", "--trace", "t", "--threads", "2", "--checks", "none",
-                             "--order", "random", "--seed", "9", "--report", "r", "prog")
-        self.assertEqual(emulate.steering(options), {
-            "EMULATOR_ORDER": "random", "EMULATOR_SEED": "9", "EMULATOR_CHECKS": "none", "EMULATOR_COUNTERS": "c.json",
-            "EMULATOR_TRACE": "t", "EMULATOR_REPORT": "r", "EMULATOR_THREADS": "2"})
+        options = self.parse(
+            "emulate",
+            "--counters=c.json",
+            "--trace",
+            "t",
+            "--threads",
+            "2",
+            "--checks",
+            "none",
+            "--order",
+            "random",
+            "--seed",
+            "9",
+            "--report",
+            "r",
+            "prog",
+        )
+        self.assertEqual(
+            emulate.steering(options),
+            {
+                "EMULATOR_ORDER": "random",
+                "EMULATOR_SEED": "9",
+                "EMULATOR_CHECKS": "none",
+                "EMULATOR_COUNTERS": "c.json",
+                "EMULATOR_TRACE": "t",
+                "EMULATOR_REPORT": "r",
+                "EMULATOR_THREADS": "2",
+            },
+        )
 
     def test_every_command_has_a_name_and_help(self) -> None:
         self.assertEqual(len({module.NAME for module in main.COMMANDS}), len(main.COMMANDS))
@@ -72,13 +100,18 @@ class Options(unittest.TestCase):
 
 class Progress(unittest.TestCase):
     def test_ninjas_lines_are_read(self) -> None:
-        self.assertEqual(progress.parse("[ 37/120] Linking target a/b"), progress.Step(37, 120, "Linking target a/b"))
+        self.assertEqual(
+            progress.parse("[ 37/120] Linking target a/b"), progress.Step(37, 120, "Linking target a/b")
+        )
         self.assertEqual(progress.parse("[1/1] x"), progress.Step(1, 1, "x"))
         for line in ("", "ninja: no work to do.", "error [1/2]", "[a/b] x"):
             self.assertIsNone(progress.parse(line))
 
     def test_steps_are_shortened(self) -> None:
-        self.assertEqual(progress.shorten("Compiling Cuda object chapters/01_a/a.p/main.cu.o"), "compiling chapters/01_a/main.cu")
+        self.assertEqual(
+            progress.shorten("Compiling Cuda object chapters/01_a/a.p/main.cu.o"),
+            "compiling chapters/01_a/main.cu",
+        )
         self.assertEqual(progress.shorten("Compiling C++ object x.p/y_z.cpp.o"), "compiling y_z.cpp")
         self.assertEqual(progress.shorten("Linking static target a/libb.a"), "linking a/libb.a")
         self.assertEqual(progress.shorten("Generating x"), "Generating x")
@@ -102,7 +135,9 @@ class Progress(unittest.TestCase):
         self.assertTrue(all(len(part) < 200 for part in stream.getvalue().split("\r")))
 
     def test_a_failed_build_shows_the_compilers_words_and_not_its_command(self) -> None:
-        shown = build.failure(["[1/3] a", "FAILED: x.o", "g++ -c x.cpp", "x.cpp:1:2: error: no", "  1 | y", "[2/3] b", "z"])
+        shown = build.failure(
+            ["[1/3] a", "FAILED: x.o", "g++ -c x.cpp", "x.cpp:1:2: error: no", "  1 | y", "[2/3] b", "z"]
+        )
         self.assertEqual(shown, ["FAILED: x.o", "x.cpp:1:2: error: no", "  1 | y"])
         self.assertEqual(build.failure(["a", "ninja: error: b"]), ["ninja: error: b"])
 
@@ -117,7 +152,9 @@ class Results(unittest.TestCase):
 
     def test_cases_are_counted_where_a_program_counts_them(self) -> None:
         self.assertEqual(self.counts(stdout="x\n[summary] 3 passed, 0 failed, 1 skipped\n"), (3, 0, 1))
-        self.assertEqual(self.counts(stdout="[summary] 3 passed, 2 failed, 1 skipped\n", result="FAIL"), (3, 2, 1))
+        self.assertEqual(
+            self.counts(stdout="[summary] 3 passed, 2 failed, 1 skipped\n", result="FAIL"), (3, 2, 1)
+        )
 
     def test_other_programs_count_as_one(self) -> None:
         self.assertEqual(self.counts(), (1, 0, 0))
@@ -127,7 +164,9 @@ class Results(unittest.TestCase):
     def test_a_failure_is_never_lost(self) -> None:
         for result in ("FAIL", "TIMEOUT", "ERROR", "INTERRUPT", "UNEXPECTEDPASS"):
             self.assertEqual(self.counts(result=result), (0, 1, 0))
-            self.assertEqual(self.counts(result=result, stdout="[summary] 3 passed, 0 failed, 0 skipped\n"), (3, 1, 0))
+            self.assertEqual(
+                self.counts(result=result, stdout="[summary] 3 passed, 0 failed, 0 skipped\n"), (3, 1, 0)
+            )
 
     def test_a_skip_has_its_reason(self) -> None:
         text = "skip  a test: no GPU\n[summary] 1 passed, 0 failed, 1 skipped\n"
@@ -136,11 +175,16 @@ class Results(unittest.TestCase):
         self.assertEqual(self.outcome().reasons, ())
 
     def test_the_totals_end_with_the_plain_line(self) -> None:
-        lines = [json.dumps({"name": n, "result": r, "stdout": ""}) for n, r in (("a", "OK"), ("b", "FAIL"), ("c", "SKIP"))]
+        lines = [
+            json.dumps({"name": n, "result": r, "stdout": ""})
+            for n, r in (("a", "OK"), ("b", "FAIL"), ("c", "SKIP"))
+        ]
         self.assertEqual(str(results.read([*lines, ""])), "1 passed, 1 failed, 1 skipped")
 
 
-def _hold(path: str, ready: "multiprocessing.synchronize.Event", release: "multiprocessing.synchronize.Event") -> None:
+def _hold(
+    path: str, ready: "multiprocessing.synchronize.Event", release: "multiprocessing.synchronize.Event"
+) -> None:
     with lock.exclusive(Path(path), "holding it"):
         ready.set()
         release.wait(30)
@@ -173,20 +217,27 @@ class Lock(unittest.TestCase):
 
 
 class Packages(unittest.TestCase):
-    DEB822 = ("# comment\nTypes: deb\n# another\nURIs: http://mirror.example/debian\nSuites: bookworm bookworm-updates\n"
-              "Components: main\nSigned-By: /keys/a.gpg\n\nTypes: deb\nURIs: http://mirror.example/security\n"
-              "Suites: bookworm-security\nComponents: main\n")
+    DEB822 = (
+        "# comment\nTypes: deb\n# another\nURIs: http://mirror.example/debian\nSuites: bookworm bookworm-updates\n"
+        "Components: main\nSigned-By: /keys/a.gpg\n\nTypes: deb\nURIs: http://mirror.example/security\n"
+        "Suites: bookworm-security\nComponents: main\n"
+    )
 
     def test_backports_come_from_the_machines_own_archive(self) -> None:
         entry = apt.backports_source([("debian.sources", self.DEB822)], "bookworm")
-        self.assertEqual(entry, "Types: deb\nURIs: http://mirror.example/debian\nSuites: bookworm-backports\n"
-                                "Components: main\nSigned-By: /keys/a.gpg\n")
+        self.assertEqual(
+            entry,
+            "Types: deb\nURIs: http://mirror.example/debian\nSuites: bookworm-backports\n"
+            "Components: main\nSigned-By: /keys/a.gpg\n",
+        )
 
     def test_the_one_line_format_is_read_too(self) -> None:
         text = "# deb http://a.example/ bookworm main\ndeb [arch=amd64 signed-by=/k.gpg] http://b.example/debian bookworm main\n"
-        self.assertEqual(apt.backports_source([("sources.list", text)], "bookworm"),
-                         "Types: deb\nURIs: http://b.example/debian\nSuites: bookworm-backports\nComponents: main\n"
-                         "Signed-By: /k.gpg\n")
+        self.assertEqual(
+            apt.backports_source([("sources.list", text)], "bookworm"),
+            "Types: deb\nURIs: http://b.example/debian\nSuites: bookworm-backports\nComponents: main\n"
+            "Signed-By: /k.gpg\n",
+        )
 
     def test_nothing_is_added_where_it_is_there_or_unknown(self) -> None:
         there = self.DEB822.replace("bookworm-updates", "bookworm-backports")
@@ -206,10 +257,19 @@ class Packages(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             module = Path(directory) / "usr/lib/x86_64-linux-gnu/pkgconfig/z.pc"
             module.parent.mkdir(parents=True)
-            module.write_text("prefix=/usr\nlibdir=${prefix}/lib\nincludedir=${prefix}/include\nv=2.5\nVersion: ${v}.1\n", "utf-8")
+            module.write_text(
+                "prefix=/usr\nlibdir=${prefix}/lib\nincludedir=${prefix}/include\nv=2.5\nVersion: ${v}.1\n",
+                "utf-8",
+            )
             setup.relocate_modules(Path(directory), Path("/a b/root"))
-            self.assertEqual(module.read_text("utf-8").splitlines()[:3], [
-                "prefix=/a\\ b/root/usr", "libdir=/a\\ b/root/usr/lib/x86_64-linux-gnu", "includedir=${prefix}/include"])
+            self.assertEqual(
+                module.read_text("utf-8").splitlines()[:3],
+                [
+                    "prefix=/a\\ b/root/usr",
+                    "libdir=/a\\ b/root/usr/lib/x86_64-linux-gnu",
+                    "includedir=${prefix}/include",
+                ],
+            )
             self.assertEqual(requirements.module_version(module), "2.5.1")
 
 
@@ -245,7 +305,10 @@ class SetUp(unittest.TestCase):
         setup.ensure(self.workspace, [self.requirement()])
         self.assertEqual(self.probes, 2)
         self.tool.unlink()
-        with mock.patch.dict(os.environ, {"WORKBOOK_INSTALL": "never"}), self.assertRaises(UserError) as caught:
+        with (
+            mock.patch.dict(os.environ, {"WORKBOOK_INSTALL": "never"}),
+            self.assertRaises(UserError) as caught,
+        ):
             setup.ensure(self.workspace, [self.requirement()])
         self.assertIn("Tool 1 or newer", str(caught.exception))
 
@@ -280,8 +343,15 @@ class Sass(unittest.TestCase):
     def test_instructions_belong_to_source_lines(self) -> None:
         (kernel,) = sass.parse(self.LISTING)
         self.assertEqual(kernel.symbol, "_Z1kPi")
-        self.assertEqual([text for _, text in kernel.lines],
-                         ["/*0000*/ LDC R1, c[0x0][0x28]", "/*0010*/ STG.E desc[UR4][R2.64], R5", "/*0020*/ EXIT"])
+        self.assertEqual(
+            [text for _, text in kernel.lines],
+            [
+                "/*0000*/ LDC R1, c[0x0][0x28]",
+                "/*0010*/ STG.E desc[UR4][R2.64], R5",
+                "/*0020*/ EXIT",
+                ".L_x_0:",
+            ],
+        )
         self.assertEqual(kernel.lines[0][0], ("/src/a.cuh", 2))
         self.assertEqual(kernel.lines[1][0], ("/src/a.cuh", 3))
 

@@ -35,14 +35,19 @@ def examine(workspace: Workspace) -> dict[str, Any]:
     for requirement in requirements.ALL:
         found = requirement.probe(workspace)
         satisfied = requirement.satisfied_by(found)
-        entries.append({
-            "key": requirement.key, "title": requirement.title, "purpose": requirement.purpose,
-            "minimum": ".".join(map(str, requirement.minimum)) or None,
-            "status": "ok" if satisfied else "old" if found else "missing",
-            "optional": requirement is requirements.DISASSEMBLER,
-            "version": found.version if found else None, "path": str(found.path) if found else None,
-            "install": None if satisfied else setup.advice(requirement),
-        })
+        entries.append(
+            {
+                "key": requirement.key,
+                "title": requirement.title,
+                "purpose": requirement.purpose,
+                "minimum": ".".join(map(str, requirement.minimum)) or None,
+                "status": "ok" if satisfied else "old" if found else "missing",
+                "optional": requirement is requirements.DISASSEMBLER,
+                "version": found.version if found else None,
+                "path": str(found.path) if found else None,
+                "install": None if satisfied else setup.advice(requirement),
+            }
+        )
     driver = backend.query_driver()
     problem = driver.problem() if driver else "no CUDA driver with a GPU"
     return {
@@ -50,9 +55,14 @@ def examine(workspace: Workspace) -> dict[str, Any]:
         "ready": all(entry["status"] == "ok" or entry["optional"] for entry in entries),
         "python": platform.python_version(),
         "requirements": entries,
-        "backend": {"auto": "emulator" if problem else "gpu", "gpu_problem": problem,
-                    "gpus": [{"name": gpu.name, "capability": f"{gpu.capability[0]}.{gpu.capability[1]}"}
-                             for gpu in (driver.gpus if driver else ())]},
+        "backend": {
+            "auto": "emulator" if problem else "gpu",
+            "gpu_problem": problem,
+            "gpus": [
+                {"name": gpu.name, "capability": f"{gpu.capability[0]}.{gpu.capability[1]}"}
+                for gpu in (driver.gpus if driver else ())
+            ],
+        },
     }
 
 
@@ -63,7 +73,11 @@ def _print(report: dict[str, Any]) -> None:
         if entry["status"] == "ok":
             print(f"ok       {entry['title']:{width}}  {entry['version']}  {entry['path']}")
         else:
-            have = f"found {entry['version']}, needs {entry['minimum']}" if entry["status"] == "old" else entry["purpose"]
+            have = (
+                f"found {entry['version']}, needs {entry['minimum']}"
+                if entry["status"] == "old"
+                else entry["purpose"]
+            )
             status = "optional" if entry["optional"] else entry["status"]
             print(f"{status:8} {entry['title']:{width}}  {have}; install: {entry['install']}")
     place = report["backend"]
@@ -72,4 +86,6 @@ def _print(report: dict[str, Any]) -> None:
     reason = f" ({place['gpu_problem']})" if place["gpu_problem"] else ""
     print(f"Programs run on the {'GPU' if place['auto'] == 'gpu' else 'emulator'}{reason}.")
     if not report["ready"]:
-        print("`./workbook run` and `./workbook test` install what is missing, root into the system, others into .workbook/.")
+        print(
+            "`./workbook run` and `./workbook test` install what is missing, root into the system, others into .workbook/."
+        )

@@ -18,13 +18,22 @@ HELP = "run a CUDA program on the emulator"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--order", choices=("late", "early", "random"), help="when copies land (default: late)")
+    parser.add_argument(
+        "--order", choices=("late", "early", "random"), help="when copies land (default: late)"
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of --order random")
-    parser.add_argument("--checks", choices=("all", "none"), help="look for mistakes, or run faster (default: all)")
-    parser.add_argument("--counters", metavar="[=FILE]",
-                        help="print what each launch counted, or write it to FILE as JSON (--counters=FILE)")
+    parser.add_argument(
+        "--checks", choices=("all", "none"), help="look for mistakes, or run faster (default: all)"
+    )
+    parser.add_argument(
+        "--counters",
+        metavar="[=FILE]",
+        help="print what each launch counted, or write it to FILE as JSON (--counters=FILE)",
+    )
     parser.add_argument("--trace", metavar="FILE", help="write a time line of each launch to FILE")
-    parser.add_argument("--report", metavar="FILE", help="write each mistake found to FILE, one JSON object a line")
+    parser.add_argument(
+        "--report", metavar="FILE", help="write each mistake found to FILE, one JSON object a line"
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="host threads (default: all cores)")
     parser.add_argument("program", metavar="PROGRAM", help="a program built with nvcc -cudart shared")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="its arguments")
@@ -57,9 +66,15 @@ def steering(options: argparse.Namespace) -> dict[str, str]:
         raise UsageError(f"--threads {options.threads}: must be at least 1")
     if options.seed is not None and options.seed < 0:
         raise UsageError(f"--seed {options.seed}: must not be negative")
-    names = {"EMULATOR_ORDER": options.order, "EMULATOR_SEED": options.seed, "EMULATOR_CHECKS": options.checks,
-             "EMULATOR_COUNTERS": options.counters, "EMULATOR_TRACE": options.trace, "EMULATOR_REPORT": options.report,
-             "EMULATOR_THREADS": options.threads}
+    names = {
+        "EMULATOR_ORDER": options.order,
+        "EMULATOR_SEED": options.seed,
+        "EMULATOR_CHECKS": options.checks,
+        "EMULATOR_COUNTERS": options.counters,
+        "EMULATOR_TRACE": options.trace,
+        "EMULATOR_REPORT": options.report,
+        "EMULATOR_THREADS": options.threads,
+    }
     return {name: str(value) for name, value in names.items() if value is not None}
 
 
@@ -86,4 +101,6 @@ def check_linkage(program: Path) -> None:
         if image[:4] != b"\x7fELF":
             return
         if image.find(b".nv_fatbin") >= 0 and image.find(b"libcudart.so") < 0:
-            raise UserError(f"{program.name} has the CUDA runtime linked into it; build it with nvcc -cudart shared")
+            raise UserError(
+                f"{program.name} has the CUDA runtime linked into it; build it with nvcc -cudart shared"
+            )

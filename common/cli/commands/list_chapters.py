@@ -17,9 +17,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     known = chapters.all_chapters(workspace)
     if options.json:
-        print(json.dumps({"schema": 1, "chapters": [
-            {"directory": c.directory, "number": c.number, "name": c.name, "title": c.title(workspace),
-             "program": str(c.program(workspace)), "mistakes": str(c.mistakes(workspace))} for c in known]}, indent=2))
+        print(
+            json.dumps(
+                {
+                    "schema": 1,
+                    "chapters": [
+                        {
+                            "directory": c.directory,
+                            "number": c.number,
+                            "name": c.name,
+                            "title": c.title(workspace),
+                            "program": str(c.program(workspace)),
+                            "mistakes": str(c.mistakes(workspace)),
+                        }
+                        for c in known
+                    ],
+                },
+                indent=2,
+            )
+        )
         return 0
     width = max((len(c.name) for c in known), default=0)
     for chapter in known:

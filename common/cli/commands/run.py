@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     backend.add_option(parser)
     for name in _PASSED_ON:
         parser.add_argument(f"--{name}", metavar=name.upper(), help=f"the program's --{name}")
-    parser.add_argument("--mistakes", action="store_true", help="run the chapter's program of mistakes instead")
+    parser.add_argument(
+        "--mistakes", action="store_true", help="run the chapter's program of mistakes instead"
+    )
 
 
 def execute(options: argparse.Namespace, workspace: Workspace) -> int:
@@ -39,8 +41,12 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     if where is backend.Backend.EMULATOR:
         targets += build.emulator_targets(workspace)
     build.build(workspace, tools, targets)
-    arguments = [word for name in _PASSED_ON if getattr(options, name) is not None
-                 for word in (f"--{name}", getattr(options, name))] + options.passed
+    arguments = [
+        word
+        for name in _PASSED_ON
+        if getattr(options, name) is not None
+        for word in (f"--{name}", getattr(options, name))
+    ] + options.passed
     env = backend.environment(where, workspace)
     failed: list[tuple[str, int]] = []
     for index, (chapter, program) in enumerate(zip(chosen, programs, strict=True)):

@@ -4,6 +4,7 @@ KERNEL is a part of a kernel's name; without it all kernels of the chapter are s
 """
 
 import argparse
+import os
 import re
 import shutil
 import tempfile
@@ -21,13 +22,14 @@ NAME = "sass"
 HELP = "show a chapter's machine code beside its source lines"
 
 _SECTION = re.compile(r"^\.text\.(\S+):")
+_LABEL = re.compile(r"^(\.L_x_\d+):")
 _PLACE = re.compile(r'^\s*//## File "([^"]+)", line (\d+)')
 _INSTRUCTION = re.compile(r"^\s*(?:/\*([0-9a-f]{4,})\*/)\s+(.*?)\s*;?\s*(?:/\*.*)?$")
 
 
 @dataclass
 class Kernel:
-    """One kernel: its mangled name and its instructions, each with the source place it belongs to."""
+    """One kernel: its mangled name and its instructions and labels, each with the source place it belongs to."""
 
     symbol: str
     lines: list[tuple[tuple[str, int] | None, str]] = field(default_factory=list)
@@ -47,11 +49,16 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     build.build(workspace, tools, [str(program.relative_to(workspace.build))])
     kernels = parse(disassemble(cuobjdump, program))
     names = demangle([kernel.symbol for kernel in kernels])
-    shown = [(kernel, names[kernel.symbol]) for kernel in kernels
-             if not options.kernel or options.kernel in names[kernel.symbol]]
+    shown = [
+        (kernel, names[kernel.symbol])
+        for kernel in kernels
+        if not options.kernel or options.kernel in names[kernel.symbol]
+    ]
     if not shown:
         short = sorted({name.split("(")[0].split(" ")[-1] for name in names.values()})
-        raise UsageError(f"{chapter.name} has no kernel '{options.kernel}'; its kernels are: {', '.join(short)}")
+        raise UsageError(
+            f"{chapter.name} has no kernel '{options.kernel}'; its kernels are: {', '.join(short)}"
+        )
     for index, (kernel, name) in enumerate(shown):
         if index:
             print()
@@ -93,6 +100,8 @@ def parse(listing: str) -> list[Kernel]:
             # Of a chain of inlined places the listing names the innermost first; that is the one a reader looks for.
             if "inlined at" not in line or place is None:
                 place = (match[1], int(match[2]))
+        elif inside and (match := _LABEL.match(line)):
+            kernels[-1].lines.append((place, f"{match[1]}:"))
         elif inside and (match := _INSTRUCTION.match(line)):
             kernels[-1].lines.append((place, f"/*{match[1]}*/ {match[2]}"))
     return kernels
@@ -110,7 +119,7 @@ def render(kernel: Kernel, workspace: Workspace) -> Iterator[str]:
     last: tuple[str, int] | None = None
     for place, text in kernel.lines:
         if place != last and place is not None:
-            path, number = Path(place[0]), place[1]
+            path, number = Path(os.path.normpath(place[0])), place[1]
             yield f"  {workspace.relative(path)}:{number}: {_source(path, number)}"
         last = place
         yield f"      {text}"

@@ -5,11 +5,13 @@ NAME is a chapter, a suite or a part of a test's name; without names all tests r
 
 import argparse
 import json
+import os
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
-from .. import backend, build, chapters, progress, results
+from .. import backend, build, chapters, progress, requirements, results, setup
 from ..errors import FAILURE, UsageError, UserError
 from ..lock import exclusive
 from ..process import streaming
@@ -22,14 +24,19 @@ _LINE = re.compile(r"^\s*(\d+)/(\d+)\s+(.*?)\s{2,}([A-Z]+)\s")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a chapter, a suite or a part of a test's name")
-    parser.add_argument("--list", action="store_true", help="list the tests and their suites instead of running them")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="a chapter, a suite or a part of a test's name"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="list the tests and their suites instead of running them"
+    )
     backend.add_option(parser)
 
 
 def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     where = backend.select(options.backend)
     tools = build.ready(workspace)
+    extra = _disassembler(workspace)
     build.build(workspace, tools)
     tests = known_tests(workspace)
     chosen = select(tests, options.names, workspace)
@@ -38,14 +45,31 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
             print(f"{test['name']}  ({', '.join(test['suite'])})")
         return 0
     with exclusive(workspace.state / "tests.lock", "running the tests"):
-        totals = _run(workspace, tools, where, chosen if options.names else [])
+        env = {**build.environment(tools), **backend.environment(where, workspace)}
+        directories = [tools.path("nvcc").parent, *([extra.parent] if extra else [])]
+        env["PATH"] = os.pathsep.join([*map(str, directories), env.get("PATH", os.defpath)])
+        if extra:
+            env["CUOBJDUMP"] = str(extra)
+        totals = _run(workspace, tools, env, chosen if options.names else [])
     _report(totals)
     return FAILURE if totals.failed else 0
 
 
+def _disassembler(workspace: Workspace) -> Path | None:
+    """cuobjdump for the tests that read machine code; they are skipped where it cannot be had."""
+    try:
+        with exclusive(workspace.state / "lock", "setting up"):
+            return setup.ensure(workspace, (requirements.DISASSEMBLER,)).path("disassembler")
+    except UserError as error:
+        print(f"workbook: going on without a disassembler: {error}", file=sys.stderr)
+        return None
+
+
 def known_tests(workspace: Workspace) -> list[dict[str, Any]]:
     """Meson's tests, each with `name` and `suite` (a list without the project's name)."""
-    tests = json.loads((workspace.build / "meson-info" / "intro-tests.json").read_text("utf-8"))
+    tests: list[dict[str, Any]] = json.loads(
+        (workspace.build / "meson-info" / "intro-tests.json").read_text("utf-8")
+    )
     for test in tests:
         test["suite"] = [suite.split(":", 1)[-1] for suite in test["suite"]]
     return tests
@@ -63,17 +87,20 @@ def select(tests: list[dict[str, Any]], names: list[str], workspace: Workspace) 
         found = [t for t in tests if name in t["suite"]] or [t for t in tests if word in t["name"]]
         if not found:
             suites = ", ".join(sorted({suite for t in tests for suite in t["suite"]}))
-            raise UsageError(f"no test is called '{name}'; the suites are: {suites} (./workbook test --list shows all)")
+            raise UsageError(
+                f"no test is called '{name}'; the suites are: {suites} (./workbook test --list shows all)"
+            )
         chosen += [t for t in found if t not in chosen]
     return chosen
 
 
-def _run(workspace: Workspace, tools: Tools, where: backend.Backend, chosen: list[dict[str, Any]]) -> results.Totals:
+def _run(
+    workspace: Workspace, tools: Tools, env: dict[str, str], chosen: list[dict[str, Any]]
+) -> results.Totals:
     log = workspace.build / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
     names = sorted({test["name"] for test in chosen})
     command = [*tools.meson, "test", "-C", str(workspace.build), "--no-rebuild", *names]
-    env = {**build.environment(tools), **backend.environment(where, workspace)}
     line = progress.Line()
     output: list[str] = []
     with streaming(command, workspace.logs / "test.log", env=env) as (process, stream):
@@ -81,15 +108,22 @@ def _run(workspace: Workspace, tools: Tools, where: backend.Backend, chosen: lis
             output.append(text)
             match = _LINE.match(text)
             if match:
-                line.step(progress.Step(int(match[1]), int(match[2]), f"{match[3].split(' / ')[-1]} {match[4]}"))
+                line.step(
+                    progress.Step(int(match[1]), int(match[2]), f"{match[3].split(' / ')[-1]} {match[4]}")
+                )
     line.finish()
     try:
         totals = results.read(log.read_text("utf-8").splitlines())
     except (OSError, ValueError):
-        raise UserError(f"Meson could not run the tests (log: {workspace.logs / 'test.log'})", detail=output[-5:]) from None
+        raise UserError(
+            f"Meson could not run the tests (log: {workspace.logs / 'test.log'})", detail=output[-5:]
+        ) from None
     if process.returncode != 0 and not totals.failed:
-        raise UserError(f"Meson ended with {process.returncode} although no test failed "
-                        f"(log: {workspace.logs / 'test.log'})", detail=output[-5:])
+        raise UserError(
+            f"Meson ended with {process.returncode} although no test failed "
+            f"(log: {workspace.logs / 'test.log'})",
+            detail=output[-5:],
+        )
     return totals
 
 
