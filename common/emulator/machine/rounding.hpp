@@ -126,16 +126,28 @@ constexpr std::uint32_t encode_magnitude(double value, Rounding rounding) {
 
 /// a + b rounded to odd: if the sum is inexact, its last bit is one. Rounding that to a format with at least
 /// two bits fewer gives the same as rounding the exact sum. The host must round to nearest.
-inline double add_to_odd(double a, double b) {
-    const double sum = a + b;
-    const double b_part = sum - a;
-    const double error = (a - (sum - b_part)) + (b - b_part);
-    const auto bits = std::bit_cast<std::uint64_t>(sum);
-    if (!(std::abs(sum) <= 0x1.fffffffffffffp1023) || error == 0 || (bits & 1))
-        return sum;
-    // Nearest left an even last bit: the exact sum lies between it and a neighbour, which is odd.
+template <class T>
+T add_to_odd(T a, T b) {
+    using U = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+    const T sum = a + b;
+    const T b_part = sum - a;
+    const T error = (a - (sum - b_part)) + (b - b_part);
+    const auto bits = std::bit_cast<U>(sum);
+    // Nearest left an even last bit: the exact sum lies between it and a neighbour, which is odd. An error
+    // that is not a number comes with a sum that is not finite.
+    const bool adjust = ((error < 0) | (error > 0)) & ((bits & 1) == 0);
     const bool away = (error > 0) == (sum > 0);
-    return std::bit_cast<double>(away ? bits + 1 : bits - 1);
+    return std::bit_cast<T>(static_cast<U>(adjust ? (away ? bits + 1 : bits - 1) : bits));
+}
+
+/// A double as a float, rounded to odd; beyond the range of float, infinity.
+inline float narrow_to_odd(double value) {
+    const auto near = static_cast<float>(value);
+    const auto bits = std::bit_cast<std::uint32_t>(near);
+    const double back = near;
+    const bool larger = std::abs(back) > std::abs(value), smaller = std::abs(back) < std::abs(value);
+    const bool adjust = (larger | smaller) & ((bits & 1) == 0) & ((bits & 0x7f800000u) != 0x7f800000u);
+    return std::bit_cast<float>(adjust ? (smaller ? bits + 1 : bits - 1) : bits);
 }
 
 /// An unsigned integer as a double, rounded to odd.
