@@ -184,8 +184,12 @@ void Warp::run_group(std::uint64_t& budget) {
                 leave_group(pc_);
                 break;
             }
-            if (backward && executed >= fairness_slice && active_ != runnable()) {
+            if (backward && diverged_for_ + executed >= fairness_slice && active_ != runnable()) {
                 deferred_ |= active_;
+                diverged_for_ = 0;
+                instructions_ += executed * lanes;
+                budget -= std::min(budget, executed);
+                return;
                 leave_group(pc_);
                 break;
             }
@@ -193,6 +197,7 @@ void Warp::run_group(std::uint64_t& budget) {
             break;
         }
     }
+    diverged_for_ = active_ == runnable() ? 0 : diverged_for_ + executed;
     instructions_ += executed * lanes;
     budget -= std::min(budget, executed);
 }

@@ -211,6 +211,7 @@ class Warp {
     std::uint32_t stop_pc_ = 0; ///< Where another group of the same frame waits to be joined.
     std::uint32_t jump_target_ = 0;
     bool yielded_ = false;
+    std::uint64_t diverged_for_ = 0; ///< Instructions since all runnable lanes last ran together.
     std::uint64_t instructions_ = 0;
 
     std::array<std::byte*, 3> bases_{};

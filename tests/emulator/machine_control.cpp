@@ -1,0 +1,165 @@
+// Branches, calls, loops under divergence, and the fairness lanes need to wait for each other (PTX
+// ISA 9.7.12).
+
+#include "kernel.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace emu;
+using namespace emu::test;
+
+namespace {
+
+/// Stores %r9 to buffer[tid].
+const std::string store_result =
+    "  mul.wide.u32 %rd8, %r1, 4;\n  add.s64 %rd9, %rd0, %rd8;\n  st.global.u32 [%rd9], %r9;\n";
+
+} // namespace
+
+TEST_CASE("lanes take both sides of a branch and meet again") {
+    const auto outcome =
+        run(kernel_text("  and.b32 %r2, %r1, 1;\n  setp.eq.u32 %p1, %r2, 0;\n  @%p1 bra EVEN;\n"
+                        "  mov.u32 %r9, 100;\n  bra.uni JOIN;\nEVEN:\n  mov.u32 %r9, 200;\nJOIN:\n"
+                        "  activemask.b32 %r3;\n  setp.ne.u32 %p2, %r3, 0xffffffff;\n"
+                        "  @%p2 add.u32 %r9, %r9, 1000;\n" +
+                        store_result + "  ret;"),
+            std::vector<std::uint32_t>(32));
+    REQUIRE(outcome.finding().empty());
+    for (std::uint32_t i = 0; i < 32; ++i)
+        CHECK(outcome.words[i] == (i % 2 ? 100u : 200u));
+}
+
+TEST_CASE("each lane loops its own number of times") {
+    const auto outcome = run(
+        kernel_text("  mov.u32 %r9, 0;\n  mov.u32 %r2, 0;\nL:\n  setp.ge.u32 %p1, %r2, %r1;\n"
+                    "  @%p1 bra OUT;\n  add.u32 %r9, %r9, %r2;\n  add.u32 %r2, %r2, 1;\n  bra L;\nOUT:\n" +
+                    store_result + "  ret;"),
+        std::vector<std::uint32_t>(32));
+    for (std::uint32_t i = 0; i < 32; ++i)
+        CHECK(outcome.words[i] == i * (i - 1) / 2);
+}
+
+TEST_CASE("a guarded exit ends some lanes only") {
+    const auto outcome = run(kernel_text("  setp.lt.u32 %p1, %r1, 10;\n  @%p1 exit;\n  mov.u32 %r9, 7;\n" +
+                                         store_result + "  ret;"),
+                             std::vector<std::uint32_t>(32, 1));
+    for (std::uint32_t i = 0; i < 32; ++i)
+        CHECK(outcome.words[i] == (i < 10 ? 1u : 7u));
+}
+
+TEST_CASE("brx.idx jumps by a table") {
+    const auto outcome = run(
+        kernel_text(
+            "T: .branchtargets A, B, C;\n  rem.u32 %r2, %r1, 3;\n  brx.idx %r2, T;\n"
+            "A: mov.u32 %r9, 10;\n  bra END;\nB: mov.u32 %r9, 11;\n  bra END;\nC: mov.u32 %r9, 12;\nEND:\n" +
+            store_result + "  ret;"),
+        std::vector<std::uint32_t>(32));
+    REQUIRE(outcome.finding().empty());
+    for (std::uint32_t i = 0; i < 32; ++i)
+        CHECK(outcome.words[i] == 10 + i % 3);
+}
+
+TEST_CASE("a recursive function has its own registers in each frame") {
+    const std::string factorial =
+        ".func (.param .b32 result) fact(.param .b32 n)\n{\n  .reg .pred %p<2>;\n  .reg .b32 %r<8>;\n"
+        "  ld.param.u32 %r1, [n];\n  setp.gt.u32 %p1, %r1, 1;\n  mov.u32 %r4, 1;\n  @!%p1 bra DONE;\n  "
+        "sub.u32 %r2, %r1, 1;\n"
+        "  {\n  .param .b32 a;\n  .param .b32 b;\n  st.param.b32 [a], %r2;\n  call (b), fact, (a);\n  "
+        "ld.param.b32 %r3, [b];\n  }\n"
+        "  mul.lo.u32 %r4, %r3, %r1;\nDONE:\n  st.param.b32 [result], %r4;\n  ret;\n}\n";
+    const auto outcome =
+        run(kernel_text("  rem.u32 %r2, %r1, 10;\n  {\n  .param .b32 a;\n  .param .b32 b;\n"
+                        "  st.param.b32 [a], %r2;\n  call (b), fact, (a);\n  ld.param.b32 %r9, [b];\n  }\n" +
+                            store_result + "  ret;",
+                        factorial),
+            std::vector<std::uint32_t>(32));
+    REQUIRE(outcome.message().empty());
+    const std::uint32_t expected[] = {1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880};
+    for (std::uint32_t i = 0; i < 32; ++i)
+        CHECK(outcome.words[i] == expected[i % 10]);
+}
+
+TEST_CASE("lanes may call different functions through a pointer") {
+    const std::string functions =
+        ".func (.param .b32 o) twice(.param .b32 i)\n{\n .reg .b32 %r<3>;\n ld.param.b32 %r1, [i];\n add.u32 "
+        "%r2, %r1, %r1;\n"
+        " st.param.b32 [o], %r2;\n ret;\n}\n"
+        ".func (.param .b32 o) square(.param .b32 i)\n{\n .reg .b32 %r<3>;\n ld.param.b32 %r1, [i];\n "
+        "mul.lo.u32 %r2, %r1, %r1;\n"
+        " st.param.b32 [o], %r2;\n ret;\n}\n.global .u64 table[2] = {twice, square};\n";
+    const auto outcome = run(kernel_text("  and.b32 %r2, %r1, 1;\n  mul.wide.u32 %rd1, %r2, 8;\n  mov.u64 "
+                                         "%rd2, table;\n  add.s64 %rd3, %rd2, %rd1;\n"
+                                         "  ld.global.u64 %rd4, [%rd3];\n  {\n  .param .b32 a;\n  .param "
+                                         ".b32 b;\n  st.param.b32 [a], %r1;\n"
+                                         "  P: .callprototype (.param .b32 _) _ (.param .b32 _);\n  call "
+                                         "(b), %rd4, (a), P;\n  ld.param.b32 %r9, [b];\n  }\n" +
+                                             store_result + "  ret;",
+                                         functions),
+                             std::vector<std::uint32_t>(32));
+    REQUIRE(outcome.message().empty());
+    for (std::uint32_t i = 0; i < 32; ++i)
+        CHECK(outcome.words[i] == (i % 2 ? i * i : 2 * i));
+}
+
+TEST_CASE("endless recursion is a stack overflow, not a crash") {
+    const std::string endless =
+        ".func down(.param .b32 n)\n{\n  .local .b8 room[1024];\n  .reg .b32 %r<3>;\n  ld.param.u32 %r1, "
+        "[n];\n"
+        "  {\n  .param .b32 a;\n  st.param.b32 [a], %r1;\n  call down, (a);\n  }\n  ret;\n}\n";
+    const auto outcome =
+        run(kernel_text("  {\n  .param .b32 a;\n  st.param.b32 [a], %r1;\n  call down, (a);\n  }\n  ret;",
+                        endless),
+            {0});
+    CHECK(outcome.finding() == "stack-overflow");
+    CHECK(outcome.launch.result.fault == Fault::hardware_stack);
+}
+
+TEST_CASE("a lane that spins lets the lane it waits for run") {
+    // Lane 0 waits in a loop at a lower program counter than the lane that releases it.
+    const auto outcome =
+        run(kernel_text(
+                "  mul.wide.u32 %rd8, %r1, 4;\n  add.s64 %rd9, %rd0, %rd8;\n  setp.ne.u32 %p1, %r1, 0;\n"
+                "  @%p1 bra RELEASE;\nSPIN:\n  ld.volatile.global.u32 %r2, [%rd0+4];\n  setp.eq.u32 %p2, "
+                "%r2, 0;\n"
+                "  @%p2 bra SPIN;\n  mov.u32 %r3, 5;\n  st.global.u32 [%rd0], %r3;\n  bra END;\nRELEASE:\n"
+                "  mov.u32 %r4, 9;\n  st.volatile.global.u32 [%rd9], %r4;\nEND:\n  ret;"),
+            std::vector<std::uint32_t>(32));
+    REQUIRE(outcome.words[0] == 5);
+    CHECK(outcome.words[1] == 9);
+}
+
+TEST_CASE("blocks wait for blocks that have not started yet") {
+    // Block 0 spins until the last block has written, on one host thread.
+    Settings settings;
+    settings.threads = 1;
+    const auto outcome = run(
+        kernel_text(
+            "  mov.u32 %r2, %ctaid.x;\n  setp.eq.u32 %p1, %r2, 0;\n  @%p1 bra SPIN;\n"
+            "  atom.global.add.u32 %r3, [%rd0], 1;\n  ret;\nSPIN:\n  ld.relaxed.gpu.global.u32 %r4, [%rd0];\n"
+            "  setp.lt.u32 %p2, %r4, 63;\n  @%p2 bra SPIN;\n  mov.u32 %r5, 1;\n  st.global.u32 [%rd0+4], "
+            "%r5;\n  ret;"),
+        {0, 0}, {{64, 1, 1}, {1, 1, 1}}, settings);
+    REQUIRE(outcome.message().empty());
+    CHECK(outcome.words[0] == 63);
+    CHECK(outcome.words[1] == 1);
+}
+
+TEST_CASE("a loop without end meets the watchdog") {
+    Settings settings;
+    settings.watchdog_seconds = 0.2;
+    const auto outcome = run(kernel_text("L:\n  add.u32 %r2, %r2, 1;\n  bra L;"), {0}, {}, settings);
+    CHECK(outcome.finding() == "watchdog");
+}
+
+TEST_CASE("an unknown instruction is named with its place") {
+    const auto outcome = run(kernel_text("  frobnicate.b32 %r2, %r1;\n  ret;"), {0});
+    CHECK(outcome.launch.error == LaunchError::unsupported);
+    CHECK(outcome.message().find("frobnicate.b32") != std::string::npos);
+    CHECK(outcome.message().find("line") != std::string::npos);
+}
+
+TEST_CASE("trap stops the launch") {
+    const auto outcome = run(kernel_text("  trap;\n  ret;"), {0});
+    CHECK(outcome.finding() == "trap");
+    CHECK(outcome.launch.result.fault == Fault::trap);
+}

@@ -1,0 +1,150 @@
+// Loads, stores, address spaces, bounds and alignment (PTX ISA 9.7.9), and atomics (9.7.13.5, 9.7.13.6).
+
+#include "kernel.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <bit>
+
+using namespace emu;
+using namespace emu::test;
+
+namespace {
+
+const std::string my_address = "  mul.wide.u32 %rd8, %r1, 4;\n  add.s64 %rd9, %rd0, %rd8;\n";
+
+std::vector<std::uint32_t> counted(std::size_t n) {
+    std::vector<std::uint32_t> words(n);
+    for (std::size_t i = 0; i < n; ++i)
+        words[i] = static_cast<std::uint32_t>(i * 2654435761u);
+    return words;
+}
+
+} // namespace
+
+TEST_CASE("narrow loads widen by their sign and narrow stores truncate") {
+    const auto outcome = run(
+        kernel_text(
+            "  setp.ne.u32 %p1, %r1, 0;\n  @%p1 exit;\n  .reg .b16 %h<4>;\n  ld.global.s8 %r2, [%rd0];\n"
+            "  st.global.u32 [%rd0+4], %r2;\n  ld.global.u8 %r3, [%rd0];\n  st.global.u32 [%rd0+8], %r3;\n"
+            "  ld.global.s16 %rd1, [%rd0];\n  st.global.u64 [%rd0+16], %rd1;\n  ld.global.s8 %h1, [%rd0];\n"
+            "  st.global.u16 [%rd0+24], %h1;\n  st.global.u8 [%rd0+26], %r2;\n  ret;"),
+        {0x1234fe80, 0, 0, 0, 0, 0, 0});
+    REQUIRE(outcome.message().empty());
+    CHECK(outcome.words[1] == 0xffffff80);
+    CHECK(outcome.words[2] == 0x80);
+    CHECK(outcome.words[4] == 0xfffffe80);
+    CHECK(outcome.words[5] == 0xffffffff);
+    CHECK(outcome.words[6] == 0x0080ff80);
+}
+
+TEST_CASE("vector loads and stores keep the order of elements") {
+    const auto outcome =
+        run(kernel_text("  shl.b32 %r2, %r1, 4;\n  cvt.u64.u32 %rd1, %r2;\n  add.s64 %rd2, %rd0, %rd1;\n"
+                        "  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%rd2];\n  st.global.v4.u32 [%rd2], {%r7, "
+                        "%r6, %r5, %r4};\n  ret;"),
+            counted(128));
+    REQUIRE(outcome.message().empty());
+    const auto before = counted(128);
+    for (std::size_t i = 0; i < 128; ++i)
+        CHECK(outcome.words[i] == before[i / 4 * 4 + 3 - i % 4]);
+}
+
+TEST_CASE("shared memory is private to a block and reachable by generic addresses") {
+    const std::string body =
+        "  .shared .align 4 .b8 tile[128];\n  mov.u32 %r2, %ctaid.x;\n  mov.u32 %r3, tile;\n  shl.b32 %r4, "
+        "%r1, 2;\n"
+        "  add.u32 %r5, %r3, %r4;\n  mad.lo.u32 %r6, %r2, 1000, %r1;\n  st.shared.u32 [%r5], %r6;\n  "
+        "bar.sync 0;\n"
+        "  xor.b32 %r7, %r4, 124;\n  add.u32 %r8, %r3, %r7;\n  cvt.u64.u32 %rd1, %r8;\n  cvta.shared.u64 "
+        "%rd2, %rd1;\n"
+        "  ld.u32 %r9, [%rd2];\n  isspacep.shared %p1, %rd2;\n  isspacep.global %p2, %rd2;\n  @!%p1 add.u32 "
+        "%r9, %r9, 100000;\n"
+        "  @%p2 add.u32 %r9, %r9, 200000;\n  mad.lo.u32 %r10, %r2, 32, %r1;\n  mul.wide.u32 %rd8, %r10, 4;\n"
+        "  add.s64 %rd9, %rd0, %rd8;\n  st.global.u32 [%rd9], %r9;\n  ret;";
+    const auto outcome = run(kernel_text(body), std::vector<std::uint32_t>(64), {{2, 1, 1}, {32, 1, 1}});
+    REQUIRE(outcome.message().empty());
+    for (std::uint32_t i = 0; i < 64; ++i)
+        CHECK(outcome.words[i] == i / 32 * 1000 + (31 - i % 32));
+}
+
+TEST_CASE("local memory belongs to the thread") {
+    const std::string body = "  .local .align 8 .b8 room[64];\n  mov.u64 %rd1, room;\n  st.local.u32 "
+                             "[room+8], %r1;\n  cvta.local.u64 %rd2, %rd1;\n"
+                             "  ld.u32 %r9, [%rd2+8];\n" +
+                             my_address + "  st.global.u32 [%rd9], %r9;\n  ret;";
+    const auto outcome = run(kernel_text(body), std::vector<std::uint32_t>(32));
+    REQUIRE(outcome.message().empty());
+    for (std::uint32_t i = 0; i < 32; ++i)
+        CHECK(outcome.words[i] == i);
+}
+
+TEST_CASE("constants and initialisers with addresses") {
+    const std::string module = ".const .align 4 .u32 primes[4] = {2, 3, 5, 7};\n.global .align 8 .u64 "
+                               "pointer = generic(primes) + 8;\n";
+    const auto outcome =
+        run(kernel_text(
+                "  ld.const.u32 %r2, [primes+4];\n  ld.global.u64 %rd1, [pointer];\n  ld.u32 %r3, [%rd1];\n"
+                "  mad.lo.u32 %r9, %r2, 100, %r3;\n" +
+                    my_address + "  st.global.u32 [%rd9], %r9;\n  ret;",
+                module),
+            std::vector<std::uint32_t>(32));
+    REQUIRE(outcome.message().empty());
+    CHECK(outcome.words[31] == 305);
+}
+
+TEST_CASE("an access past the end of an allocation says how far") {
+    const auto outcome = run(kernel_text(my_address + "  st.global.u32 [%rd9+4], %r1;\n  ret;"),
+                             std::vector<std::uint32_t>(32));
+    CHECK(outcome.finding() == "out-of-bounds");
+    CHECK(outcome.launch.result.fault == Fault::illegal_address);
+    CHECK(outcome.message().find("128 bytes") != std::string::npos);
+    REQUIRE(outcome.launch.result.diagnostics[0].locations.size() == 1);
+    CHECK(outcome.launch.result.diagnostics[0].locations[0].role.find("thread (31,0,0)") !=
+          std::string::npos);
+}
+
+TEST_CASE("a misaligned access is an error of its own") {
+    const auto outcome = run(kernel_text("  ld.global.u32 %r2, [%rd0+2];\n  ret;"), {1, 2});
+    CHECK(outcome.finding() == "misaligned");
+    CHECK(outcome.launch.result.fault == Fault::misaligned_address);
+}
+
+TEST_CASE("a null pointer is named") {
+    const auto outcome = run(kernel_text("  mov.u64 %rd1, 0;\n  ld.global.u32 %r2, [%rd1+16];\n  ret;"), {1});
+    CHECK(outcome.finding() == "out-of-bounds");
+    CHECK(outcome.message().find("null pointer") != std::string::npos);
+}
+
+TEST_CASE("shared memory ends where the block's does") {
+    const auto outcome = run(kernel_text("  .shared .align 4 .b8 tile[128];\n  mov.u32 %r2, tile;\n  "
+                                         "st.shared.u32 [%r2+128], %r1;\n  ret;"),
+                             {1});
+    CHECK(outcome.finding() == "out-of-bounds");
+    CHECK(outcome.message().find("128 bytes of shared memory") != std::string::npos);
+}
+
+TEST_CASE("atomics return the old value and lose nothing across blocks") {
+    Settings settings;
+    settings.threads = 4;
+    const auto outcome = run(
+        kernel_text(
+            "  atom.global.add.u32 %r2, [%rd0], 1;\n  red.global.max.u32 [%rd0+4], %r2;\n"
+            "  red.global.add.f32 [%rd0+8], 0f3F800000;\n  atom.global.inc.u32 %r3, [%rd0+12], 6;\n  ret;"),
+        {0, 0, 0, 0}, {{50, 1, 1}, {64, 1, 1}}, settings);
+    REQUIRE(outcome.message().empty());
+    CHECK(outcome.words[0] == 3200);
+    CHECK(outcome.words[1] == 3199);
+    CHECK(std::bit_cast<float>(outcome.words[2]) == 3200.0f);
+    CHECK(outcome.words[3] == 3200 % 7);
+}
+
+TEST_CASE("compare-and-swap and exchange") {
+    const auto outcome = run(
+        kernel_text("  setp.ne.u32 %p1, %r1, 0;\n  @%p1 exit;\n  atom.global.cas.b32 %r2, [%rd0], 5, 9;\n"
+                    "  atom.global.cas.b32 %r3, [%rd0], 5, 77;\n  atom.global.exch.b32 %r4, [%rd0+4], 8;\n"
+                    "  st.global.u32 [%rd0+8], %r2;\n  st.global.u32 [%rd0+12], %r3;\n  st.global.u32 "
+                    "[%rd0+16], %r4;\n  ret;"),
+        {5, 6, 0, 0, 0});
+    CHECK(outcome.words == std::vector<std::uint32_t>{9, 8, 5, 9, 6});
+}
