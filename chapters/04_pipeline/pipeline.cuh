@@ -342,27 +342,31 @@ __device__ inline unsigned place_in_warp(unsigned* commits) {
 /// Source: CUDA Programming Guide, 'Pipeline interface', 'Warp entanglement'.
 template <bool diverged>
 __global__ void entanglement(const float* in, float* out, Entangled* result) {
-    constexpr int turns = diverged ? warp_threads : 1;
     __shared__ float stage[2][warp_threads];
     __shared__ unsigned commits;
     const int lane = threadIdx.x;
     if (lane == 0)
         commits = 0;
     __syncwarp();
-    unsigned place[2]{};
-    for (int batch = 0; batch < 2; ++batch)
+    const auto copy = [&](int batch) {
+        constexpr int turns = diverged ? warp_threads : 1;
+        unsigned place = 0;
         for (int turn = 0; turn < turns; ++turn)
             if (!diverged || lane == turn) {
                 __pipeline_memcpy_async(&stage[batch][lane], &in[batch * warp_threads + lane], sizeof(float));
                 __pipeline_commit();
-                place[batch] = place_in_warp(&commits);
+                place = place_in_warp(&commits);
             }
-    __syncwarp();
+        __syncwarp();
+        return place;
+    };
+    const unsigned older = copy(0);
+    const unsigned newer = copy(1);
     const long long begin = clock64();
     __pipeline_wait_prior(1); // 'my newest batch may be pending'
     const long long cycles = clock64() - begin;
     const unsigned landed = commits - 1; // all the warp's batches but the newest one
-    const unsigned mine = (place[0] < landed ? 1 : 0) + (place[1] < landed ? 1 : 0);
+    const unsigned mine = (older < landed ? 1 : 0) + (newer < landed ? 1 : 0);
     const unsigned all = __reduce_add_sync(~0u, mine);
     if (lane == 0)
         *result = {commits, all, cycles};
