@@ -54,8 +54,8 @@ void check_probe(Tiles& tiles, Comparison& result, const char* where, const Prob
         result.actual = std::to_string(probe.end);
     }
     if (tiles.run.has_clock)
-        tiles.latencies += std::string("\n  ") + where + ": " +
-                           workbook::decimals(static_cast<double>(probe.cycles) / steps, 1) + " cycles";
+        tiles.latencies += (tiles.latencies.empty() ? "cycles per step: " : ", ") + std::string(where) + " " +
+                           workbook::decimals(static_cast<double>(probe.cycles) / steps, 1);
 }
 
 /// Chases through memory larger than L2, memory that lies in L2, shared memory, and registers.
