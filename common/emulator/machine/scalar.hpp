@@ -109,6 +109,8 @@ void decode_set_half(DecodeContext&, Op&);
 void decode_setp_half(DecodeContext&, Op&);
 // convert_pack.cpp
 void decode_cvt_pack(DecodeContext&, Op&);
+// instr_convert.cpp
+void decode_cvt_scalar(DecodeContext&, Op&);
 // video_simd.cpp
 void decode_simd_video(DecodeContext&, Op&);
 
