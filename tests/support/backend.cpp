@@ -55,6 +55,10 @@ void enter_backend(char** argv) {
     const std::string backend = choose_backend();
     setenv("WORKBOOK_BACKEND", backend.c_str(), 1);
     const std::string library = emulator_library();
+    if (const std::string given = environment_variable("EMULATOR_LIB");
+        backend == "emulator" && !given.empty() && library.empty())
+        throw std::runtime_error("the emulator's libcudart.so.13 is not in " + given +
+                                 ": build it ('ninja' builds all)");
     const std::string search = environment_variable("LD_LIBRARY_PATH");
     if (backend != "emulator" || library.empty() || search == library || search.starts_with(library + ":"))
         return;

@@ -62,6 +62,34 @@ TEST_CASE("a nonsensical time limit is refused") {
     CHECK_THAT(sample.err, ContainsSubstring("WORKBOOK_TEST_TIMEOUT"));
 }
 
+TEST_CASE("a directory that lacks the emulator's libraries is an error, not a reason to skip") {
+    const Finished sample =
+        run({.argv = {SAMPLE},
+             .environment = {{"EMULATOR_LIB", "/nonexistent"}, {"WORKBOOK_BACKEND", "emulator"}}});
+    CHECK(sample.exit_code == 1);
+    CHECK_THAT(sample.err, ContainsSubstring("libcudart.so.13 is not in /nonexistent"));
+}
+
+TEST_CASE("an unknown backend is refused") {
+    const Finished sample = run({.argv = {SAMPLE}, .environment = {{"WORKBOOK_BACKEND", "abacus"}}});
+    CHECK(sample.exit_code == 1);
+    CHECK_THAT(sample.err, ContainsSubstring("auto, gpu or emulator"));
+}
+
+TEST_CASE("the emulator's libraries come first in the loader's search") {
+    const TemporaryDirectory directory;
+    std::ofstream(directory.path() / "libcudart.so.13") << "stands for the library\n";
+    const std::string path = directory.path().string();
+    for (const char* before : {"", "/elsewhere"}) {
+        const Finished sample = run({.argv = {SAMPLE},
+                                     .environment = {{"SAMPLE", "print search"},
+                                                     {"EMULATOR_LIB", path},
+                                                     {"LD_LIBRARY_PATH", before},
+                                                     {"WORKBOOK_BACKEND", "emulator"}}});
+        CHECK_THAT(sample.out, ContainsSubstring("search: " + path + (*before ? ":/elsewhere\n" : "\n")));
+    }
+}
+
 TEST_CASE("with arguments the runner is an ordinary Catch2 session") {
     const Finished list = run({.argv = {SAMPLE, "--list-tests"}});
     CHECK(list.exit_code == 0);
