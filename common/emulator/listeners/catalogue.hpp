@@ -1,0 +1,23 @@
+#pragma once
+/// \file
+/// Every kind of finding, explained once. The error catalogue of the site is made from this list, and a test shows
+/// that no other name is reported anywhere.
+
+#include <span>
+#include <string_view>
+
+namespace emu {
+
+/// One kind of finding.
+struct CatalogueEntry {
+    std::string_view name;        ///< Stable, kebab-case; what Diagnostic::name holds.
+    std::string_view title;       ///< A few words.
+    std::string_view explanation; ///< One paragraph: what the emulator saw and why it matters.
+    std::string_view cause;       ///< What usually lies behind it, and the remedy.
+};
+
+std::span<const CatalogueEntry> catalogue();
+/// nullptr if there is no such finding.
+const CatalogueEntry* find_in_catalogue(std::string_view name);
+
+} // namespace emu

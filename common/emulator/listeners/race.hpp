@@ -1,0 +1,162 @@
+#pragma once
+/// \file
+/// The happens-before checks of one cluster: races, missing proxy fences, asynchronous operations that nobody
+/// waited for, barriers used before they are visible. One file per kind of event: race_access.cpp (generic
+/// accesses), race_async.cpp (asynchronous operations), race_sync.cpp (edges), race_report.cpp (words).
+
+#include "listeners/shadow.hpp"
+#include "listeners/threads.hpp"
+#include "machine/cluster.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+namespace emu::check {
+
+/// What the clusters of a launch share.
+struct LaunchChecks {
+    RecordStore records;
+    GlobalShadow shadow;
+    GlobalSync sync;
+};
+
+/// An asynchronous operation, or all cp.async of one instruction and epoch.
+struct Operation {
+    AsyncKind kind = AsyncKind::bulk_load;
+    CompletionKind completion = CompletionKind::mbarrier;
+    Warp* warp = nullptr;
+    unsigned lane = 0;
+    std::uint32_t pc = 0;
+    std::uint32_t barrier = 0;
+    std::uint64_t issued_in = 0; ///< Phase of the barrier at issue.
+    std::uint32_t bytes = 0;     ///< tx_bytes.
+    std::uint32_t reads = 0;     ///< Record of its source, 0 if none.
+    std::uint32_t writes = 0;    ///< Record of its destination.
+    bool completed = false;      ///< Its complete_tx has arrived at the barrier.
+    bool reported = false;       ///< A mistake is told once per operation.
+    ClockRef clock;              ///< What the issuing thread knew.
+    Epoch epoch = 0;             ///< … and its own epoch then.
+};
+
+class Checker final : public ClusterListener {
+  public:
+    Checker(Cluster& cluster, LaunchChecks& launch);
+    ~Checker() override;
+
+    void on_access(const AccessEvent& event) override;
+    void on_fence(const FenceEvent& event) override;
+    void on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& lanes, Semantics semantics) override;
+    void on_barrier_complete(BarrierKind kind, unsigned id, std::span<const WarpLanes> arrived,
+                             std::span<const WarpLanes> waiting) override;
+    void on_mbarrier_init(const MbarrierEvent& event) override;
+    void on_mbarrier_inval(const MbarrierEvent& event) override;
+    void on_mbarrier_arrive(const MbarrierEvent& event) override;
+    void on_mbarrier_phase(const MbarrierEvent& event) override;
+    void on_mbarrier_observed(const MbarrierEvent& event) override;
+    void on_async_issue(const AsyncOperation& operation) override;
+    void on_async_retired(const AsyncOperation& operation) override;
+    void on_async_commit(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t group) override;
+    void on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,
+                                 bool read_only, std::uint32_t pc) override;
+    void on_block_start(Block& block) override;
+    void on_cluster_end() override;
+
+  private:
+    /// An access that is being checked: its record, who makes it, and where.
+    struct Actor {
+        WarpClock* clock = nullptr;
+        unsigned lane = 0;
+        Ref ref = 0;
+        const Record* record = nullptr;
+        bool is_write = false;
+        bool shared = false;
+        Address word = 0; ///< Address of the word: shared-window or global.
+    };
+    struct BarrierKey {
+        BarrierKind kind;
+        unsigned rank;
+        unsigned id;
+        auto operator<=>(const BarrierKey&) const = default;
+    };
+    struct BarrierState {
+        Component agent = 0; ///< Component whose epoch is the number of completed phases.
+        Accumulator arrived;
+        ClockRef completed;
+        Warp* init_warp = nullptr;
+        unsigned init_lane = 0;
+        std::uint32_t init_pc = 0;
+        Component init_component = 0;
+        Epoch init_epoch = 0;
+        Epoch init_fence = 0; ///< Epoch of a fence.mbarrier_init by the same thread.
+        bool published = false; ///< A cluster barrier followed that fence.
+        std::vector<std::uint32_t> pending; ///< Operations that will complete here.
+        std::uint32_t expect_pc = 0;
+        Warp* expect_warp = nullptr;
+        unsigned expect_lane = 0;
+    };
+
+    // race_access.cpp
+    std::uint32_t record_for(WarpClock& warp, std::uint32_t pc, unsigned flags);
+    void access_shared(Actor actor, Address address, std::uint32_t bytes);
+    void access_global(Actor actor, Address address, std::uint32_t bytes);
+    template <class Visit>
+    void by_words(Address address, std::uint32_t bytes, Visit&& visit);
+    void access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask lanes, std::uint32_t record);
+    void access_one(Actor& actor, Address address, std::uint32_t bytes);
+    void touch(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
+    void touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
+    void touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
+    bool is_ordered(Ref old, const Record& record, unsigned k, unsigned n, const Actor& actor) const;
+    const Record& record(Ref ref) { return launch_.records[record_of(ref)]; }
+
+    // race_async.cpp
+    void issue_cp_async(const AsyncOperation& operation, WarpClock& clock);
+    void touch_pieces(const AsyncOperation& operation, const Operation& known, WarpClock& clock);
+    void touch_range(Actor actor, Address address, std::uint32_t bytes, bool shared);
+    std::uint32_t add_operation(const AsyncOperation& operation, WarpClock& clock);
+    void check_init_visible(const AsyncOperation& operation, const WarpClock& clock);
+    void check_use_visible(const MbarrierEvent& event, const BarrierState& barrier);
+
+    // race_sync.cpp
+    void check_divergence(std::span<const WarpLanes> arrived);
+    void publish_inits(std::span<const WarpLanes> arrived);
+
+    // race_report.cpp
+    void conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    void conflict_with_operation(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    void race(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    void missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    void uninitialised(unsigned k, unsigned n, const Actor& actor);
+    void tell_uninitialised();
+    void unfinished_phase(const BarrierState& barrier, Operation& operation, std::uint32_t address,
+                          std::uint64_t phase);
+    void report_init(const BarrierState& barrier, std::uint32_t address, Warp& warp, unsigned lane,
+                     std::uint32_t pc, bool by_copy);
+    /// True the first time these two instructions get this finding.
+    bool first_time(const char* name, std::uint32_t pc_a, std::uint32_t pc_b);
+    void publish(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines,
+                 bool warning = false);
+    std::string place(const Actor& actor, unsigned k, unsigned n) const;
+    std::string who(const Record& record, Ref ref, unsigned k) const;
+    std::string who(const Actor& actor) const;
+
+    Cluster& cluster_;
+    LaunchChecks& launch_;
+    Threads threads_;
+    RecordSource source_;
+    PageCache pages_;
+    std::vector<Region> shared_;
+    std::map<BarrierKey, Accumulator> barriers_;
+    std::unordered_map<std::uint32_t, BarrierState> mbarriers_; ///< By shared-window address.
+    std::vector<Operation> operations_;                         ///< [0] is unused.
+    std::unordered_map<std::uint64_t, std::uint32_t> live_;     ///< Operation id to index, while not retired.
+    std::set<std::tuple<std::string_view, std::uint32_t, std::uint32_t>> told_;
+    std::set<std::uint32_t> raced_;                      ///< Instructions that took part in a finding.
+    std::map<std::uint32_t, Diagnostic> uninitialised_; ///< By instruction; told at the end.
+};
+
+} // namespace emu::check

@@ -1,0 +1,305 @@
+// The findings in words.
+
+#include "listeners/race.hpp"
+#include "machine/device.hpp"
+#include "machine/reports.hpp"
+
+namespace emu::check {
+namespace {
+
+std::string triple(const Dim3& d) {
+    return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
+}
+
+Dim3 position(std::uint64_t linear, const Dim3& shape) {
+    return {static_cast<std::uint32_t>(linear % shape.x), static_cast<std::uint32_t>(linear / shape.x % shape.y),
+            static_cast<std::uint32_t>(linear / shape.x / shape.y)};
+}
+
+const char* name_of(AsyncKind kind) {
+    switch (kind) {
+    case AsyncKind::cp_async:
+    case AsyncKind::cp_async_arrive:
+        return "cp.async";
+    case AsyncKind::bulk_load:
+        return "bulk load";
+    case AsyncKind::bulk_store:
+        return "bulk store";
+    case AsyncKind::bulk_shared:
+        return "bulk copy to shared memory of the cluster";
+    case AsyncKind::bulk_reduce:
+        return "bulk reduction";
+    case AsyncKind::tensor_load:
+        return "tensor load";
+    case AsyncKind::tensor_store:
+        return "tensor store";
+    case AsyncKind::tensor_reduce:
+        return "tensor reduction";
+    case AsyncKind::st_async:
+        return "st.async";
+    case AsyncKind::prefetch:
+        return "prefetch";
+    }
+    return "asynchronous operation";
+}
+
+/// What a thread must do to see the end of an operation.
+const char* how_to_wait(const Operation& operation, bool reading_source) {
+    switch (operation.completion) {
+    case CompletionKind::cp_async_group:
+        return "Wait with cp.async.wait_group (after commit_group) or wait_all, and put a __syncthreads() between the "
+               "wait and accesses by other threads.";
+    case CompletionKind::bulk_group:
+        return reading_source
+                   ? "The thread that issued it must commit_group and wait_group.read; then a __syncthreads() tells the "
+                     "others that the source may be overwritten."
+                   : "The thread that issued it must commit_group and wait_group (not wait_group.read, which only says "
+                     "that the source was read); then a barrier must tell the others.";
+    default:
+        return "Wait for the phase of the mbarrier that the operation completes (try_wait until it returns true) in every "
+               "thread that uses the bytes, or in one thread before a __syncthreads().";
+    }
+}
+
+std::string verb(const Record& record) {
+    if (record.is(Record::async))
+        return record.is(Record::write) ? "written by" : "read by";
+    if (record.is(Record::strong) && record.is(Record::write))
+        return "atomic access by";
+    return record.is(Record::write) ? "write by" : "read by";
+}
+
+} // namespace
+
+std::string Checker::who(const Record& record, Ref ref, unsigned k) const {
+    const LaunchConfig& c = cluster_.info().config;
+    const Dim3 clusters{c.grid.x / c.cluster.x, c.grid.y / c.cluster.y, c.grid.z / c.cluster.z};
+    const Dim3 corner = position(record.cluster, clusters);
+    const Dim3 within = position(record.rank(), c.cluster);
+    const Dim3 block{corner.x * c.cluster.x + within.x, corner.y * c.cluster.y + within.y,
+                     corner.z * c.cluster.z + within.z};
+    const Dim3 thread = position(record.warp_in_block() * warp_size + lane_at(ref, record, k), c.block);
+    return "thread " + triple(thread) + " of block " + triple(block);
+}
+
+std::string Checker::who(const Actor& actor) const { return who(*actor.record, actor.ref, 0); }
+
+std::string Checker::place(const Actor& actor, unsigned k, unsigned n) const {
+    const std::string bytes = std::to_string(n) + (n == 1 ? " byte" : " bytes") + " at ";
+    if (actor.shared) {
+        const auto at = static_cast<std::uint32_t>(actor.word) + k;
+        std::string text = bytes + shared_name(*cluster_.info().kernel, shared_offset(at));
+        if (cluster_.launch().info().config.cluster.volume() > 1)
+            text += " in the shared memory of cluster rank " + std::to_string(shared_rank(at));
+        return text;
+    }
+    const auto allocation = cluster_.launch().device().memory().find(actor.word + k);
+    if (!allocation)
+        return bytes + "global memory";
+    const std::string offset = std::to_string(actor.word + k - allocation->base);
+    return bytes + (allocation->name.empty()
+                        ? "offset " + offset + " of a global allocation of " + std::to_string(allocation->size) + " bytes"
+                        : allocation->name + " + " + offset + " in global memory");
+}
+
+bool Checker::first_time(const char* name, std::uint32_t pc_a, std::uint32_t pc_b) {
+    return told_.insert({name, std::min(pc_a, pc_b), std::max(pc_a, pc_b)}).second;
+}
+
+void Checker::publish(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines,
+                      bool warning) {
+    Diagnostic d;
+    d.name = name;
+    d.fault = warning ? Fault::none : Fault::launch_failure;
+    d.message = std::move(message);
+    d.advice = std::move(advice);
+    d.locations = std::move(lines);
+    cluster_.report(std::move(d));
+}
+
+void Checker::conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
+    if (old.is(Record::async))
+        return conflict_with_operation(old, ref, k, n, actor);
+    race(old, ref, k, n, actor);
+}
+
+void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
+    const Record& mine = *actor.record;
+    // Morally strong accesses do not race (PTX ISA 8.7.1): atomics, if their scope includes both threads.
+    const bool same_block = old.cluster == mine.cluster && old.rank() == mine.rank();
+    if (old.is(Record::strong) && mine.is(Record::strong) &&
+        (same_block || !(old.is(Record::narrow) || mine.is(Record::narrow))))
+        return;
+    // A write of the value that was there cannot be told from none.
+    if (old.is(Record::same_value) || mine.is(Record::same_value) || old.is(Record::init) || mine.is(Record::init))
+        return;
+    const char* name = actor.shared ? "race-shared" : "race-global";
+    raced_.insert(old.pc);
+    raced_.insert(mine.pc);
+    if (!actor.shared) // Order of free and malloc inside a kernel is not followed.
+        if (const auto a = cluster_.launch().device().memory().find(actor.word);
+            a && (a->kind == Allocation::Kind::heap || a->kind == Allocation::Kind::parameters))
+            return;
+    if (!first_time(name, old.pc, mine.pc))
+        return;
+    const std::string what = old.is(Record::write) ? (actor.is_write ? "Two writes to " : "A write and a read of ")
+                                                   : "A read and a write of ";
+    const std::string other = who(old, ref, k);
+    const std::string later = mine.is(Record::async) ? "an asynchronous operation issued by " + who(actor) : who(actor);
+    publish(name,
+            what + place(actor, k, n) + " by two threads, and nothing orders one before the other: first " + other +
+                ", then " + later + ". In another run it can be the other way round.",
+            same_block ? "Put a barrier that both threads pass between the two lines: __syncthreads() in a block, "
+                         "__syncwarp() inside a warp."
+            : old.cluster == mine.cluster
+                ? "Put a cluster barrier between the two lines (barrier.cluster, cluster.sync())."
+                : "Blocks are not ordered inside a launch. Use atomics, give each block its own memory, or use two launches.",
+            {cluster_.source_line(old.pc, verb(old) + " " + other),
+             cluster_.source_line(mine.pc, verb(mine) + " " + later)});
+}
+
+void Checker::missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
+    const Part part = actor.shared ? shared_proxy : global_proxy;
+    if (old.is(Record::same_value) || old.epoch == 0 ||
+        threads_.sees(*actor.clock, actor.lane, old, Threads::component_of(old, ref, k), part))
+        return;
+    Operation& operation = operations_[actor.record->operation];
+    if (operation.reported || !first_time("missing-proxy-fence", old.pc, actor.record->pc))
+        return;
+    operation.reported = true;
+    // Generic write, then asynchronous read or write, needs the fence (PTX ISA 8.8, 9.7.13.4). A generic read before
+    // an asynchronous write is ordered by the barrier alone, as in every published pipeline: silent. Only a read in
+    // shared memory is sure to go wrong on hardware; the other cases are warnings.
+    const bool warning = actor.is_write || !actor.shared;
+    const std::string writer = who(old, ref, k);
+    const std::string what = name_of(operation.kind);
+    publish("missing-proxy-fence",
+            place(actor, k, n) + ": written through the generic proxy by " + writer + ", then " +
+                (actor.is_write ? "overwritten" : "read") + " through the async proxy by a " + what + " that " +
+                who(actor) + " issued. No fence.proxy.async lies between them, so the " + what +
+                (actor.is_write ? " and the write may land in either order." : " may see the bytes from before the write."),
+            "After the write and before the barrier, each writing thread must execute fence.proxy.async "
+            "(cuda::ptx::fence_proxy_async); or the issuing thread after the barrier and before the copy.",
+            {cluster_.source_line(old.pc, "written by " + writer),
+             cluster_.source_line(actor.record->pc, what + " issued by " + who(actor))},
+            warning);
+}
+
+void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
+    if (old.is(Record::strong) && actor.record->is(Record::strong))
+        return; // Reductions are atomic.
+    if (actor.record->is(Record::init))
+        return;
+    raced_.insert(actor.record->pc);
+    const bool theirs = old.cluster != threads_.cluster();
+    Operation none;
+    none.kind = old.is(Record::write) ? AsyncKind::bulk_store : AsyncKind::bulk_load;
+    none.completion = CompletionKind::bulk_group;
+    Operation& operation = theirs ? none : operations_[old.operation];
+    Operation* const second = actor.record->is(Record::async) ? &operations_[actor.record->operation] : nullptr;
+    if (operation.reported || (second && second->reported))
+        return;
+    const bool source = !old.is(Record::write);
+    const bool duplicate = !source && second && actor.is_write && old.pc == actor.record->pc;
+    const Mbarrier* barrier =
+        operation.completion == CompletionKind::mbarrier ? cluster_.mbarrier(operation.barrier) : nullptr;
+    const bool surplus = !source && !actor.is_write && barrier && barrier->tx < 0;
+    const char* name = duplicate                                                    ? "duplicate-copy"
+                       : surplus                                                    ? "tx-count-mismatch"
+                       : !actor.is_write                                            ? "read-before-completion"
+                       : source && operation.completion == CompletionKind::bulk_group ? "reuse-before-read-done"
+                                                                                    : "overwrite-in-flight";
+    operation.reported = true;
+    if (second)
+        second->reported = true;
+    if (!first_time(name, old.pc, actor.record->pc))
+        return;
+    const std::string issuer = who(old, ref, k);
+    const std::string what = name_of(operation.kind);
+    const std::string deed = second ? std::string("a ") + name_of(second->kind) + " issued by " + who(actor) : who(actor);
+    std::string message = place(actor, k, n) + ": ";
+    std::string advice = how_to_wait(operation, source);
+    if (duplicate) {
+        message += issuer + " and " + who(actor) + " both issued this " + what +
+                   " to the same bytes, and the first is still under way.";
+        advice = "One thread issues a bulk copy for the whole tile: if (threadIdx.x == 0), or elect.sync in one warp.";
+    } else if (surplus) {
+        message += "the " + what + " issued by " + issuer +
+                   " brings more bytes than its mbarrier was told to expect, so the phase that was waited for ended "
+                   "before it landed; " + deed + " reads too early.";
+        advice = "expect_tx must announce the bytes of all copies of the phase.";
+    } else if (!actor.is_write) {
+        message += deed + " reads what a " + what + " issued by " + issuer +
+                   " writes, without having seen that operation complete. It may read the old bytes.";
+    } else {
+        message += deed + (source ? " overwrites what a " : " writes where a ") + what + " issued by " + issuer +
+                   (source ? " may still read." : " may still write.");
+    }
+    publish(name, std::move(message), std::move(advice),
+            {cluster_.source_line(old.pc, what + " issued by " + issuer),
+             cluster_.source_line(actor.record->pc, std::string(actor.is_write ? "written by " : "read by ") + deed)});
+}
+
+void Checker::uninitialised(unsigned k, unsigned n, const Actor& actor) {
+    if (cluster_.stopped() || uninitialised_.contains(actor.record->pc))
+        return;
+    Diagnostic d;
+    d.name = "uninitialised-shared";
+    d.message = who(actor) + " reads " + place(actor, k, n) + ", which no thread has written.";
+    d.advice = "Shared memory starts with arbitrary contents. Write it first, and put a barrier between the write and "
+               "the read.";
+    d.locations.push_back(cluster_.source_line(actor.record->pc, "read by " + who(actor)));
+    uninitialised_[actor.record->pc] = std::move(d);
+}
+
+void Checker::tell_uninitialised() {
+    // Told at the end, because a read that came too early is a race or a missing wait, which says more.
+    for (auto& [pc, diagnostic] : uninitialised_)
+        if (!raced_.contains(pc))
+            cluster_.report(std::move(diagnostic));
+    uninitialised_.clear();
+}
+
+Checker::~Checker() { tell_uninitialised(); }
+void Checker::on_cluster_end() { tell_uninitialised(); }
+
+void Checker::unfinished_phase(const BarrierState& barrier, Operation& operation, std::uint32_t address,
+                               std::uint64_t phase) {
+    operation.reported = true;
+    const std::uint32_t told_pc = barrier.expect_warp ? barrier.expect_pc : barrier.init_pc;
+    if (!first_time("tx-count-mismatch", told_pc, operation.pc))
+        return;
+    const std::string what = name_of(operation.kind);
+    const std::string issuer = thread_name(*operation.warp, operation.lane);
+    std::vector<SourceLine> lines;
+    if (barrier.expect_warp)
+        lines.push_back(cluster_.source_line(
+            barrier.expect_pc, "bytes expected by " + thread_name(*barrier.expect_warp, barrier.expect_lane)));
+    lines.push_back(cluster_.source_line(operation.pc, what + " issued by " + issuer));
+    publish("tx-count-mismatch",
+            "Phase " + std::to_string(phase) + " of mbarrier " +
+                shared_name(*cluster_.info().kernel, shared_offset(address)) + " ended although a " + what + " of " +
+                std::to_string(operation.bytes) + " bytes that belongs to it has not landed (issued by " + issuer +
+                "): the barrier was told to expect too few bytes, so waiting threads go on too early.",
+            "expect_tx must announce the bytes of all copies of the phase, edges included: the full box of a tensor copy.",
+            std::move(lines));
+}
+
+void Checker::report_init(const BarrierState& barrier, std::uint32_t address, Warp& warp, unsigned lane,
+                          std::uint32_t pc, bool by_copy) {
+    const std::string user = thread_name(warp, lane);
+    const std::string name = "mbarrier " + shared_name(*cluster_.info().kernel, shared_offset(address));
+    publish("barrier-init-not-visible",
+            by_copy ? name + " is used by an asynchronous copy, which sees memory through the async proxy; no fence makes "
+                             "its initialisation visible there."
+                    : name + " is used by " + user + ", and no barrier makes its initialisation visible to that thread.",
+            by_copy ? "The thread that called mbarrier.init must then execute fence.proxy.async or "
+                      "fence.mbarrier_init.release.cluster, before the barrier that lets others use it."
+                    : "Put a __syncthreads() (in a cluster: a cluster barrier) between mbarrier.init and the first use by "
+                      "another thread.",
+            {cluster_.source_line(barrier.init_pc,
+                                  "initialised by " + thread_name(*barrier.init_warp, barrier.init_lane)),
+             cluster_.source_line(pc, "used by " + user)});
+}
+
+} // namespace emu::check

@@ -1,0 +1,253 @@
+// Edges: what the events of barriers, mbarriers and fences order.
+
+#include "listeners/race.hpp"
+
+#include <algorithm>
+
+namespace emu::check {
+
+Checker::Checker(Cluster& cluster, LaunchChecks& launch)
+    : cluster_(cluster), launch_(launch),
+      threads_(static_cast<std::uint32_t>(cluster.linear_index()), launch.sync), source_(launch.records),
+      pages_(launch.shadow), operations_(1) {}
+
+void Checker::on_block_start(Block& block) {
+    threads_.add_block(block);
+    if (shared_.size() <= block.rank())
+        shared_.resize(block.rank() + 1);
+    shared_[block.rank()].reset((block.shared().size() + 3) / 4);
+}
+
+// -- bar, barrier.cluster, bar.warp.sync
+
+void Checker::on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& lanes, Semantics semantics) {
+    if (kind == BarrierKind::warp)
+        return; // Several meetings of one warp may be under way; their arrivals come with the completion.
+    const unsigned rank = kind == BarrierKind::block ? lanes.warp->block().rank() : 0;
+    Accumulator& arrived = barriers_[{kind, rank, id}];
+    WarpClock& clock = threads_.of(*lanes.warp);
+    for_lanes(lanes.mask, [&](unsigned lane) {
+        if (semantics == Semantics::relaxed)
+            threads_.gather_fenced(arrived, clock, lane);
+        else
+            threads_.gather(arrived, clock, lane);
+    });
+    threads_.advance(clock);
+}
+
+void Checker::on_barrier_complete(BarrierKind kind, unsigned id, std::span<const WarpLanes> arrived,
+                                  std::span<const WarpLanes> waiting) {
+    if (arrived.empty())
+        return;
+    Accumulator all;
+    if (kind == BarrierKind::warp) {
+        // Only bar.warp.sync orders memory; shuffles and votes do not (PTX ISA 9.7.9.5, 9.7.13.3).
+        const ptx::Instruction& what = *cluster_.info().kernel->sources[arrived.front().pc];
+        if (what.opcode != "bar" && what.opcode != "barrier")
+            return;
+        for (const WarpLanes& lanes : arrived) {
+            threads_.gather(all, lanes);
+            threads_.advance(threads_.of(*lanes.warp));
+        }
+    } else {
+        const unsigned rank = kind == BarrierKind::block ? arrived.front().warp->block().rank() : 0;
+        all = std::exchange(barriers_[{kind, rank, id}], {});
+        if (kind == BarrierKind::block)
+            check_divergence(arrived);
+        else
+            publish_inits(arrived);
+    }
+    const ClockRef clock = threads_.space().freeze(all);
+    for (const WarpLanes& lanes : waiting) {
+        threads_.learn(lanes, clock);
+        WarpClock& warp = threads_.of(*lanes.warp);
+        if (warp.sync)
+            for_lanes(lanes.mask, [&](unsigned lane) { threads_.settle(warp, lane); });
+    }
+}
+
+void Checker::publish_inits(std::span<const WarpLanes> arrived) {
+    // fence.mbarrier_init.release.cluster, a cluster barrier's arrival (relaxed will do) and its wait make an
+    // mbarrier usable by the whole cluster (PTX ISA 9.7.13.4).
+    for (auto& [address, barrier] : mbarriers_)
+        if (barrier.init_fence)
+            barrier.published |= std::any_of(arrived.begin(), arrived.end(), [&](const WarpLanes& lanes) {
+                return lanes.warp == barrier.init_warp && (lanes.mask >> barrier.init_lane & 1);
+            });
+}
+
+void Checker::check_divergence(std::span<const WarpLanes> arrived) {
+    // bar and barrier….aligned: all threads of a warp must execute the same instruction (PTX ISA 9.7.13.1).
+    const auto& sources = cluster_.info().kernel->sources;
+    for (std::size_t i = 0; i < arrived.size(); ++i) {
+        const ptx::Instruction& a = *sources[arrived[i].pc];
+        if (a.opcode != "bar" && !a.has("aligned"))
+            continue;
+        for (std::size_t j = 0; j < i; ++j) {
+            if (arrived[j].warp != arrived[i].warp || arrived[j].pc == arrived[i].pc ||
+                !first_time("divergent-barrier", arrived[j].pc, arrived[i].pc))
+                continue;
+            const auto line = [&](const WarpLanes& lanes) {
+                return cluster_.source_line(lanes.pc, std::to_string(std::popcount(lanes.mask)) +
+                                                          " threads of the warp arrive here");
+            };
+            publish("divergent-barrier",
+                    "The threads of one warp arrive at a block barrier by different instructions. The barrier is "
+                    "'aligned': all threads of a warp must execute the same one.",
+                    "Move the barrier behind the if, where all threads meet again.",
+                    {line(arrived[j]), line(arrived[i])});
+        }
+    }
+}
+
+// -- fences
+
+void Checker::on_fence(const FenceEvent& event) {
+    switch (event.kind) {
+    case FenceKind::membar:
+        threads_.memory_fence(event);
+        return;
+    case FenceKind::proxy_async:
+        threads_.proxy_fence(event);
+        return;
+    case FenceKind::proxy_async_acquire_release:
+        threads_.proxy_fence(event);
+        threads_.memory_fence(event);
+        return;
+    case FenceKind::mbarrier_init: {
+        const WarpClock& clock = threads_.of(*event.warp);
+        for (auto& [address, barrier] : mbarriers_)
+            if (barrier.init_warp == event.warp && (event.mask >> barrier.init_lane & 1))
+                barrier.init_fence = clock.now;
+        threads_.memory_fence(event);
+        return;
+    }
+    case FenceKind::proxy_alias:
+    case FenceKind::proxy_tensormap:
+        return;
+    }
+}
+
+// -- mbarriers
+
+void Checker::on_mbarrier_init(const MbarrierEvent& event) {
+    WarpClock& clock = threads_.of(*event.warp);
+    BarrierState& barrier = mbarriers_[event.address];
+    barrier = {};
+    barrier.agent = threads_.new_component(1);
+    barrier.completed = threads_.space().bottom();
+    barrier.init_warp = event.warp;
+    barrier.init_lane = event.lane;
+    barrier.init_pc = event.pc;
+    barrier.init_component = clock.first + event.lane;
+    barrier.init_epoch = clock.now;
+    Actor actor;
+    actor.clock = &clock;
+    actor.lane = event.lane;
+    actor.is_write = true;
+    actor.shared = true;
+    const std::uint32_t id = record_for(clock, event.pc, Record::by_lane | Record::write | Record::init);
+    actor.record = &launch_.records[id];
+    actor.ref = make_ref(id, event.lane);
+    access_one(actor, event.address, 8);
+}
+
+void Checker::on_mbarrier_inval(const MbarrierEvent& event) { mbarriers_.erase(event.address); }
+
+void Checker::on_mbarrier_arrive(const MbarrierEvent& event) {
+    const auto found = mbarriers_.find(event.address);
+    if (found == mbarriers_.end())
+        return;
+    BarrierState& barrier = found->second;
+    if (event.operation) {
+        const auto live = live_.find(event.operation->id);
+        if (live == live_.end())
+            return;
+        Operation& operation = operations_[live->second];
+        operation.completed = true;
+        std::erase(barrier.pending, live->second);
+        // The completion is a release (PTX ISA 8.9.1), and what the issuing thread did before the copy came before it.
+        barrier.arrived.join(operation.clock);
+        operation.clock = {};
+        barrier.arrived.raise(order, threads_.of(*operation.warp).first + operation.lane, operation.epoch);
+        for (const std::uint32_t record : {operation.reads, operation.writes})
+            if (record)
+                std::atomic_ref(launch_.records[record].epoch)
+                    .store(static_cast<Epoch>(event.phase + 1), std::memory_order_relaxed);
+        return;
+    }
+    if (!event.warp)
+        return;
+    check_use_visible(event, barrier);
+    if (event.tx > 0) {
+        barrier.expect_pc = event.pc;
+        barrier.expect_warp = event.warp;
+        barrier.expect_lane = event.lane;
+    }
+    if (event.count == 0)
+        return;
+    WarpClock& clock = threads_.of(*event.warp);
+    if (event.semantics == Semantics::relaxed) {
+        threads_.gather_fenced(barrier.arrived, clock, event.lane);
+    } else {
+        threads_.gather(barrier.arrived, clock, event.lane);
+        threads_.advance(clock);
+    }
+}
+
+void Checker::on_mbarrier_phase(const MbarrierEvent& event) {
+    const auto found = mbarriers_.find(event.address);
+    if (found == mbarriers_.end())
+        return;
+    BarrierState& barrier = found->second;
+    for (const std::uint32_t index : barrier.pending)
+        if (operations_[index].issued_in == event.phase && !operations_[index].reported)
+            unfinished_phase(barrier, operations_[index], event.address, event.phase);
+    barrier.arrived.raise(order, barrier.agent, static_cast<Epoch>(event.phase + 1));
+    barrier.completed = threads_.space().freeze(barrier.arrived);
+}
+
+void Checker::on_mbarrier_observed(const MbarrierEvent& event) {
+    const auto found = mbarriers_.find(event.address);
+    if (found == mbarriers_.end())
+        return;
+    check_use_visible(event, found->second);
+    WarpClock& clock = threads_.of(*event.warp);
+    if (event.semantics != Semantics::relaxed)
+        threads_.learn(clock, event.lane, found->second.completed);
+}
+
+void Checker::check_use_visible(const MbarrierEvent& event, const BarrierState& barrier) {
+    if (barrier.published)
+        return;
+    Record init;
+    init.cluster = threads_.cluster();
+    init.epoch = barrier.init_epoch;
+    const WarpClock& clock = threads_.of(*event.warp);
+    if (threads_.sees(clock, event.lane, init, barrier.init_component) ||
+        !first_time("barrier-init-not-visible", barrier.init_pc, event.pc))
+        return;
+    report_init(barrier, event.address, *event.warp, event.lane, event.pc, false);
+}
+
+void Checker::check_init_visible(const AsyncOperation& operation, const WarpClock& clock) {
+    const auto found = mbarriers_.find(operation.barrier);
+    if (found == mbarriers_.end() || found->second.published)
+        return;
+    const BarrierState& barrier = found->second;
+    Record init;
+    init.cluster = threads_.cluster();
+    init.epoch = barrier.init_epoch;
+    // st.async works in the generic proxy and needs no proxy fence.
+    const bool generic = operation.kind == AsyncKind::st_async;
+    bool visible = threads_.sees(clock, operation.lane, init, barrier.init_component,
+                                 generic ? order : shared_proxy);
+    if (!visible && barrier.init_fence) {
+        init.epoch = barrier.init_fence;
+        visible = threads_.sees(clock, operation.lane, init, barrier.init_component);
+    }
+    if (!visible && first_time("barrier-init-not-visible", barrier.init_pc, operation.pc))
+        report_init(barrier, operation.barrier, *operation.warp, operation.lane, operation.pc, true);
+}
+
+} // namespace emu::check

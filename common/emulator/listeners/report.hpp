@@ -1,0 +1,31 @@
+#pragma once
+/// \file
+/// Findings for people and for programs, and the listeners that the settings ask for.
+
+#include "machine/device.hpp"
+#include "machine/diagnostic.hpp"
+
+#include <string>
+
+namespace emu {
+
+/// The finding as a reader sees it: "error[NAME] in kernel …", the message, the source lines with their text, and
+/// what to do.
+std::string format(const Diagnostic& diagnostic);
+
+/// The finding as one line of JSON, without line end:
+/// {"name":…,"severity":"error"|"warning","kernel":…,"message":…,"advice":…,"locations":[{"file":…,"line":…,"role":…},…]}.
+std::string format_json(const Diagnostic& diagnostic);
+
+/// Writes a finding to stderr and, if `settings.report_file` is set, as a line at the end of that file.
+void publish(const Diagnostic& diagnostic, const Settings& settings);
+/// Writes all findings of a launch.
+void publish(const LaunchResult& result, const Settings& settings);
+
+/// Attaches checks, counters and time line as the device's settings ask for.
+void add_default_observers(Device& device);
+
+/// Text as a JSON string, quotes included. Bytes that are not UTF-8 pass unchanged.
+std::string json_string(std::string_view text);
+
+} // namespace emu

@@ -1,0 +1,144 @@
+#pragma once
+/// \file
+/// Shadow memory: for each 4-byte word of emulated memory the last write and the reads since. Words that are
+/// accessed in parts are split into bytes, so the checks are exact to the byte.
+
+#include "listeners/records.hpp"
+#include "machine/address.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace emu::check {
+
+/// History of one word (or byte). `read` is a Ref, or marked | index of a pair of reads by different threads.
+/// `write` is a Ref, or marked | index of a split word.
+struct Cell {
+    Ref write = 0;
+    Ref read = 0;
+    bool operator==(const Cell&) const = default;
+};
+
+/// Two reads that are not ordered with each other. More than two are not kept: the oldest and the newest stay.
+struct ReadPair {
+    Ref first = 0, second = 0;
+};
+
+/// The shadow of a stretch of memory. Not thread-safe.
+class Region {
+  public:
+    Region() = default;
+    explicit Region(std::size_t words) : cells_(words) {}
+
+    std::size_t words() const { return cells_.size(); }
+    void reset(std::size_t words);
+
+    /// Calls `f(cell, k, n)` for the cells of the bytes in `bytes` (one bit each) of word `word`: the cell stands
+    /// for bytes k … k+n-1 of the word.
+    template <class F>
+    void visit(std::size_t word, unsigned bytes, F&& f) {
+        Cell& cell = cells_[word];
+        if (bytes == 15 && !(cell.write & marked)) [[likely]] {
+            f(cell, 0u, 4u);
+            return;
+        }
+        visit_split(cell, bytes, f);
+    }
+
+    /// The readers of a cell: none, one, or two.
+    ReadPair readers(const Cell& cell) const {
+        if (cell.read & marked)
+            return pairs_[cell.read & ~marked];
+        return {cell.read, 0};
+    }
+    void set_readers(Cell& cell, ReadPair readers);
+    std::size_t pair_count() const { return pairs_.size() - free_pairs_.size(); }
+
+  private:
+    template <class F>
+    void visit_split(Cell& cell, unsigned bytes, F& f) {
+        const std::uint32_t index = cell.write & marked ? cell.write & ~marked : split(cell);
+        for (unsigned k = 0; k < 4; ++k)
+            if (bytes & (1u << k)) {
+                Cell part = splits_[index][k]; // f may move the tables' storage.
+                f(part, k, 1u);
+                splits_[index][k] = part;
+            }
+        if (bytes == 15)
+            merge(cell, index);
+    }
+    std::uint32_t split(Cell& cell);
+    void merge(Cell& cell, std::uint32_t index);
+
+    std::vector<Cell> cells_;
+    std::vector<ReadPair> pairs_;
+    std::vector<std::uint32_t> free_pairs_;
+    std::vector<std::array<Cell, 4>> splits_;
+    std::vector<std::uint32_t> free_splits_;
+};
+
+/// Shadow of global memory, in pages made when they are first touched. Clusters on several host threads share it:
+/// a page is locked while it is used.
+class GlobalShadow {
+  public:
+    static constexpr unsigned page_bits = 12;
+    static constexpr Address page_bytes = Address{1} << page_bits;
+
+    struct Page {
+        std::atomic_flag busy = ATOMIC_FLAG_INIT;
+        Region region{page_bytes / 4};
+    };
+    /// Holds a page's lock.
+    class Lock {
+      public:
+        explicit Lock(Page& page) : page_(page) {
+            while (page_.busy.test_and_set(std::memory_order_acquire))
+                ;
+        }
+        ~Lock() { page_.busy.clear(std::memory_order_release); }
+        Lock(const Lock&) = delete;
+        Lock& operator=(const Lock&) = delete;
+
+      private:
+        Page& page_;
+    };
+
+    /// The page of number address >> page_bits. Pages stay where they are until the shadow dies.
+    Page& page(Address number);
+    std::size_t pages() const;
+
+  private:
+    static constexpr std::size_t shard_count = 64;
+    struct Shard {
+        mutable std::mutex mutex;
+        std::unordered_map<Address, std::unique_ptr<Page>> pages;
+    };
+    std::array<Shard, shard_count> shards_;
+};
+
+/// Remembers the pages a cluster used recently.
+class PageCache {
+  public:
+    explicit PageCache(GlobalShadow& shadow) : shadow_(shadow) {}
+    GlobalShadow::Page& page(Address number) {
+        Entry& e = entries_[number % entries_.size()];
+        if (!e.page || e.number != number)
+            e = {number, &shadow_.page(number)};
+        return *e.page;
+    }
+
+  private:
+    struct Entry {
+        Address number = 0;
+        GlobalShadow::Page* page = nullptr;
+    };
+    GlobalShadow& shadow_;
+    std::array<Entry, 256> entries_{};
+};
+
+} // namespace emu::check
