@@ -69,8 +69,11 @@ inline std::string other_kind(std::string_view name) {
     return quoted(name) + " is declared both as a variable and as a function";
 }
 inline std::string undefined_name(std::string_view name) { return quoted(name) + " is not declared"; }
+inline std::string no_function_here(std::string_view name) {
+    return quoted(name) + " is no function of this module, so it cannot be an alias";
+}
 inline std::string alias_target(std::string_view name) {
-    return quoted(name) + " is no function, so it cannot have an alias";
+    return quoted(name) + " is no function of this module with a body, so nothing can be its alias";
 }
 
 inline constexpr std::string_view not_a_parameter = "a parameter needs the form '.param .b32 name'";

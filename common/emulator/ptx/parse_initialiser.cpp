@@ -91,8 +91,10 @@ void ModuleParser::values(InitialiserState& state, std::size_t level, std::uint6
     const std::uint64_t capacity = open_ended ? most_initialised_bytes : state.dimensions[level];
     std::uint64_t count = 0;
     do {
-        if (count == capacity || start + count * stride > most_initialised_bytes)
+        if (count == capacity)
             source_.fail(lexer_.peek().offset, messages::too_many_values);
+        if (start + count * stride > most_initialised_bytes)
+            source_.fail(lexer_.peek().offset, messages::initialiser_too_large);
         values(state, level + 1, start + count * stride);
         ++count;
     } while (lexer_.accept(','));

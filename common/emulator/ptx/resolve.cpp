@@ -130,7 +130,7 @@ void ModuleParser::resolve_aliases() {
         const ModuleSymbol* from = find_in_module(name);
         const ModuleSymbol* to = find_in_module(meant);
         if (!from || from->kind != SymbolKind::function)
-            source_.fail(name, messages::alias_target(name));
+            source_.fail(name, messages::no_function_here(name));
         if (!to || to->kind != SymbolKind::function || !module_.functions[to->index].has_body)
             source_.fail(meant, messages::alias_target(meant));
         module_.functions[from->index].alias_of = to->index;
