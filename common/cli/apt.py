@@ -94,6 +94,12 @@ def _reason(lines: Sequence[str]) -> str:
     return "no reason given"
 
 
+def simulated_installations(lines: Sequence[str]) -> list[str]:
+    """The package=version words in what `apt-get --simulate install` prints."""
+    matches = (re.match(r"Inst (\S+) (?:\[[^]]*\] )?\((\S+)", line) for line in lines)
+    return [f"{match[1]}={match[2]}" for match in matches if match]
+
+
 class Apt:
     """apt with a private index below `directory`."""
 
@@ -201,6 +207,17 @@ class Apt:
         if status != 0:
             names = " ".join(choice.package for choice in choices)
             raise UserError(f"apt-get could not install {names} ({_reason(lines)}; log: {self._log})")
+
+    def closure(self, choices: Sequence[Choice]) -> list[str]:
+        """What installing `choices` would install: they and every package that they need and that is not there."""
+        words = [str(choice) for choice in choices]
+        status, lines = logged(
+            ["apt-get", *self._options(), "--simulate", "--no-install-recommends", "install", *words],
+            self._log,
+        )
+        if status != 0:
+            raise UserError(f"apt-get cannot resolve {' '.join(words)} ({_reason(lines)}; log: {self._log})")
+        return simulated_installations(lines)
 
     def unpack(self, packages: Sequence[str], into: Path) -> None:
         """Downloads packages and unpacks them below `into`; needs no rights at all."""

@@ -28,9 +28,8 @@ class Found:
 class Requirement:
     """One thing the workbook needs.
 
-    `packages` are alternatives in the distribution, best first; each is a group whose first member decides the version
-    and whose other members come with it when nothing may be installed and everything is unpacked privately.
-    `system_packages` are what root installs instead, where that differs.
+    `packages` are alternatives in the distribution, best first; `system_packages` are what root installs instead,
+    where that differs. `wheels` and `wrap` are where it comes from when the distribution has it not.
     """
 
     key: str
@@ -38,7 +37,7 @@ class Requirement:
     minimum: Version
     purpose: str
     probe: Callable[[Workspace], Found | None]
-    packages: tuple[tuple[str, ...], ...] = ()
+    packages: tuple[str, ...] = ()
     system_packages: tuple[str, ...] = ()
     wheels: tuple[str, ...] = ()
     wrap: str | None = None
@@ -194,14 +193,14 @@ def _disassembler(workspace: Workspace) -> Found | None:
 
 NVCC_MINIMUM = (13, 0)
 
-COMPILER = Requirement("c++", "a C++ compiler", (), "compiles the host code", _compiler, packages=(("g++",),))
+COMPILER = Requirement("c++", "a C++ compiler", (), "compiles the host code", _compiler, packages=("g++",))
 MESON = Requirement(
     "meson",
     "Meson",
     (1, 7, 0),
     "configures the build",
     _meson,
-    packages=(("meson",),),
+    packages=("meson",),
     wheels=("meson==1.7.2",),
 )
 NINJA = Requirement(
@@ -210,7 +209,7 @@ NINJA = Requirement(
     (1, 8, 2),
     "runs the build",
     _ninja,
-    packages=(("ninja-build",),),
+    packages=("ninja-build",),
     wheels=("ninja==1.13.0",),
 )
 PKG_CONFIG = Requirement(
@@ -219,7 +218,7 @@ PKG_CONFIG = Requirement(
     (),
     "finds the libraries",
     _pkg_config,
-    packages=(("pkgconf-bin", "libpkgconf3"),),
+    packages=("pkgconf-bin",),
     system_packages=("pkgconf", "pkg-config"),
 )
 CATCH2 = Requirement(
@@ -228,7 +227,7 @@ CATCH2 = Requirement(
     (3, 4),
     "the tests are written with it",
     _module("catch2", "catch2"),
-    packages=(("libcatch2-dev",), ("catch2",)),
+    packages=("libcatch2-dev", "catch2"),
     wrap="catch2",
 )
 ZSTD = Requirement(
@@ -237,7 +236,7 @@ ZSTD = Requirement(
     (),
     "unpacks the PTX in a program",
     _module("libzstd", "zstd"),
-    packages=(("libzstd-dev", "libzstd1"),),
+    packages=("libzstd-dev",),
     wrap="zstd",
 )
 LZ4 = Requirement(
@@ -246,7 +245,7 @@ LZ4 = Requirement(
     (),
     "unpacks the PTX in a program",
     _module("liblz4", "lz4"),
-    packages=(("liblz4-dev", "liblz4-1"),),
+    packages=("liblz4-dev",),
     wrap="lz4",
 )
 NVCC = Requirement(

@@ -53,7 +53,7 @@ def read(lines: Iterable[str]) -> Totals:
 
 def outcome(record: dict[str, object]) -> Outcome:
     """One record of the log. A test that Meson calls failed counts at least one failed case, whatever it printed."""
-    name, result = str(record["name"]), str(record["result"])
+    name, result = str(record["name"]).split(" / ")[-1], str(record["result"])
     text = f"{record.get('stdout') or ''}\n{record.get('stderr') or ''}"
     summaries = _SUMMARY.findall(text)
     if summaries:

@@ -113,9 +113,7 @@ def _from_archive(
         plan = []
         for requirement in candidates:
             alternatives = requirement.system_packages if _is_root() else ()
-            choice = archive.choose(
-                alternatives or [group[0] for group in requirement.packages], requirement.minimum
-            )
+            choice = archive.choose(alternatives or requirement.packages, requirement.minimum)
             if choice is not None:
                 plan.append((requirement, choice))
         if not plan:
@@ -140,27 +138,36 @@ def _from_archive(
 
 def _unpack(workspace: Workspace, plan: Sequence[tuple[Requirement, apt.Choice]], archive: apt.Apt) -> None:
     """Unpacks packages below the clone; the directory is replaced as a whole, so a half-made one never stays."""
-    for requirement, choice in plan:
-        if requirement.key == requirements.COMPILER.key:
-            raise UserError("a compiler can only be installed by root")
+    if any(requirement is requirements.COMPILER for requirement, _ in plan):
+        raise UserError("only root can install a compiler")
     final = workspace.packages
     partial = final.with_name(final.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     if final.exists():
         shutil.copytree(final, partial, symlinks=True)
-    names = []
-    for requirement, choice in plan:
-        group = next(g for g in requirement.packages if g[0] == choice.package)
-        names += [f"{name}={choice.version}" for name in group]
-    _say(f"  unpacking {' '.join(names)} into {workspace.relative(final)}")
+    _say(f"  unpacking {' '.join(str(choice) for _, choice in plan)} into {workspace.relative(final)}")
     root = partial / "root"
     root.mkdir(parents=True, exist_ok=True)
-    archive.unpack(names, root)
+    archive.unpack(archive.closure([choice for _, choice in plan]), root)
+    relink_libraries(root)
     relocate_modules(root, final / "root")
     if (root / "usr/bin/pkgconf").exists():
         _write_pkg_config(partial / requirements.private_pkg_config(workspace).name)
     shutil.rmtree(final, ignore_errors=True)
     partial.rename(final)
+
+
+def relink_libraries(root: Path, system: Path = Path("/")) -> None:
+    """Points links to shared libraries that are installed already, and so were not unpacked, at the system's."""
+    for link in root.glob("usr/lib/**/*.so*"):
+        if link.is_symlink() and not link.exists():
+            place = link.parent.relative_to(root)
+            for directory in (place, place.relative_to("usr")):
+                target = system / directory / link.readlink().name
+                if target.exists():
+                    link.unlink()
+                    link.symlink_to(target)
+                    break
 
 
 def relocate_modules(root: Path, final: Path) -> None:
@@ -260,7 +267,7 @@ def advice(requirement: Requirement) -> str:
 def package_advice(missing: Sequence[Requirement]) -> str:
     """One command that installs several requirements from the distribution."""
     release = apt.os_release(apt.OS_RELEASE.read_text("utf-8")) if apt.OS_RELEASE.exists() else {}
-    names = " ".join((r.system_packages or r.packages[0])[0] for r in missing)
+    names = " ".join((r.system_packages or r.packages)[0] for r in missing)
     sudo = "" if _is_root() else "sudo "
     if release.get("VERSION_CODENAME") == "bookworm" and {"meson", "catch2"} & {r.key for r in missing}:
         return (

@@ -3,8 +3,9 @@
 import argparse
 import io
 import json
-import multiprocessing
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 from contextlib import redirect_stderr
@@ -174,6 +175,10 @@ class Results(unittest.TestCase):
         self.assertEqual(self.outcome(result="SKIP").reasons, ("no reason given",))
         self.assertEqual(self.outcome().reasons, ())
 
+    def test_a_test_goes_by_its_own_name(self) -> None:
+        record = {"name": "hopper-async-workbook:cli / a test", "result": "OK", "stdout": ""}
+        self.assertEqual(results.outcome(record).name, "a test")
+
     def test_the_totals_end_with_the_plain_line(self) -> None:
         lines = [
             json.dumps({"name": n, "result": r, "stdout": ""})
@@ -182,29 +187,31 @@ class Results(unittest.TestCase):
         self.assertEqual(str(results.read([*lines, ""])), "1 passed, 1 failed, 1 skipped")
 
 
-def _hold(
-    path: str, ready: "multiprocessing.synchronize.Event", release: "multiprocessing.synchronize.Event"
-) -> None:
-    with lock.exclusive(Path(path), "holding it"):
-        ready.set()
-        release.wait(30)
+HOLDER = """
+import sys
+from pathlib import Path
+from cli import lock
+with lock.exclusive(Path(sys.argv[1]), "holding it"):
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
 
 
 class Lock(unittest.TestCase):
     def test_the_second_waits_and_says_for_whom(self) -> None:
-        context = multiprocessing.get_context("spawn")
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "lock"
-            ready, release = context.Event(), context.Event()
-            holder = context.Process(target=_hold, args=(str(path), ready, release))
-            holder.start()
-            self.assertTrue(ready.wait(30))
-            said = io.StringIO()
-            with mock.patch.object(said, "flush", side_effect=release.set), redirect_stderr(said):
-                with lock.exclusive(path, "testing"):
-                    self.assertIn(str(os.getpid()), path.read_text("utf-8"))
-            holder.join(30)
-            self.assertEqual(holder.exitcode, 0)
+            env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+            command = [sys.executable, "-c", HOLDER, str(path)]
+            with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+                assert holder.stdin is not None and holder.stdout is not None
+                self.assertEqual(holder.stdout.readline(), b"ready\n")
+                said = io.StringIO()
+                # What we say while waiting is what makes the holder let go.
+                with mock.patch.object(said, "flush", side_effect=holder.stdin.close), redirect_stderr(said):
+                    with lock.exclusive(path, "testing"):
+                        self.assertIn(str(os.getpid()), path.read_text("utf-8"))
+                self.assertEqual(holder.wait(30), 0)
             self.assertIn(f"waiting for process {holder.pid}, which is holding it", said.getvalue())
 
     def test_a_lock_that_was_left_behind_does_not_count(self) -> None:
@@ -252,6 +259,31 @@ class Packages(unittest.TestCase):
         self.assertFalse(requirements.MESON.satisfied_by(requirements.Found("1.3.2", Path("m"))))
         self.assertTrue(requirements.MESON.satisfied_by(requirements.Found("1.10.0", Path("m"))))
         self.assertFalse(requirements.MESON.satisfied_by(None))
+
+    def test_what_a_simulated_installation_would_install(self) -> None:
+        lines = [
+            "Inst libxxhash-dev (0.8.3-2 Debian:13.0/stable [amd64])",
+            "Inst libzstd1 [1.5.6] (1.5.7+dfsg-1 Debian:13.0/stable [amd64])",
+            "Conf libxxhash-dev (0.8.3-2 Debian:13.0/stable [amd64])",
+        ]
+        self.assertEqual(
+            apt.simulated_installations(lines), ["libxxhash-dev=0.8.3-2", "libzstd1=1.5.7+dfsg-1"]
+        )
+
+    def test_links_to_installed_libraries_are_made_whole(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            root, system = Path(directory) / "root", Path(directory) / "system"
+            for parent in (root / "usr/lib/arch", system / "usr/lib/arch", system / "lib/arch"):
+                parent.mkdir(parents=True)
+            (system / "usr/lib/arch/liba.so.1").write_text("", "utf-8")
+            (system / "lib/arch/libb.so.1").write_text("", "utf-8")
+            for name in "abc":
+                (root / f"usr/lib/arch/lib{name}.so").symlink_to(f"lib{name}.so.1")
+            setup.relink_libraries(root, system)
+            links = {name: (root / f"usr/lib/arch/lib{name}.so").readlink() for name in "abc"}
+            self.assertEqual(links["a"], system / "usr/lib/arch/liba.so.1")
+            self.assertEqual(links["b"], system / "lib/arch/libb.so.1")
+            self.assertEqual(links["c"], Path("libc.so.1"))
 
     def test_unpacked_modules_name_the_place_they_are_in(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
