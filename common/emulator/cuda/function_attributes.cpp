@@ -1,0 +1,191 @@
+#include "cuda/function_attributes.hpp"
+
+#include "cuda/occupancy.hpp"
+#include "cuda/state.hpp"
+
+namespace emu::cuda {
+namespace {
+
+constexpr int binary_version = 90;
+
+int ptx_version(const Function& function) {
+    // "sm_90a" -> 90
+    int version = 0;
+    for (const char c : function.image->program().module().target)
+        if (c >= '0' && c <= '9')
+            version = version * 10 + (c - '0');
+    return version;
+}
+
+int constant_bytes(const Function& function) {
+    std::uint64_t bytes = 0;
+    for (const ptx::Variable& variable : function.image->program().module().variables)
+        if (variable.space == ptx::Space::constant)
+            bytes += variable.size;
+    return static_cast<int>(bytes);
+}
+
+std::array<int, 3> required_cluster(Function& function) {
+    const auto& compiled = function.kernel().source().required_cluster;
+    std::array<int, 3> required{};
+    for (std::size_t i = 0; i < 3; ++i)
+        required[i] = compiled[0] ? static_cast<int>(compiled[i]) : function.required_cluster[i].load();
+    return required;
+}
+
+Error set_dynamic_shared(Function& function, int value) {
+    const std::uint32_t most = max_shared_per_block - function.kernel().static_shared;
+    if (value < 0 || static_cast<std::uint32_t>(value) > most) {
+        say_once(std::to_string(value) + " bytes of dynamic shared memory are asked for " + function.name +
+                 "; at most " + std::to_string(most) + " are possible");
+        return Error::invalid_value;
+    }
+    function.max_dynamic_shared = value;
+    return Error::success;
+}
+
+} // namespace
+
+abi::FunctionAttributes attributes_of(Function& function) {
+    const Kernel& kernel = function.kernel();
+    const auto cluster = required_cluster(function);
+    abi::FunctionAttributes a{};
+    a.shared_size = kernel.static_shared;
+    a.const_size = static_cast<std::size_t>(constant_bytes(function));
+    a.local_size = kernel.local_need;
+    a.max_threads_per_block = static_cast<int>(function.max_threads());
+    a.registers = static_cast<int>(registers_per_thread(function));
+    a.ptx_version = ptx_version(function);
+    a.binary_version = binary_version;
+    a.max_dynamic_shared_size = static_cast<int>(function.dynamic_shared_limit());
+    a.preferred_shared_carveout = function.preferred_carveout;
+    a.cluster_dim_must_be_set = kernel.source().explicit_cluster && cluster[0] == 0;
+    a.required_cluster_width = cluster[0];
+    a.required_cluster_height = cluster[1];
+    a.required_cluster_depth = cluster[2];
+    a.cluster_scheduling_policy = function.cluster_policy;
+    a.nonportable_cluster_size_allowed = function.nonportable_cluster;
+    return a;
+}
+
+Error set_attribute(Function& function, abi::FunctionAttribute attribute, int value) {
+    using A = abi::FunctionAttribute;
+    switch (attribute) {
+    case A::max_dynamic_shared_size:
+        return set_dynamic_shared(function, value);
+    case A::preferred_shared_carveout:
+        if (value < -1 || value > 100)
+            return Error::invalid_value;
+        function.preferred_carveout = value;
+        return Error::success;
+    case A::required_cluster_width:
+    case A::required_cluster_height:
+    case A::required_cluster_depth:
+        if (value < 0 || function.kernel().source().required_cluster[0])
+            return Error::invalid_value; // Fixed when the kernel was compiled.
+        function.required_cluster[static_cast<std::size_t>(attribute) -
+                                  static_cast<std::size_t>(A::required_cluster_width)] = value;
+        return Error::success;
+    case A::nonportable_cluster_size_allowed:
+        function.nonportable_cluster = value != 0;
+        return Error::success;
+    case A::cluster_scheduling_policy:
+        function.cluster_policy = value;
+        return Error::success;
+    default:
+        return Error::invalid_value; // The rest can only be read.
+    }
+}
+
+Error get_attribute(Function& function, abi::FunctionAttribute attribute, int* value) {
+    using A = abi::FunctionAttribute;
+    if (!value)
+        return Error::invalid_value;
+    const abi::FunctionAttributes a = attributes_of(function);
+    switch (attribute) {
+    case A::max_threads_per_block:
+        *value = a.max_threads_per_block;
+        break;
+    case A::shared_size:
+        *value = static_cast<int>(a.shared_size);
+        break;
+    case A::const_size:
+        *value = static_cast<int>(a.const_size);
+        break;
+    case A::local_size:
+        *value = static_cast<int>(a.local_size);
+        break;
+    case A::registers:
+        *value = a.registers;
+        break;
+    case A::ptx_version:
+        *value = a.ptx_version;
+        break;
+    case A::binary_version:
+        *value = a.binary_version;
+        break;
+    case A::cache_mode_ca:
+        *value = a.cache_mode_ca;
+        break;
+    case A::max_dynamic_shared_size:
+        *value = a.max_dynamic_shared_size;
+        break;
+    case A::preferred_shared_carveout:
+        *value = a.preferred_shared_carveout;
+        break;
+    case A::cluster_dim_must_be_set:
+        *value = a.cluster_dim_must_be_set;
+        break;
+    case A::required_cluster_width:
+        *value = a.required_cluster_width;
+        break;
+    case A::required_cluster_height:
+        *value = a.required_cluster_height;
+        break;
+    case A::required_cluster_depth:
+        *value = a.required_cluster_depth;
+        break;
+    case A::nonportable_cluster_size_allowed:
+        *value = a.nonportable_cluster_size_allowed;
+        break;
+    case A::cluster_scheduling_policy:
+        *value = a.cluster_scheduling_policy;
+        break;
+    default:
+        return Error::invalid_value;
+    }
+    return Error::success;
+}
+
+Error parameter_info(Function& function, std::size_t index, std::size_t* offset, std::size_t* size) {
+    const auto& parameters = function.kernel().entry().parameters;
+    if (!offset || index >= parameters.size())
+        return Error::invalid_value;
+    *offset = parameters[index].offset;
+    if (size)
+        *size = parameters[index].size;
+    return Error::success;
+}
+
+unsigned largest_cluster(Function& function, abi::Dim3 block, std::size_t dynamic_shared) {
+    const auto threads = block.x * block.y * block.z;
+    for (unsigned size = function.nonportable_cluster ? DeviceNumbers::max_cluster
+                                                      : DeviceNumbers::portable_cluster;
+         size > 0; size /= 2)
+        if (active_clusters(function, threads, dynamic_shared, size) > 0)
+            return size;
+    return 0;
+}
+
+Error count_clusters(Function& function, abi::Dim3 block, std::size_t dynamic_shared, emu::Dim3 cluster,
+                     int* count) {
+    const auto size = static_cast<unsigned>(cluster.volume());
+    const unsigned largest =
+        function.nonportable_cluster ? DeviceNumbers::max_cluster : DeviceNumbers::portable_cluster;
+    if (size == 0 || size > largest)
+        return Error::invalid_cluster_size;
+    *count = static_cast<int>(active_clusters(function, block.x * block.y * block.z, dynamic_shared, size));
+    return Error::success;
+}
+
+} // namespace emu::cuda

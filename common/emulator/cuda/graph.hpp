@@ -1,0 +1,72 @@
+#pragma once
+/// \file
+/// CUDA graphs: nodes with operations and dependencies. A launch runs the nodes in an order that respects the
+/// dependencies.
+
+#include "cuda/operation.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace emu::cuda {
+
+struct Node {
+    Operation operation;
+    std::vector<Node*> dependencies;
+    Graph* graph = nullptr;
+    bool enabled = true;
+};
+
+class Graph {
+  public:
+    Graph() = default;
+    Graph(const Graph&) = delete;
+    Graph& operator=(const Graph&) = delete;
+
+    Node* add(Operation operation, std::vector<Node*> dependencies);
+    void remove(Node* node);
+    const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
+    /// Position of a node in nodes(), which a clone keeps; nothing if it is not here.
+    std::optional<std::size_t> index_of(const Node* node) const;
+    std::shared_ptr<Graph> clone() const;
+
+    /// The nodes in an order of execution; empty if the dependencies form a cycle (and there are nodes).
+    std::vector<const Node*> order() const;
+    /// Runs all nodes; stops at the first error.
+    Error run(State& state) const;
+
+  private:
+    std::vector<std::unique_ptr<Node>> nodes_;
+};
+
+/// An instantiated graph: a copy that later changes of the original do not reach.
+struct GraphExec {
+    std::shared_ptr<Graph> graph;
+    const Graph* origin = nullptr;
+
+    /// The copy of a node of the original graph. Throws ApiError.
+    Node& twin(const Node& node) const;
+};
+
+/// All graphs of the process by handle. Thread-safe; a graph itself is not, as in CUDA.
+class Graphs {
+  public:
+    Graph* create();
+    Graph* adopt(std::shared_ptr<Graph> graph);
+    Graph& graph(const void* handle);
+    void destroy(const void* handle);
+    Node& node(const void* handle);
+    GraphExec* instantiate(const Graph& graph);
+    GraphExec& exec(const void* handle);
+    void destroy_exec(const void* handle);
+
+  private:
+    std::mutex mutex_;
+    std::map<const void*, std::shared_ptr<Graph>> graphs_;
+    std::map<const void*, std::unique_ptr<GraphExec>> execs_;
+};
+
+} // namespace emu::cuda

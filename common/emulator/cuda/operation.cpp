@@ -1,0 +1,172 @@
+#include "cuda/operation.hpp"
+
+#include "cuda/graph.hpp"
+#include "cuda/state.hpp"
+#include "cuda/streams.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+namespace emu::cuda {
+namespace {
+
+/// Bytes from the first to behind the last that a box of rows touches; nothing on overflow.
+std::optional<std::uint64_t> reach(std::size_t width, std::size_t height, std::size_t depth, std::size_t pitch,
+                                   std::size_t slice) {
+    std::uint64_t rows = 0, slices = 0, total = 0;
+    if (__builtin_mul_overflow(height - 1, pitch, &rows) ||
+        __builtin_mul_overflow(depth - 1, slice, &slices) || __builtin_add_overflow(rows, slices, &total) ||
+        __builtin_add_overflow(total, width, &total))
+        return std::nullopt;
+    return total;
+}
+
+std::string hex(const void* address) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%p", address);
+    return text;
+}
+
+enum class Side { host, device, any };
+
+/// Checks one end of a transfer of `bytes` bytes at `address`.
+Error check_range(State& state, const char* end, const void* address, std::uint64_t bytes, Side side) {
+    const auto base = reinterpret_cast<Address>(address);
+    const auto found = state.device().memory().find(base);
+    if (!found) {
+        if (side == Side::device) {
+            const auto freed = state.device().memory().find_freed(base);
+            say_once(std::string("the ") + end + " " + hex(address) +
+                     (freed ? " of a copy or memset lies in device memory that was freed"
+                            : " of a copy or memset is not device memory; were destination and source swapped?"));
+            return Error::invalid_value;
+        }
+        return address ? Error::success : Error::invalid_value;
+    }
+    if (side == Side::host && found->kind == Allocation::Kind::device) {
+        say_once(std::string("the ") + end + " " + hex(address) +
+                 " of a copy is device memory, but the copy kind says host memory");
+        return Error::invalid_value;
+    }
+    const std::uint64_t left = found->base + found->size - base;
+    if (bytes > left) {
+        say_once("a copy or memset of " + std::to_string(bytes) + " bytes reaches " +
+                 std::to_string(bytes - left) + " bytes beyond the end of its " + end + ", an allocation of " +
+                 std::to_string(found->size) + " bytes");
+        return Error::invalid_value;
+    }
+    return Error::success;
+}
+
+struct Sides {
+    Side destination, source;
+};
+std::optional<Sides> sides_of(abi::CopyKind kind) {
+    switch (kind) {
+    case abi::CopyKind::host_to_host:
+        return Sides{Side::host, Side::host};
+    case abi::CopyKind::host_to_device:
+        return Sides{Side::device, Side::host};
+    case abi::CopyKind::device_to_host:
+        return Sides{Side::host, Side::device};
+    case abi::CopyKind::device_to_device:
+        return Sides{Side::device, Side::device};
+    case abi::CopyKind::by_address:
+        return Sides{Side::any, Side::any};
+    }
+    return std::nullopt;
+}
+
+Error run(State&, const CopyOperation& c) {
+    if (c.width == 0 || c.height == 0 || c.depth == 0)
+        return Error::success;
+    const bool flat = c.depth == 1 && (c.height == 1 || (c.destination_pitch == c.width && c.source_pitch == c.width));
+    if (flat) {
+        std::memmove(c.destination, c.source, c.width * c.height);
+        return Error::success;
+    }
+    for (std::size_t z = 0; z < c.depth; ++z)
+        for (std::size_t y = 0; y < c.height; ++y)
+            std::memmove(c.destination + z * c.destination_slice + y * c.destination_pitch,
+                         c.source + z * c.source_slice + y * c.source_pitch, c.width);
+    return Error::success;
+}
+
+void fill_row(std::byte* row, const FillOperation& f) {
+    switch (f.element_size) {
+    case 1:
+        std::memset(row, static_cast<int>(f.value & 0xff), f.width);
+        break;
+    case 2:
+        std::fill_n(reinterpret_cast<std::uint16_t*>(row), f.width, static_cast<std::uint16_t>(f.value));
+        break;
+    default:
+        std::fill_n(reinterpret_cast<std::uint32_t*>(row), f.width, f.value);
+    }
+}
+
+Error run(State&, const FillOperation& f) {
+    for (std::size_t z = 0; z < f.depth; ++z)
+        for (std::size_t y = 0; y < f.height; ++y)
+            fill_row(f.destination + z * f.slice + y * f.pitch, f);
+    return Error::success;
+}
+
+Error run(State&, const HostOperation& h) {
+    h.function(h.user_data);
+    return Error::success;
+}
+
+Error run(State&, const EventOperation& e) {
+    if (e.record)
+        e.event->recorded = true;
+    return Error::success; // A wait ends at once: everything submitted earlier has run.
+}
+
+Error run(State& state, const KernelOperation& k) { return perform_kernel(state, k); }
+Error run(State& state, const GraphOperation& g) { return g.graph->run(state); }
+Error run(State&, const EmptyOperation&) { return Error::success; }
+
+} // namespace
+
+Error check(State& state, const CopyOperation& c) {
+    const auto sides = sides_of(c.kind);
+    if (!sides)
+        return Error::invalid_copy_direction;
+    if (c.width == 0 || c.height == 0 || c.depth == 0)
+        return Error::success;
+    if (c.height > 1 && (c.width > c.destination_pitch || c.width > c.source_pitch))
+        return Error::invalid_pitch;
+    const auto to = reach(c.width, c.height, c.depth, c.destination_pitch, c.destination_slice);
+    const auto from = reach(c.width, c.height, c.depth, c.source_pitch, c.source_slice);
+    if (!to || !from)
+        return Error::invalid_value;
+    if (const Error e = check_range(state, "destination", c.destination, *to, sides->destination);
+        e != Error::success)
+        return e;
+    return check_range(state, "source", c.source, *from, sides->source);
+}
+
+Error check(State& state, const FillOperation& f) {
+    if (f.element_size != 1 && f.element_size != 2 && f.element_size != 4)
+        return Error::invalid_value;
+    if (f.width == 0 || f.height == 0 || f.depth == 0)
+        return Error::success;
+    std::size_t row = 0;
+    if (__builtin_mul_overflow(f.width, f.element_size, &row))
+        return Error::invalid_value;
+    if (f.height > 1 && row > f.pitch)
+        return Error::invalid_value;
+    if (reinterpret_cast<Address>(f.destination) % f.element_size != 0 || (f.height > 1 && f.pitch % f.element_size))
+        return Error::invalid_value;
+    const auto bytes = reach(row, f.height, f.depth, f.pitch, f.slice);
+    return bytes ? check_range(state, "destination", f.destination, *bytes, Side::device) : Error::invalid_value;
+}
+
+Error perform(State& state, const Operation& operation) {
+    return std::visit([&](const auto& each) { return run(state, each); }, operation);
+}
+
+} // namespace emu::cuda

@@ -1,0 +1,77 @@
+#pragma once
+/// \file
+/// What a stream can be asked to do. Operations run in the order of their submission, inside the submitting
+/// call: the simplest order that CUDA allows. While a stream is captured they become nodes of a graph.
+
+#include "cuda/abi.hpp"
+#include "cuda/errors.hpp"
+#include "machine/launch.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <variant>
+#include <vector>
+
+namespace emu::cuda {
+
+struct Function;
+struct Event;
+class Graph;
+class State;
+
+/// A kernel launch whose arguments have been copied and checked.
+struct KernelOperation {
+    Function* function = nullptr;
+    emu::LaunchConfig config;
+    std::vector<std::byte> parameters; ///< The parameter block, at the kernel's offsets.
+};
+
+/// A copy of `depth` slices of `height` rows of `width` bytes.
+struct CopyOperation {
+    std::byte* destination = nullptr;
+    const std::byte* source = nullptr;
+    std::size_t destination_pitch = 0, source_pitch = 0; ///< Bytes from row to row.
+    std::size_t destination_slice = 0, source_slice = 0; ///< Bytes from slice to slice.
+    std::size_t width = 0, height = 1, depth = 1;
+    abi::CopyKind kind = abi::CopyKind::by_address;
+};
+
+/// Fills `depth` slices of `height` rows of `width` elements.
+struct FillOperation {
+    std::byte* destination = nullptr;
+    std::size_t pitch = 0, slice = 0; ///< Bytes.
+    std::uint32_t value = 0;
+    unsigned element_size = 1;                    ///< 1, 2 or 4 bytes.
+    std::size_t width = 0, height = 1, depth = 1; ///< Width in elements.
+};
+
+struct HostOperation {
+    abi::HostFunction function = nullptr;
+    void* user_data = nullptr;
+};
+struct EventOperation {
+    Event* event = nullptr;
+    bool record = true; ///< Else: wait.
+};
+struct GraphOperation {
+    std::shared_ptr<const Graph> graph;
+};
+/// A node that only orders others.
+struct EmptyOperation {};
+
+using Operation = std::variant<EmptyOperation, KernelOperation, CopyOperation, FillOperation, HostOperation,
+                               EventOperation, GraphOperation>;
+
+/// Checks addresses, pitches and sizes of a copy or fill. `success` or the error CUDA defines; a wrong range
+/// is explained on stderr, since the error code alone says little. `what` names the API function.
+Error check(State& state, const CopyOperation& copy);
+Error check(State& state, const FillOperation& fill);
+
+/// Carries an operation out. Faults of kernels become pending errors of the state.
+Error perform(State& state, const Operation& operation);
+
+/// Runs a checked kernel (launch.cpp).
+Error perform_kernel(State& state, const KernelOperation& launch);
+
+} // namespace emu::cuda

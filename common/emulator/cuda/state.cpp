@@ -1,0 +1,191 @@
+#include "cuda/state.hpp"
+
+#include "cuda/diagnostics.hpp"
+#include "cuda/graph.hpp"
+#include "cuda/streams.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <pthread.h>
+#include <set>
+#include <unistd.h>
+
+namespace emu::cuda {
+namespace {
+
+/// What outlives the state. Never destroyed, because destructors of the program may still call the API.
+struct Process {
+    std::mutex mutex;
+    std::unique_ptr<State> state;
+    std::atomic<bool> closed = false;
+    std::atomic<bool> forked = false;
+    std::atomic<bool> unobserved = false;
+    std::atomic<bool> driver_initialised = false;
+    std::atomic<int> exit_status = 0;
+    std::mutex said_mutex;
+    std::set<std::string> said;
+};
+
+Process& process() {
+    static Process* const the = new Process; // Deliberately not destroyed: see above.
+    return *the;
+}
+
+thread_local Error thread_error = Error::success;
+
+void after_fork_in_child() {
+    Process& p = process();
+    if (p.state)
+        p.forked = true;
+}
+
+void keep_exit_status(int status, void*) { process().exit_status = status; }
+
+std::unique_ptr<State> make_state() {
+    static const bool watching = [] {
+        pthread_atfork(nullptr, nullptr, after_fork_in_child);
+        on_exit(keep_exit_status, nullptr);
+        return true;
+    }();
+    static_cast<void>(watching);
+    return std::make_unique<State>();
+}
+
+/// Runs when the dynamic loader unloads the libraries, after the program's destructors: writes what listeners
+/// collected.
+[[gnu::destructor]] void shut_down() {
+    Process& p = process();
+    if (p.forked)
+        return;
+    p.closed = true;
+    p.state.reset();
+    if (p.unobserved && p.exit_status == 0) {
+        std::fputs(
+            "emulator: the failure above was never asked for by the program; the exit status becomes 1\n",
+            stderr);
+        std::fflush(nullptr);
+        _exit(1);
+    }
+}
+
+} // namespace
+
+State::State()
+    : device_(std::make_unique<Device>(Settings::from_environment())), streams_(std::make_unique<Streams>()),
+      graphs_(std::make_unique<Graphs>()) {
+    add_observers(*device_);
+}
+
+State::~State() = default;
+
+State& State::get() {
+    Process& p = process();
+    if (p.forked)
+        throw ApiError(Error::not_initialised, "a child of fork() cannot use the parent's GPU");
+    if (p.closed)
+        throw ApiError(Error::unloading);
+    const std::lock_guard lock(p.mutex);
+    if (!p.state)
+        p.state = make_state();
+    return *p.state;
+}
+
+State* State::existing() {
+    Process& p = process();
+    if (p.forked || p.closed)
+        return nullptr;
+    const std::lock_guard lock(p.mutex);
+    return p.state.get();
+}
+
+void State::set_pending(Error error) {
+    Error none = Error::success;
+    pending_.compare_exchange_strong(none, error);
+    mark_unobserved();
+}
+
+Error State::synchronise() {
+    if (const Error error = pending_.load(); error != Error::success) {
+        sticky_ = error;
+        mark_observed();
+        return error;
+    }
+    return Error::success;
+}
+
+void say_once(const std::string& text) {
+    Process& p = process();
+    {
+        const std::lock_guard lock(p.said_mutex);
+        if (!p.said.insert(text).second)
+            return;
+    }
+    std::fprintf(stderr, "emulator: %s\n", text.c_str());
+}
+
+Error remember(Error error) {
+    if (error != Error::success)
+        thread_error = error;
+    return error;
+}
+
+Error last_error(bool clear) {
+    mark_observed();
+    if (State* state = State::existing())
+        if (const Error sticky = state->sticky(); sticky != Error::success)
+            return sticky;
+    const Error error = thread_error;
+    if (clear)
+        thread_error = Error::success;
+    return error;
+}
+
+void mark_unobserved() { process().unobserved = true; }
+void mark_observed() { process().unobserved = false; }
+
+bool driver_initialised() { return process().driver_initialised || State::existing(); }
+void initialise_driver() { process().driver_initialised = true; }
+
+Error translate_exception(std::string_view function) noexcept {
+    const auto say = [&](const std::string& text) {
+        say_once(function.empty() ? text : std::string(function) + ": " + text);
+    };
+    try {
+        try {
+            throw;
+        } catch (const ApiError& e) {
+            if (!e.explanation.empty())
+                say(e.explanation);
+            return e.error;
+        } catch (const std::bad_alloc&) {
+            say("the host has no memory left");
+            return Error::memory_allocation;
+        } catch (const std::exception& e) {
+            say(e.what());
+            return Error::unknown;
+        }
+    } catch (...) {
+        return Error::unknown;
+    }
+}
+
+Error refuse_runtime(const char* function) noexcept {
+    mark_unobserved();
+    try {
+        say_once(std::string(function) + " is not supported");
+    } catch (...) {
+        std::fprintf(stderr, "emulator: %s is not supported\n", function);
+    }
+    return remember(Error::not_supported);
+}
+
+Error refuse_driver(const char* function) noexcept {
+    try {
+        say_once(std::string(function) + " is not supported");
+    } catch (...) {
+        std::fprintf(stderr, "emulator: %s is not supported\n", function);
+    }
+    return Error::not_supported;
+}
+
+} // namespace emu::cuda

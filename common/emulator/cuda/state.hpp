@@ -1,0 +1,140 @@
+#pragma once
+/// \file
+/// The one emulator of a process, shared by libcudart and libcuda, and the frame around every API function:
+/// errors, exceptions, shut-down, fork.
+
+#include "cuda/errors.hpp"
+#include "machine/device.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace emu::cuda {
+
+class Graphs;
+class Streams;
+
+/// Everything a process needs. Made at the first API call that needs a device; lives until the libraries are
+/// unloaded, which is after every destructor of the program.
+class State {
+  public:
+    /// The process's state. Throws ApiError after shut-down and in a child of fork().
+    static State& get();
+    /// The state if it exists already and may be used, else nullptr.
+    static State* existing();
+
+    Device& device() { return *device_; }
+    Streams& streams() { return *streams_; }
+    Graphs& graphs() { return *graphs_; }
+
+    /// Serialises launches: kernels run inside the launch call, one after the other.
+    std::mutex launch_mutex;
+
+    /// A fault that a launch left behind and nobody has asked for yet (asynchronous error).
+    void set_pending(Error error);
+    /// What a synchronising call returns: turns a pending fault into a sticky one.
+    Error synchronise();
+    /// The sticky error: after a fault the context is lost and every call returns it (CUDA runtime API, error
+    /// handling; CUDA C++ programming guide).
+    Error sticky() const { return sticky_.load(std::memory_order_acquire); }
+
+    /// Process-wide settings that cudaDeviceSetLimit and friends keep.
+    struct Limits {
+        std::atomic<std::uint64_t> stack = 1024;
+        std::atomic<std::uint64_t> printf_fifo = 1 << 20;
+        std::atomic<std::uint64_t> heap = 8 << 20;
+        std::atomic<std::uint64_t> sync_depth = 2;
+        std::atomic<std::uint64_t> pending_launches = 2048;
+        std::atomic<std::uint64_t> l2_granularity = 64;
+        std::atomic<std::uint64_t> persisting_l2 = 0;
+    } limits;
+    std::atomic<unsigned> device_flags = 0;
+    std::atomic<int> cache_config = 0;
+
+    State();
+    ~State();
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+  private:
+    std::unique_ptr<Device> device_;
+    std::unique_ptr<Streams> streams_;
+    std::unique_ptr<Graphs> graphs_;
+    std::atomic<Error> pending_ = Error::success;
+    std::atomic<Error> sticky_ = Error::success;
+};
+
+/// An error with the line that explains it to the reader.
+class ApiError {
+  public:
+    explicit ApiError(Error error, std::string explanation = {})
+        : error(error), explanation(std::move(explanation)) {}
+    Error error;
+    std::string explanation; ///< Printed once to stderr when not empty.
+};
+
+/// Prints "emulator: TEXT" to stderr, each text once in a process.
+void say_once(const std::string& text);
+
+/// Remembers an error for cudaGetLastError in this thread and returns it.
+Error remember(Error error);
+/// cudaGetLastError (`clear`) and cudaPeekAtLastError.
+Error last_error(bool clear);
+
+/// A failure the program may never have asked about. If it ends with status 0 all the same, the process ends
+/// with status 1, so that a wrong result cannot pass for a right one.
+void mark_unobserved();
+void mark_observed();
+
+/// Handles the exception in flight: prints what explains it and returns its error. `function` is the API
+/// function's name.
+Error translate_exception(std::string_view function) noexcept;
+
+/// cudaXxx is not there: says so, once per name. Returns cudaErrorNotSupported.
+Error refuse_runtime(const char* function) noexcept;
+/// cuXxx is not there.
+Error refuse_driver(const char* function) noexcept;
+
+/// The body of a runtime function: `body(State&)` returns an Error. No exception leaves it. A sticky error
+/// comes before everything else.
+template <class Body>
+Error runtime_call(std::string_view function, Body&& body) noexcept {
+    try {
+        State& state = State::get();
+        if (const Error sticky = state.sticky(); sticky != Error::success) {
+            mark_observed();
+            return sticky;
+        }
+        return remember(body(state));
+    } catch (...) {
+        return remember(translate_exception(function));
+    }
+}
+
+/// Has cuInit been called, or the runtime been used?
+bool driver_initialised();
+void initialise_driver();
+
+/// The body of a driver function that needs cuInit.
+template <class Body>
+Error driver_call(std::string_view function, Body&& body) noexcept {
+    try {
+        if (!driver_initialised())
+            return Error::not_initialised;
+        State& state = State::get();
+        if (const Error sticky = state.sticky(); sticky != Error::success) {
+            mark_observed();
+            return sticky;
+        }
+        return body(state);
+    } catch (...) {
+        return translate_exception(function);
+    }
+}
+
+} // namespace emu::cuda

@@ -1,0 +1,84 @@
+#pragma once
+/// \file
+/// Streams and events: handles with a few attributes. Work never waits in a stream, see operation.hpp.
+
+#include "cuda/abi.hpp"
+#include "cuda/errors.hpp"
+#include "cuda/operation.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace emu::cuda {
+
+struct Node;
+class State;
+
+/// One stream capture, shared by the streams that joined it through events.
+struct Capture {
+    std::uint64_t id = 0;
+    Graph* graph = nullptr;
+    bool owns_graph = true;
+    bool ended = false;
+    struct Stream* origin = nullptr;
+};
+
+struct Event {
+    unsigned flags = 0;
+    std::atomic<bool> recorded = false;
+    std::shared_ptr<Capture> capture; ///< When last recorded in a capturing stream.
+    std::vector<Node*> captured;      ///< The nodes it stands for there.
+};
+
+struct Stream {
+    unsigned flags = 0;
+    int priority = 0;
+    std::uint64_t id = 0;
+    std::shared_ptr<Capture> capture;
+    std::vector<Node*> last; ///< While capturing: what the next node depends on.
+    std::map<int, abi::LaunchAttributeValue> attributes;
+};
+
+/// All live streams and events. Thread-safe.
+class Streams {
+  public:
+    Streams();
+
+    Stream* create_stream(unsigned flags, int priority);
+    /// Null, cudaStreamLegacy and cudaStreamPerThread are the default stream. Throws ApiError.
+    Stream& stream(void* handle);
+    void destroy_stream(void* handle);
+
+    Event* create_event(unsigned flags);
+    Event& event(void* handle);
+    void destroy_event(void* handle);
+
+    /// Runs the operation, or makes it a node when the stream is captured.
+    Error submit(State& state, void* stream, Operation operation);
+
+    Error begin_capture(State& state, void* stream, Graph* into, std::vector<Node*> dependencies);
+    /// `graph` gets the captured graph, or null.
+    Error end_capture(State& state, void* stream, Graph** graph);
+
+  private:
+    Error record(Stream& stream, Event& event);
+    Error wait(Stream& stream, Event& event);
+
+    std::mutex mutex_;
+    Stream default_stream_;
+    std::map<const void*, std::unique_ptr<Stream>> streams_;
+    std::map<const void*, std::unique_ptr<Event>> events_;
+    std::uint64_t next_id_ = 1;
+};
+
+inline constexpr int least_priority = 0;
+inline constexpr int greatest_priority = -5; ///< As an H200 reports.
+inline constexpr unsigned stream_non_blocking = 1;
+inline constexpr unsigned event_disable_timing = 2;
+inline constexpr unsigned event_interprocess = 4;
+
+} // namespace emu::cuda
