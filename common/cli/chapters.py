@@ -29,13 +29,13 @@ class Chapter:
         return workspace.build / "chapters" / self.directory / f"{self.name}_mistakes"
 
     def title(self, workspace: Workspace) -> str:
-        """The first heading of the chapter's README, without its mark."""
+        """The first heading of the chapter's README, without its mark and number."""
         try:
             for line in (
                 (workspace.root / "chapters" / self.directory / "README.md").read_text("utf-8").splitlines()
             ):
                 if line.startswith("# "):
-                    return line[2:].strip()
+                    return re.sub(r"^Chapter \d+: ", "", line[2:].strip())
         except OSError:
             pass
         return self.name

@@ -29,7 +29,7 @@ class TreeTest(unittest.TestCase):
             "chapter_names = ['01_sync_copy', '05_tma_1d']\n", "utf-8"
         )
         (self.tree / "chapters" / "01_sync_copy" / "README.md").write_text(
-            "# Through the registers\n", "utf-8"
+            "# Chapter 1: through the registers\n", "utf-8"
         )
 
     def workbook(

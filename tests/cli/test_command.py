@@ -57,7 +57,7 @@ class Places(TreeTest):
         link.symlink_to(self.tree / "workbook")
         done = self.workbook("list", cwd=Path("/"), command=link)
         self.assertEqual(
-            done.stdout.splitlines()[0].split(), ["1", "sync_copy", "Through", "the", "registers"]
+            done.stdout.splitlines()[0].split(), ["1", "sync_copy", "through", "the", "registers"]
         )
 
     def test_an_unwritable_clone_is_one_line(self) -> None:
