@@ -49,9 +49,15 @@ struct Unobserved {
     Warp* warp;
     unsigned lane;
     std::uint32_t pc;
-    ThreadQueues* follows; ///< The thread whose cp.async a cp.async.mbarrier.arrive follows.
+    ThreadQueues* follows; ///< If it is cp.async.mbarrier.arrive: the thread whose cp.async it follows.
     std::uint64_t id;
 };
+
+Unobserved describe(const AsyncTask& task, std::uint64_t phase) {
+    const AsyncOperation& operation = task.operation;
+    return {operation.barrier, phase,        task.source_rank, task.destination_rank, operation.warp,
+            operation.lane,    operation.pc, nullptr,          operation.id};
+}
 
 std::uint64_t& committed(Warp& warp, unsigned lane, CompletionKind kind) {
     Warp::LaneGroups& groups = warp.groups[lane];
@@ -88,6 +94,8 @@ struct AsyncEngine::State {
     bool land_from_group();
     void move_something(AsyncTask& task, bool& done);
     void report_exit(Block& block, Warp& warp, std::uint32_t pc, unsigned lane, bool reads);
+    std::int64_t unexpected_bytes(std::uint32_t barrier);
+    void report_unobserved(Block& block, const Unobserved& each);
     void check_exit(Block& block);
 
     std::size_t below(std::size_t limit) { return static_cast<std::size_t>(random() % limit); }
@@ -131,9 +139,9 @@ void AsyncEngine::State::complete(AsyncTask& task) {
     event.tx = -std::int64_t{operation.tx_bytes};
     event.scope = Scope::cluster;
     event.operation = &operation;
-    unobserved.push_back({operation.barrier, barrier->phase, task.source_rank, task.destination_rank,
-                          operation.warp, operation.lane, operation.pc,
-                          arrival ? &queues(*operation.warp, operation.lane) : nullptr, operation.id});
+    unobserved.push_back(describe(task, barrier->phase));
+    if (arrival)
+        unobserved.back().follows = &queues(*operation.warp, operation.lane);
     cluster.mbarrier_update(*barrier, event);
 }
 
@@ -270,15 +278,45 @@ void AsyncEngine::State::report_exit(Block& block, Warp& warp, std::uint32_t pc,
         "or the phase of the mbarrier.");
 }
 
+/// Bytes that complete at a barrier beyond those expected there, when every operation will have landed.
+std::int64_t AsyncEngine::State::unexpected_bytes(std::uint32_t barrier) {
+    const Mbarrier* object = cluster.mbarrier(barrier);
+    if (!object)
+        return 0;
+    std::int64_t tx = object->tx;
+    for (const TaskPointer& task : at_barriers)
+        if (task->operation.barrier == barrier)
+            tx -= task->operation.tx_bytes;
+    return -tx;
+}
+
+/// An operation at a barrier that nobody has observed, at the exit of a block whose memory it uses.
+void AsyncEngine::State::report_unobserved(Block& block, const Unobserved& each) {
+    // Only when the barrier's own block ends can nobody expect the bytes any more.
+    const std::int64_t bytes = shared_rank(each.barrier) == block.rank() ? unexpected_bytes(each.barrier) : 0;
+    if (bytes <= 0)
+        return report_exit(block, *each.warp, each.pc, each.lane,
+                           each.destination_rank != static_cast<int>(block.rank()));
+    cluster.report(
+        "tx-count-mismatch", Fault::launch_failure, *each.warp, each.pc, each.lane,
+        "Asynchronous copies complete " + std::to_string(bytes) + " bytes more at mbarrier " +
+            shared_text(cluster, each.barrier) +
+            " than were expected there: a phase could end before this one had landed.",
+        "Expect all bytes of the phase: the sum of the sizes of its copies, a full box for each tensor "
+        "copy.");
+}
+
 void AsyncEngine::State::check_exit(Block& block) {
     const int rank = static_cast<int>(block.rank());
+    const auto uses_block = [rank](const auto& each) {
+        return each.source_rank == rank || each.destination_rank == rank;
+    };
     for (const TaskPointer& task : at_barriers)
-        if (task->source_rank == rank || task->destination_rank == rank)
-            report_exit(block, *task->operation.warp, task->operation.pc, task->operation.lane,
-                        task->destination_rank != rank);
+        if (uses_block(*task))
+            report_unobserved(block, describe(*task, 0));
     for (const Unobserved& each : unobserved)
-        if (each.source_rank == rank || each.destination_rank == rank)
-            report_exit(block, *each.warp, each.pc, each.lane, each.destination_rank != rank);
+        if (uses_block(each))
+            report_unobserved(block, each);
     if (block.rank() >= threads.size())
         return;
     for (ThreadQueues& thread : threads[block.rank()])
