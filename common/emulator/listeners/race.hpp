@@ -38,8 +38,9 @@ struct Operation {
     std::uint32_t writes = 0;    ///< Record of its destination.
     bool completed = false;      ///< Its complete_tx has arrived at the barrier.
     bool reported = false;       ///< A mistake is told once per operation.
-    ClockRef clock;              ///< What the issuing thread knew.
-    Epoch epoch = 0;             ///< … and its own epoch then.
+    ClockRef clock;              ///< What the issuing thread knew, for operations that complete at an mbarrier.
+    Component issuer = 0;        ///< The issuing thread (for cp.async: lane 0 of its warp)
+    Epoch epoch = 0;             ///< … and its epoch then.
 };
 
 class Checker final : public ClusterListener {
@@ -75,6 +76,7 @@ class Checker final : public ClusterListener {
         bool is_write = false;
         bool shared = false;
         Address word = 0; ///< Address of the word: shared-window or global.
+        bool first_write = false; ///< Nobody has written the word before.
     };
     struct BarrierKey {
         BarrierKind kind;
@@ -97,6 +99,15 @@ class Checker final : public ClusterListener {
         std::uint32_t expect_pc = 0;
         Warp* expect_warp = nullptr;
         unsigned expect_lane = 0;
+        /// By thread component: the last phase it observed (plus 1) and its epoch when it first did.
+        std::vector<std::pair<std::uint64_t, Epoch>> observed;
+    };
+    /// A finding whose name depends on whether the issuing thread will wait for its group itself.
+    struct Undecided {
+        Diagnostic if_waited, if_not;
+        Component agent = 0; ///< Of the issuing lane's stream.
+        Epoch epoch = 0;
+        bool waited = false;
     };
 
     // race_access.cpp
@@ -127,17 +138,25 @@ class Checker final : public ClusterListener {
 
     // race_report.cpp
     void conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    bool saw_issue(const Operation& operation, Ref ref, const Actor& actor) const;
+    const char* name_of_conflict(const Record& old, Ref ref, const Operation& operation, const Operation* second,
+                                 const Actor& actor);
     void conflict_with_operation(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void race(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    void race_with_early_read(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    bool read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor);
+    void decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref, bool shared);
     void missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void uninitialised(unsigned k, unsigned n, const Actor& actor);
-    void tell_uninitialised();
+    void tell_the_rest();
     void unfinished_phase(const BarrierState& barrier, Operation& operation, std::uint32_t address,
                           std::uint64_t phase);
     void report_init(const BarrierState& barrier, std::uint32_t address, Warp& warp, unsigned lane,
                      std::uint32_t pc, bool by_copy);
     /// True the first time these two instructions get this finding.
     bool first_time(const char* name, std::uint32_t pc_a, std::uint32_t pc_b);
+    static Diagnostic make(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines,
+                           bool warning = false);
     void publish(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines,
                  bool warning = false);
     std::string place(const Actor& actor, unsigned k, unsigned n) const;
@@ -155,6 +174,7 @@ class Checker final : public ClusterListener {
     std::vector<Operation> operations_;                         ///< [0] is unused.
     std::unordered_map<std::uint64_t, std::uint32_t> live_;     ///< Operation id to index, while not retired.
     std::set<std::tuple<std::string_view, std::uint32_t, std::uint32_t>> told_;
+    std::vector<Undecided> undecided_;
     std::set<std::uint32_t> raced_;                      ///< Instructions that took part in a finding.
     std::map<std::uint32_t, Diagnostic> uninitialised_; ///< By instruction; told at the end.
 };

@@ -210,6 +210,7 @@ void Checker::touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Ac
             missing_fence(w, cell.write, k, n, actor);
     }
     if (cell.read) {
+        actor.first_write = cell.write == 0;
         const ReadPair readers = region.readers(cell);
         for (const Ref r : {readers.first, readers.second})
             if (r && !is_ordered(r, record(r), k, n, actor))

@@ -30,6 +30,7 @@ std::uint32_t Checker::add_operation(const AsyncOperation& operation, WarpClock&
     known.bytes = operation.tx_bytes;
     if (operation.completion == CompletionKind::mbarrier)
         known.clock = clock.base[operation.lane];
+    known.issuer = clock.first + (operation.kind == AsyncKind::cp_async ? 0 : operation.lane);
     known.epoch = clock.now;
     const auto index = static_cast<std::uint32_t>(operations_.size());
     Record r;
@@ -105,7 +106,8 @@ void Checker::issue_cp_async(const AsyncOperation& operation, WarpClock& clock) 
     // All cp.async of a warp at one instruction between two commits share one record.
     const Epoch now = threads_.streams(clock).of[static_cast<unsigned>(Stream::cp_async)].now;
     auto& recent = clock.recent_cp_async[operation.pc % clock.recent_cp_async.size()];
-    if (recent.pc != operation.pc || recent.epoch != now || recent.record == 0)
+    if (recent.pc != operation.pc || recent.epoch != now || recent.record == 0 ||
+        operations_[recent.record].epoch != clock.now)
         recent = {operation.pc, 0, now, add_operation(operation, clock)};
     touch_pieces(operation, operations_[recent.record], clock);
 }
@@ -163,6 +165,10 @@ void Checker::on_async_group_observed(Warp& warp, unsigned lane, CompletionKind 
     threads_.observe(clock, lane, bulk ? Stream::bulk_read : Stream::cp_async, epoch);
     if (bulk && !read_only)
         threads_.observe(clock, lane, Stream::bulk_write, epoch);
+    const Component agent =
+        streams.of[static_cast<unsigned>(bulk ? Stream::bulk_write : Stream::cp_async)].first + lane;
+    for (Undecided& finding : undecided_)
+        finding.waited |= finding.agent == agent && finding.epoch <= epoch;
 }
 
 } // namespace emu::check

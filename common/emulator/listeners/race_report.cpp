@@ -106,21 +106,83 @@ bool Checker::first_time(const char* name, std::uint32_t pc_a, std::uint32_t pc_
     return told_.insert({name, std::min(pc_a, pc_b), std::max(pc_a, pc_b)}).second;
 }
 
-void Checker::publish(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines,
-                      bool warning) {
+Diagnostic Checker::make(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines,
+                         bool warning) {
     Diagnostic d;
     d.name = name;
     d.fault = warning ? Fault::none : Fault::launch_failure;
     d.message = std::move(message);
     d.advice = std::move(advice);
     d.locations = std::move(lines);
-    cluster_.report(std::move(d));
+    return d;
+}
+
+void Checker::publish(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines,
+                      bool warning) {
+    cluster_.report(make(name, std::move(message), std::move(advice), std::move(lines), warning));
 }
 
 void Checker::conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
     if (old.is(Record::async))
         return conflict_with_operation(old, ref, k, n, actor);
     race(old, ref, k, n, actor);
+}
+
+bool Checker::read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor) {
+    // A read, then the copy that writes the bytes, unordered. Either the reader should have waited for this copy and only
+    // happened to come before its issue, or the copy should have waited for the reader.
+    if (!actor.shared || old.is(Record::write) || !actor.record->is(Record::async))
+        return false;
+    if (actor.first_write)
+        return true; // There was nothing else to read.
+    const Operation& copy = operations_[actor.record->operation];
+    const auto barrier = mbarriers_.find(copy.barrier);
+    if (copy.completion != CompletionKind::mbarrier || barrier == mbarriers_.end())
+        return false;
+    // The issuing thread knows that the reader had seen the last phase, so this read belongs to the next.
+    const Component reader = Threads::component_of(old, ref, k);
+    const auto& observed = barrier->second.observed;
+    if (reader >= observed.size() || observed[reader].first == 0)
+        return false;
+    Record last;
+    last.cluster = threads_.cluster();
+    last.epoch = observed[reader].second;
+    return threads_.sees(*actor.clock, actor.lane, last, reader);
+}
+
+void Checker::decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref,
+                     bool shared) {
+    Undecided finding;
+    finding.if_waited =
+        make(shared ? "race-shared" : "race-global",
+             message + " The issuing thread waits for its copy, but nothing orders that wait before the read by another "
+                       "thread.",
+             "Put a barrier (__syncthreads()) between the wait and reads by other threads.", lines);
+    finding.if_not = make("read-before-completion", message + " Nobody has waited for the copy before that read.",
+                          "Wait for the copy, then put a barrier before reads by other threads (with a pipeline: "
+                          "consumer_wait() before the read).",
+                          std::move(lines));
+    finding.agent = Threads::component_of(operation, ref, 0);
+    finding.epoch = operation.epoch;
+    if (WarpClock& issuer = threads_.of(*operations_[operation.operation].warp); issuer.streams)
+        finding.waited =
+            threads_.sees(issuer, lane_of(ref), operation, finding.agent); // It may have waited already.
+    undecided_.push_back(std::move(finding));
+}
+
+void Checker::race_with_early_read(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
+    const Operation& copy = operations_[actor.record->operation];
+    const std::string reader = who(old, ref, k);
+    const std::string what = name_of(copy.kind);
+    const std::string message = place(actor, k, n) + ": " + reader + " read it before a " + what + " issued by " +
+                                who(actor) + " wrote it; nothing orders the two.";
+    std::vector<SourceLine> lines{cluster_.source_line(actor.record->pc, what + " issued by " + who(actor)),
+                                  cluster_.source_line(old.pc, "read by " + reader)};
+    if (copy.completion == CompletionKind::mbarrier)
+        publish("read-before-completion", message + " The reader has not waited for the copy.", how_to_wait(copy, false),
+                std::move(lines));
+    else
+        decide(std::move(lines), message, *actor.record, actor.ref, actor.shared);
 }
 
 void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
@@ -140,8 +202,11 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
         if (const auto a = cluster_.launch().device().memory().find(actor.word);
             a && (a->kind == Allocation::Kind::heap || a->kind == Allocation::Kind::parameters))
             return;
+    const bool early = read_too_early(old, ref, k, actor);
     if (!first_time(name, old.pc, mine.pc))
         return;
+    if (early)
+        return race_with_early_read(old, ref, k, n, actor);
     const std::string what = old.is(Record::write) ? (actor.is_write ? "Two writes to " : "A write and a read of ")
                                                    : "A read and a write of ";
     const std::string other = who(old, ref, k);
@@ -185,6 +250,29 @@ void Checker::missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, 
             warning);
 }
 
+bool Checker::saw_issue(const Operation& operation, Ref ref, const Actor& actor) const {
+    Record issue;
+    issue.cluster = threads_.cluster();
+    issue.epoch = operation.epoch;
+    const Component issuer = operation.issuer + (operation.kind == AsyncKind::cp_async ? lane_of(ref) : 0);
+    return threads_.sees(*actor.clock, actor.lane, issue, issuer);
+}
+
+const char* Checker::name_of_conflict(const Record& old, Ref ref, const Operation& operation, const Operation* second,
+                                      const Actor& actor) {
+    const bool group = operation.completion != CompletionKind::mbarrier;
+    if (!old.is(Record::write))
+        return group ? "reuse-before-read-done" : "overwrite-in-flight";
+    if (actor.is_write)
+        return second && old.pc == actor.record->pc ? "duplicate-copy" : "overwrite-in-flight";
+    // Only the issuing thread can wait for a group. A reader that not even the issue is ordered before lacks the barrier;
+    // one behind such a barrier lacks the wait.
+    if (group && (old.cluster != threads_.cluster() || !saw_issue(operation, ref, actor)))
+        return actor.shared ? "race-shared" : "race-global";
+    const Mbarrier* barrier = group ? nullptr : cluster_.mbarrier(operation.barrier);
+    return barrier && barrier->tx < 0 ? "tx-count-mismatch" : "read-before-completion";
+}
+
 void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
     if (old.is(Record::strong) && actor.record->is(Record::strong))
         return; // Reductions are atomic.
@@ -200,15 +288,8 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
     if (operation.reported || (second && second->reported))
         return;
     const bool source = !old.is(Record::write);
-    const bool duplicate = !source && second && actor.is_write && old.pc == actor.record->pc;
-    const Mbarrier* barrier =
-        operation.completion == CompletionKind::mbarrier ? cluster_.mbarrier(operation.barrier) : nullptr;
-    const bool surplus = !source && !actor.is_write && barrier && barrier->tx < 0;
-    const char* name = duplicate                                                    ? "duplicate-copy"
-                       : surplus                                                    ? "tx-count-mismatch"
-                       : !actor.is_write                                            ? "read-before-completion"
-                       : source && operation.completion == CompletionKind::bulk_group ? "reuse-before-read-done"
-                                                                                    : "overwrite-in-flight";
+    const char* name = name_of_conflict(old, ref, operation, second, actor);
+    const std::string_view is = name;
     operation.reported = true;
     if (second)
         second->reported = true;
@@ -218,12 +299,18 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
     const std::string what = name_of(operation.kind);
     const std::string deed = second ? std::string("a ") + name_of(second->kind) + " issued by " + who(actor) : who(actor);
     std::string message = place(actor, k, n) + ": ";
+    std::vector<SourceLine> lines{
+        cluster_.source_line(old.pc, what + " issued by " + issuer),
+        cluster_.source_line(actor.record->pc, std::string(actor.is_write ? "written by " : "read by ") + deed)};
+    if (is == "race-shared" && !theirs)
+        return decide(std::move(lines), message + deed + " reads what a " + what + " issued by " + issuer + " writes.", old,
+                      ref, actor.shared);
     std::string advice = how_to_wait(operation, source);
-    if (duplicate) {
+    if (is == "duplicate-copy") {
         message += issuer + " and " + who(actor) + " both issued this " + what +
                    " to the same bytes, and the first is still under way.";
         advice = "One thread issues a bulk copy for the whole tile: if (threadIdx.x == 0), or elect.sync in one warp.";
-    } else if (surplus) {
+    } else if (is == "tx-count-mismatch") {
         message += "the " + what + " issued by " + issuer +
                    " brings more bytes than its mbarrier was told to expect, so the phase that was waited for ended "
                    "before it landed; " + deed + " reads too early.";
@@ -235,9 +322,7 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
         message += deed + (source ? " overwrites what a " : " writes where a ") + what + " issued by " + issuer +
                    (source ? " may still read." : " may still write.");
     }
-    publish(name, std::move(message), std::move(advice),
-            {cluster_.source_line(old.pc, what + " issued by " + issuer),
-             cluster_.source_line(actor.record->pc, std::string(actor.is_write ? "written by " : "read by ") + deed)});
+    publish(name, std::move(message), std::move(advice), std::move(lines));
 }
 
 void Checker::uninitialised(unsigned k, unsigned n, const Actor& actor) {
@@ -252,16 +337,19 @@ void Checker::uninitialised(unsigned k, unsigned n, const Actor& actor) {
     uninitialised_[actor.record->pc] = std::move(d);
 }
 
-void Checker::tell_uninitialised() {
+void Checker::tell_the_rest() {
     // Told at the end, because a read that came too early is a race or a missing wait, which says more.
+    for (Undecided& finding : undecided_)
+        cluster_.report(std::move(finding.waited ? finding.if_waited : finding.if_not));
+    undecided_.clear();
     for (auto& [pc, diagnostic] : uninitialised_)
         if (!raced_.contains(pc))
             cluster_.report(std::move(diagnostic));
     uninitialised_.clear();
 }
 
-Checker::~Checker() { tell_uninitialised(); }
-void Checker::on_cluster_end() { tell_uninitialised(); }
+Checker::~Checker() { tell_the_rest(); }
+void Checker::on_cluster_end() { tell_the_rest(); }
 
 void Checker::unfinished_phase(const BarrierState& barrier, Operation& operation, std::uint32_t address,
                                std::uint64_t phase) {

@@ -213,6 +213,12 @@ void Checker::on_mbarrier_observed(const MbarrierEvent& event) {
         return;
     check_use_visible(event, found->second);
     WarpClock& clock = threads_.of(*event.warp);
+    auto& observed = found->second.observed;
+    const Component thread = clock.first + event.lane;
+    if (observed.size() <= thread)
+        observed.resize(thread + warp_size);
+    if (observed[thread].first < event.phase + 1)
+        observed[thread] = {event.phase + 1, clock.now};
     if (event.semantics != Semantics::relaxed)
         threads_.learn(clock, event.lane, found->second.completed);
 }
@@ -225,7 +231,7 @@ void Checker::check_use_visible(const MbarrierEvent& event, const BarrierState& 
     init.epoch = barrier.init_epoch;
     const WarpClock& clock = threads_.of(*event.warp);
     if (threads_.sees(clock, event.lane, init, barrier.init_component) ||
-        !first_time("barrier-init-not-visible", barrier.init_pc, event.pc))
+        !first_time("barrier-init-not-visible", barrier.init_pc, barrier.init_pc))
         return;
     report_init(barrier, event.address, *event.warp, event.lane, event.pc, false);
 }
@@ -246,7 +252,7 @@ void Checker::check_init_visible(const AsyncOperation& operation, const WarpCloc
         init.epoch = barrier.init_fence;
         visible = threads_.sees(clock, operation.lane, init, barrier.init_component);
     }
-    if (!visible && first_time("barrier-init-not-visible", barrier.init_pc, operation.pc))
+    if (!visible && first_time("barrier-init-not-visible", barrier.init_pc, barrier.init_pc))
         report_init(barrier, operation.barrier, *operation.warp, operation.lane, operation.pc, true);
 }
 

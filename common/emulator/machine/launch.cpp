@@ -183,14 +183,23 @@ void Launch::report_endless_loop(Cluster& cluster) {
 void Launch::report(Diagnostic diagnostic, bool fatal) {
     const std::lock_guard lock(mutex_);
     diagnostic.kernel = info_.kernel->name;
-    const auto same = [&](const Diagnostic& d) {
-        return d.name == diagnostic.name && d.locations.size() == diagnostic.locations.size() &&
-               std::equal(d.locations.begin(), d.locations.end(), diagnostic.locations.begin(),
-                          [](const SourceLine& a, const SourceLine& b) { return a.file == b.file && a.line == b.line; });
+    // A later finding about lines that an earlier one names is mostly its consequence: mend the first, then look again.
+    const auto names_line = [](const Diagnostic& d, const SourceLine& line) {
+        return std::any_of(d.locations.begin(), d.locations.end(), [&](const SourceLine& other) {
+            return other.line == line.line && other.file == line.file;
+        });
     };
+    const auto covers = [&](const Diagnostic& d) {
+        const bool weighs_as_much = d.fault != Fault::none || diagnostic.fault == Fault::none;
+        return weighs_as_much && !diagnostic.locations.empty() &&
+               std::all_of(diagnostic.locations.begin(), diagnostic.locations.end(),
+                           [&](const SourceLine& line) { return names_line(d, line); });
+    };
+    // So is what ends a launch in which an error was found: a deadlock, a block that leaves copies behind.
+    const bool consequence = fatal && fault_ != Fault::none;
     if (fault_ == Fault::none)
         fault_ = diagnostic.fault;
-    if (std::none_of(diagnostics_.begin(), diagnostics_.end(), same))
+    if (!consequence && std::none_of(diagnostics_.begin(), diagnostics_.end(), covers))
         diagnostics_.push_back(std::move(diagnostic));
     if (fatal || diagnostics_.size() >= max_findings)
         stopped_ = true;
