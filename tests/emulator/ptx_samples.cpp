@@ -156,6 +156,19 @@ TEST_CASE("arithmetic.ptx: no source lines, every operand resolved") {
     CHECK(operands > 250);
 }
 
+TEST_CASE("grammar.ptx: one of everything") {
+    const Module module = parse(data_file("grammar.ptx"));
+    CHECK(module.functions.size() == 11);
+    CHECK(module.variables.size() == 18);
+    const Function& kernel = function_of(module, "k");
+    CHECK(kernel.registers.size() == 4 + 9 + 5 + 1 + 4 + 1 + 1 + 2);
+    CHECK(kernel.variables.size() == 4);
+    CHECK(kernel.tables.size() == 3);
+    CHECK(kernel.tables.at(2).targets.size() == 3);
+    CHECK(kernel.body.at(kernel.tables.at(2).targets.at(2)).opcode == "ret");
+    CHECK(module.reader_location(kernel.body.at(2).location).line == 5);
+}
+
 TEST_CASE("a module survives being moved") {
     Module first = parse(data_file("calls.ptx"));
     const Module second = std::move(first);
