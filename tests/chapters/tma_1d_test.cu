@@ -22,6 +22,7 @@
 
 using namespace tma_1d;
 using workbook::DeviceBuffer;
+using workbook::Guards;
 
 namespace {
 
@@ -33,9 +34,10 @@ std::vector<int> random_ints(std::size_t size, std::uint64_t seed) {
 
 /// Runs one spelling of add_one on random data and checks each element and the guard zones.
 template <class AddOne>
-void check_add_one(const AddOne& add_one, std::size_t size, std::size_t offset) {
+void check_add_one(const AddOne& add_one, std::size_t size, std::size_t offset,
+                   Guards guards = Guards::filled) {
     std::vector<int> values = random_ints(size, size + offset);
-    DeviceBuffer<int> data(values, offset);
+    DeviceBuffer<int> data(values, offset, guards);
     add_one(data.span());
     for (int& value : values)
         value += 1;
@@ -45,15 +47,19 @@ void check_add_one(const AddOne& add_one, std::size_t size, std::size_t offset) 
 
 template <class AddOne>
 void check_add_one_everywhere(const AddOne& add_one) {
-    for_each_place([&](std::size_t size, std::size_t offset) { check_add_one(add_one, size, offset); });
+    for_each_place([&](std::size_t size, std::size_t offset) {
+        check_add_one(add_one, size, offset);
+        check_add_one(add_one, size, offset, Guards::none);
+    });
     check_add_one(add_one, 1'000'003, 0);
 }
 
-void check_axpy(std::size_t size, std::size_t x_offset, std::size_t y_offset) {
+void check_axpy(std::size_t size, std::size_t x_offset, std::size_t y_offset,
+                Guards guards = Guards::filled) {
     const auto x_host = workbook::random_values<float>(size, size + x_offset, {.specials = true});
     auto expected = workbook::random_values<float>(size, size + y_offset + 100, {.specials = true});
-    const DeviceBuffer<float> x(x_host, x_offset);
-    DeviceBuffer<float> y(expected, y_offset);
+    const DeviceBuffer<float> x(x_host, x_offset, guards);
+    DeviceBuffer<float> y(expected, y_offset, guards);
     launch_axpy_ring(-0.3f, x.span(), y.span());
     for (std::size_t i = 0; i < size; ++i)
         expected[i] = std::fma(-0.3f, x_host[i], expected[i]);
@@ -63,14 +69,15 @@ void check_axpy(std::size_t size, std::size_t x_offset, std::size_t y_offset) {
     CHECK(y.check_guards() == "");
 }
 
-void check_sum_tiles(std::size_t size, std::size_t offset, std::size_t totals_offset) {
+void check_sum_tiles(std::size_t size, std::size_t offset, std::size_t totals_offset,
+                     Guards guards = Guards::filled) {
     const std::vector<int> values = random_ints(size, size + offset);
     const std::vector<int> before = random_ints(tile_elements, 3);
     std::vector<unsigned> sums(before.begin(), before.end());
     for (std::size_t i = 0; i < size; ++i)
         sums[i % tile_elements] += static_cast<unsigned>(values[i]);
-    const DeviceBuffer<int> data(values, offset);
-    DeviceBuffer<int> totals(before, totals_offset);
+    const DeviceBuffer<int> data(values, offset, guards);
+    DeviceBuffer<int> totals(before, totals_offset, guards);
     launch_sum_tiles(data.span(), totals.span());
     const std::vector<int> expected(sums.begin(), sums.end());
     CHECK(workbook::compare_bits<int>(expected, totals.download()).summary() == "ok");
@@ -152,6 +159,7 @@ TEST_CASE("axpy_ring at all sizes, x and y alike and unlike within their 16 byte
     require_device(hopper);
     for_each_place([](std::size_t size, std::size_t offset) {
         check_axpy(size, offset, offset);
+        check_axpy(size, offset, offset, Guards::none);
         check_axpy(size, offset, (offset + 1) % 4);
     });
 }
@@ -164,8 +172,10 @@ TEST_CASE("axpy_ring goes around its ring several times") {
 
 TEST_CASE("sum_tiles adds every tile to what was there") {
     require_device(hopper);
-    for_each_place(
-        [](std::size_t size, std::size_t offset) { check_sum_tiles(size, offset, offset % 3 == 2 ? 1 : 0); });
+    for_each_place([](std::size_t size, std::size_t offset) {
+        check_sum_tiles(size, offset, offset % 3 == 2 ? 1 : 0);
+        check_sum_tiles(size, offset, offset % 3 == 2 ? 1 : 0, Guards::none);
+    });
     check_sum_tiles(1'000'003, 0, 0);
 }
 

@@ -150,6 +150,18 @@ TEST_CASE("a write outside of the data is noticed, on both sides, the offset inc
     CHECK(buffer.check_guards().empty());
 }
 
+TEST_CASE("a buffer without guard zones holds its data, at every offset, and may be empty") {
+    require_device();
+    for (const std::size_t offset : {0, 1, 64}) {
+        const auto values = random_values<int>(1000, offset);
+        DeviceBuffer<int> buffer(values, offset, Guards::none);
+        CHECK(buffer.download() == values);
+        CHECK(reinterpret_cast<std::uintptr_t>(buffer.data()) % 256 == offset * sizeof(int) % 256);
+        CHECK(buffer.check_guards().empty());
+    }
+    CHECK(DeviceBuffer<int>(0, 0, Guards::none).download().empty());
+}
+
 TEST_CASE("too much data for a buffer, and a size that overflows, are refused") {
     require_device();
     DeviceBuffer<int> buffer(2);

@@ -21,6 +21,10 @@ struct DeviceFree {
     void operator()(std::byte* pointer) const noexcept { cudaFree(pointer); }
 };
 
+/// Whether a buffer has guard zones. Without them the allocation ends where the data ends, so that the
+/// emulator names the line that even reads beyond it; on a GPU guard zones see more.
+enum class Guards { filled, none };
+
 /// `count` elements of T in global memory between two guard zones.
 ///
 /// Layout, in bytes: [guard 256 + offset · sizeof(T)] [count · sizeof(T)] [guard 256]. The first guard zone
@@ -39,24 +43,22 @@ class DeviceBuffer {
     /// Allocates. The contents are undefined until upload(), poison() or a kernel sets them.
     /// @param count  number of elements; 0 is allowed
     /// @param offset elements between the 256-byte aligned base and the first element
-    explicit DeviceBuffer(std::size_t count, std::size_t offset = 0) : count_(count), offset_(offset) {
+    explicit DeviceBuffer(std::size_t count, std::size_t offset = 0, Guards guards = Guards::filled)
+        : count_(count), offset_(offset), guard_(guards == Guards::filled ? guard_bytes : 0) {
         if (count > (std::numeric_limits<std::size_t>::max() / 2) / sizeof(T))
             throw std::bad_array_new_length();
+        const std::size_t bytes = bytes_before() + size_bytes() + guard_;
         void* pointer = nullptr;
-        check(cudaMalloc(&pointer, bytes_before() + size_bytes() + guard_bytes),
-              "allocating " + std::to_string(size_bytes()) + " bytes of device memory");
+        check(cudaMalloc(&pointer, bytes > 0 ? bytes : 1),
+              "allocating " + std::to_string(bytes) + " bytes of device memory");
         memory_.reset(static_cast<std::byte*>(pointer));
-        const std::vector<std::byte> pattern = guard_pattern(bytes_before());
-        check(cudaMemcpy(memory_.get(), pattern.data(), bytes_before(), cudaMemcpyHostToDevice),
-              "guard zone");
-        check(cudaMemcpy(memory_.get() + bytes_before() + size_bytes(), pattern.data(), guard_bytes,
-                         cudaMemcpyHostToDevice),
-              "guard zone");
+        fill_zone(0, bytes_before());
+        fill_zone(bytes_before() + size_bytes(), guard_);
     }
 
     /// Allocates as many elements as `values` has and copies them there.
-    explicit DeviceBuffer(std::span<const T> values, std::size_t offset = 0)
-        : DeviceBuffer(values.size(), offset) {
+    explicit DeviceBuffer(std::span<const T> values, std::size_t offset = 0, Guards guards = Guards::filled)
+        : DeviceBuffer(values.size(), offset, guards) {
         upload(values);
     }
 
@@ -102,13 +104,13 @@ class DeviceBuffer {
             return {};
         if (const std::size_t at = first_damage(0, bytes_before()); at < bytes_before())
             return "a kernel wrote " + std::to_string(bytes_before() - at) + " bytes before the buffer";
-        if (const std::size_t at = first_damage(bytes_before() + size_bytes(), guard_bytes); at < guard_bytes)
+        if (const std::size_t at = first_damage(bytes_before() + size_bytes(), guard_); at < guard_)
             return "a kernel wrote " + std::to_string(at) + " bytes after the end of the buffer";
         return {};
     }
 
   private:
-    [[nodiscard]] std::size_t bytes_before() const noexcept { return guard_bytes + offset_ * sizeof(T); }
+    [[nodiscard]] std::size_t bytes_before() const noexcept { return guard_ + offset_ * sizeof(T); }
 
     /// Varies with the position, so that shifted or repeated data does not look intact.
     [[nodiscard]] static std::vector<std::byte> guard_pattern(std::size_t bytes) {
@@ -118,9 +120,18 @@ class DeviceBuffer {
         return pattern;
     }
 
+    void fill_zone(std::size_t start, std::size_t bytes) {
+        const std::vector<std::byte> pattern = guard_pattern(bytes);
+        if (bytes > 0)
+            check(cudaMemcpy(memory_.get() + start, pattern.data(), bytes, cudaMemcpyHostToDevice),
+                  "guard zone");
+    }
+
     /// Index of the first byte of a zone that differs from the pattern; `bytes` if none does.
     [[nodiscard]] std::size_t first_damage(std::size_t start, std::size_t bytes) const {
         std::vector<std::byte> zone(bytes);
+        if (bytes == 0)
+            return 0;
         check(cudaMemcpy(zone.data(), memory_.get() + start, bytes, cudaMemcpyDeviceToHost), "guard zone");
         const std::vector<std::byte> pattern = guard_pattern(bytes);
         std::size_t i = 0;
@@ -132,6 +143,7 @@ class DeviceBuffer {
     std::unique_ptr<std::byte, DeviceFree> memory_;
     std::size_t count_ = 0;
     std::size_t offset_ = 0;
+    std::size_t guard_ = guard_bytes;
 };
 
 } // namespace workbook
