@@ -81,6 +81,7 @@ struct AsyncOperation {
     /// Blocks that get the data of one multicast instruction, 0 if it is none. Each destination block has an
     /// operation of its own; the global source is read once, by the operation for the lowest rank.
     std::uint16_t multicast = 0;
+    Address tensor_map = 0;  ///< Tensor copies: where their 128-byte tensor map was read, at the issue.
     std::uint64_t group = 0; ///< Index of the group of the issuing thread (counts from 0), when in a group.
     bool reads_shared = false;
     bool writes_shared = false;
@@ -146,8 +147,8 @@ class ClusterListener {
 
     /// A barrier (`bar`/`barrier`, `barrier.cluster`, `bar.warp.sync` and other warp-synchronous
     /// instructions) completed. `arrived` released before, `waiting` acquire after; sync barriers have all
-    /// lanes in both. Lanes that come to barrier.cluster.wait after the completion give an event of their own,
-    /// with nobody in `arrived`: they acquire what the last completion of that barrier released.
+    /// lanes in both. Lanes that come to barrier.cluster.wait after the completion give an event of their
+    /// own, with nobody in `arrived`: they acquire what the last completion of that barrier released.
     enum class BarrierKind : std::uint8_t { block, cluster, warp };
     virtual void on_barrier_arrive(BarrierKind, unsigned /*id*/, const WarpLanes&, Semantics) {}
     virtual void on_barrier_complete(BarrierKind, unsigned /*id*/, std::span<const WarpLanes> /*arrived*/,

@@ -1,0 +1,226 @@
+/// \file
+/// Instructions on tensor maps themselves: tensormap.replace (PTX ISA 9.7.9.28), tensormap.cp_fenceproxy
+/// (9.7.13.14) and prefetch.tensormap (9.7.9.16).
+
+#include "machine/tensor_tile.hpp"
+
+#include <cstring>
+
+namespace emu {
+
+namespace {
+
+enum class Field : std::uint8_t {
+    global_address,
+    rank,
+    box_dim,
+    global_dim,
+    global_stride,
+    element_stride,
+    elemtype,
+    interleave_layout,
+    swizzle_mode,
+    fill_mode,
+};
+
+struct FieldRow {
+    std::string_view name;
+    Field field;
+    bool indexed;      ///< Takes the number of a dimension.
+    unsigned greatest; ///< Greatest constant it takes; 0 when it takes a register.
+};
+constexpr FieldRow fields[] = {
+    {"global_address", Field::global_address, false, 0},
+    {"rank", Field::rank, false, 0},
+    {"box_dim", Field::box_dim, true, 0},
+    {"global_dim", Field::global_dim, true, 0},
+    {"global_stride", Field::global_stride, true, 0},
+    {"element_stride", Field::element_stride, true, 0},
+    {"elemtype", Field::elemtype, false, 12},
+    {"interleave_layout", Field::interleave_layout, false, 2},
+    {"swizzle_mode", Field::swizzle_mode, false, 3},
+    {"fill_mode", Field::fill_mode, false, 1},
+};
+
+struct ReplaceOperands final : OpExtra {
+    AddressOperand address;
+    Field field = Field::rank;
+    unsigned index = 0; ///< Dimension.
+    Row value;          ///< b64 for addresses and strides, else b32.
+    bool wide = false;
+};
+
+/// PTX numbers element types otherwise than the driver API.
+TensorType type_from_ptx(std::uint64_t number) {
+    using enum TensorType;
+    static constexpr std::array types{u8,  u16,     u32, s32,  u64,  s64,     f16,
+                                      f32, f32_ftz, f64, bf16, tf32, tf32_ftz};
+    return types[number % types.size()];
+}
+
+void set_field(TensorMap& map, Field field, unsigned index, std::uint64_t value) {
+    switch (field) {
+    case Field::global_address:
+        map.address = value;
+        break;
+    case Field::rank: // The instruction takes one less than the rank.
+        map.rank = static_cast<std::uint32_t>(value) + 1;
+        break;
+    case Field::box_dim:
+        map.box[index] = static_cast<std::uint32_t>(value);
+        break;
+    case Field::global_dim:
+        map.dims[index] = value;
+        break;
+    case Field::global_stride:
+        map.strides[index] = value;
+        break;
+    case Field::element_stride:
+        map.element_strides[index] = static_cast<std::uint32_t>(value);
+        break;
+    case Field::elemtype:
+        map.type = type_from_ptx(value);
+        break;
+    case Field::interleave_layout:
+        map.interleave = static_cast<TensorInterleave>(value);
+        break;
+    case Field::swizzle_mode:
+        map.swizzle = static_cast<TensorSwizzle>(value);
+        break;
+    case Field::fill_mode:
+        map.oob_fill = static_cast<std::uint8_t>(value);
+        break;
+    }
+}
+
+/// Host bytes of a tensor map in shared or global memory, or nullptr after a report.
+std::byte* map_bytes(const Place& place, const AddressOperand& operand) {
+    const std::uint64_t address = operand.value(place.warp, place.lane);
+    const bool shared = !operand.wide || in_shared_window(address);
+    if (address % tensor_map_alignment) {
+        report_tensor_map(
+            place, "The address of the tensor map, " + hexadecimal(address) + ", is not a multiple of 64.",
+            "Declare it as CUtensorMap, or with alignas(64).");
+        return nullptr;
+    }
+    const auto in_window = static_cast<std::uint32_t>(address);
+    if (shared)
+        return check_shared(place, in_window, tensor_map_bytes, "tensor map")
+                   ? place.cluster().shared_bytes(in_window, tensor_map_bytes)
+                   : nullptr;
+    return check_global(place, address, tensor_map_bytes, "tensor map")
+               ? place.cluster().global_bytes(address, tensor_map_bytes)
+               : nullptr;
+}
+
+Flow run_replace(Warp& warp, const Op& op, LaneMask mask) {
+    const auto& o = static_cast<const ReplaceOperands&>(*op.extra);
+    for_lanes(mask, [&](unsigned lane) {
+        const Place place(warp, lane);
+        std::byte* bytes = map_bytes(place, o.address);
+        if (!bytes)
+            return;
+        const std::span<std::byte, tensor_map_bytes> span(bytes, tensor_map_bytes);
+        auto map = read_tensor_map(span);
+        if (!map)
+            return report_tensor_map(place, "tensormap.replace on 128 bytes that are no tensor map.",
+                                     "Copy a map made by cuTensorMapEncodeTiled there first.");
+        set_field(*map, o.field, o.index,
+                  o.wide ? warp.row<std::uint64_t>(o.value)[lane] : warp.row<std::uint32_t>(o.value)[lane]);
+        write_tensor_map(*map, span);
+    });
+    return Flow::next;
+}
+
+struct CopyOperands final : OpExtra {
+    AddressOperand destination, source;
+    Scope scope = Scope::gpu;
+};
+
+/// All threads of the warp name the same addresses and copy together; the fence follows.
+Flow run_copy(Warp& warp, const Op& op, LaneMask mask) {
+    const auto& o = static_cast<const CopyOperands&>(*op.extra);
+    const Place place(warp, static_cast<unsigned>(std::countr_zero(mask)));
+    std::byte* to = map_bytes(place, o.destination);
+    const std::byte* from = to ? map_bytes(place, o.source) : nullptr;
+    if (!from)
+        return Flow::next;
+    std::memcpy(to, from, tensor_map_bytes);
+    FenceEvent event;
+    event.warp = &warp;
+    event.pc = warp.pc();
+    event.mask = mask;
+    event.kind = FenceKind::proxy_tensormap;
+    event.scope = o.scope;
+    event.covers_shared = false;
+    event.acquire = false;
+    warp.cluster().emit(&ClusterListener::on_fence, event);
+    return Flow::next;
+}
+
+Flow run_nothing(Warp&, const Op&, LaneMask) { return Flow::next; }
+
+/// A shared address in 32 bits, else an address of global memory.
+AddressOperand decode_address(DecodeContext& context, std::size_t i, bool shared) {
+    AddressOperand operand = address_operand(context, i, shared ? ptx::Space::shared : ptx::Space::global);
+    if (shared && operand.wide)
+        context.malformed("takes a 32-bit address of shared memory here");
+    return operand;
+}
+
+} // namespace
+
+void decode_tensormap_replace(DecodeContext& context, Op& op) {
+    context.allow({"replace", "tile", "global", "shared::cta", "b1024", "global_address", "rank", "box_dim",
+                   "global_dim", "global_stride", "element_stride", "elemtype", "interleave_layout",
+                   "swizzle_mode", "fill_mode"});
+    const FieldRow* row = nullptr;
+    for (const FieldRow& each : fields)
+        if (context.has(each.name))
+            row = &each;
+    if (!row)
+        context.malformed("names no field");
+    auto o = std::make_unique<ReplaceOperands>();
+    o->field = row->field;
+    o->address = decode_address(context, 0, context.has("shared::cta"));
+    o->wide = row->field == Field::global_address || row->field == Field::global_stride;
+    if (row->indexed) {
+        const std::int64_t index = context.immediate(1);
+        if (index < 0 || index > (row->field == Field::global_stride ? 3 : 4))
+            context.malformed("names dimension " + std::to_string(index));
+        o->index = static_cast<unsigned>(index);
+    }
+    const std::size_t value = row->indexed ? 2 : 1;
+    if (row->greatest && (context.immediate(value) < 0 || context.immediate(value) > row->greatest))
+        context.malformed("takes a constant from 0 to " + std::to_string(row->greatest));
+    o->value = context.source(value, o->wide ? ptx::Type::b64 : ptx::Type::b32);
+    op.handler = run_replace;
+    op.progress = true;
+    op.extra = context.keep(std::move(o));
+}
+
+void decode_tensormap_copy(DecodeContext& context, Op& op) {
+    context.allow({"cp_fenceproxy", "global", "shared::cta", "tensormap::generic", "release", "cta",
+                   "cluster", "gpu", "sys", "sync", "aligned"});
+    if (context.immediate(2) != static_cast<std::int64_t>(tensor_map_bytes))
+        context.malformed("copies 128 bytes, the size of a tensor map");
+    auto o = std::make_unique<CopyOperands>();
+    o->destination = decode_address(context, 0, false);
+    o->source = decode_address(context, 1, true);
+    o->scope = context.has("cta")       ? Scope::cta
+               : context.has("cluster") ? Scope::cluster
+               : context.has("sys")     ? Scope::sys
+                                        : Scope::gpu;
+    op.handler = run_copy;
+    op.progress = true;
+    op.extra = context.keep(std::move(o));
+}
+
+void decode_tensormap_prefetch(DecodeContext& context, Op& op) {
+    context.allow({"param", "const", "tensormap"});
+    if (context.operand_count() != 1)
+        context.malformed("takes one address");
+    op.handler = run_nothing;
+}
+
+} // namespace emu

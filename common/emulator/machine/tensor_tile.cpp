@@ -1,0 +1,205 @@
+#include "machine/tensor_tile.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace emu {
+
+namespace {
+
+constexpr std::uint32_t chunk = 16; ///< Bytes a swizzle moves as one.
+
+/// The bit pattern outside the tensor: zeros or the canonical NaN.
+std::uint64_t fill_bits(const TensorMap& map) {
+    if (map.oob_fill == 0)
+        return 0;
+    switch (element_bytes(map.type)) {
+    case 2:
+        return 0x7fff;
+    case 4:
+        return 0x7fffffff;
+    default:
+        return 0x7fffffffffffffff;
+    }
+}
+
+} // namespace
+
+TensorTile::TensorTile(const TensorMap& map, const std::array<std::int32_t, 5>& start)
+    : map_(map), start_(start), element_(element_bytes(map.type)) {
+    // The traversal stride of dimension 0 is ignored without interleave (cuTensorMapEncodeTiled).
+    map_.element_strides[0] = 1;
+    for (std::size_t i = 0; i < map_.rank; ++i)
+        counts_[i] = (map_.box[i] + map_.element_strides[i] - 1) / map_.element_strides[i];
+    row_bytes_ = counts_[0] * element_;
+    for (std::size_t i = 1; i < map_.rank; ++i)
+        rows_ *= counts_[i];
+}
+
+TensorTile::Row TensorTile::row(std::uint32_t index) const {
+    Row row;
+    row.offset = index * row_bytes_;
+    row.first = row_bytes_;
+    Address base = map_.address;
+    for (std::size_t i = 1; i < map_.rank; ++i) {
+        const std::int64_t at = start_[i] + std::int64_t{index % counts_[i]} * map_.element_strides[i];
+        index /= counts_[i];
+        if (at < 0 || static_cast<std::uint64_t>(at) >= map_.dims[i])
+            return row;
+        base += static_cast<std::uint64_t>(at) * map_.strides[i - 1];
+    }
+    const std::int64_t first = std::max<std::int64_t>(0, -std::int64_t{start_[0]});
+    const std::int64_t last =
+        std::min<std::int64_t>(counts_[0], static_cast<std::int64_t>(map_.dims[0]) - start_[0]);
+    if (first >= last)
+        return row;
+    row.first = static_cast<std::uint32_t>(first) * element_;
+    row.bytes = static_cast<std::uint32_t>(last - first) * element_;
+    row.global = base + static_cast<std::uint64_t>(start_[0] + first) * element_;
+    return row;
+}
+
+void TensorTile::gather(std::span<std::byte> box) const {
+    const std::uint64_t fill = fill_bits(map_);
+    for (std::uint32_t r = 0; r < rows_; ++r) {
+        const Row part = row(r);
+        std::byte* to = box.data() + part.offset;
+        if (part.bytes != row_bytes_)
+            for (std::uint32_t i = 0; i < row_bytes_; i += element_)
+                std::memcpy(to + i, &fill, element_);
+        if (part.bytes)
+            std::memcpy(to + part.first, reinterpret_cast<const std::byte*>(part.global), part.bytes);
+    }
+}
+
+void TensorTile::scatter(std::span<const std::byte> box, const std::optional<Reduction>& reduction) const {
+    for (std::uint32_t r = 0; r < rows_; ++r) {
+        const Row part = row(r);
+        if (!part.bytes)
+            continue;
+        const std::byte* from = box.data() + part.offset + part.first;
+        auto* to = reinterpret_cast<std::byte*>(part.global);
+        if (reduction)
+            reduction->apply(to, from, part.bytes);
+        else
+            std::memcpy(to, from, part.bytes);
+    }
+}
+
+void TensorTile::to_shared(Cluster& cluster, std::uint32_t shared, std::span<const std::byte> box) const {
+    for (std::uint32_t i = 0; i < box.size(); i += chunk)
+        if (std::byte* to = cluster.shared_bytes(swizzled(shared + i, map_.swizzle), chunk))
+            std::memcpy(to, box.data() + i, chunk);
+}
+
+void TensorTile::from_shared(Cluster& cluster, std::uint32_t shared, std::span<std::byte> box) const {
+    for (std::uint32_t i = 0; i < box.size(); i += chunk)
+        if (const std::byte* from = cluster.shared_bytes(swizzled(shared + i, map_.swizzle), chunk))
+            std::memcpy(box.data() + i, from, chunk);
+}
+
+std::uint32_t TensorTile::extent(std::uint32_t shared) const {
+    std::uint32_t end = bytes();
+    const std::uint32_t span = swizzle_bytes(map_.swizzle);
+    for (std::uint32_t i = span ? end - end % span : end; i < bytes(); i += chunk)
+        end = std::max(end, swizzled(shared + i, map_.swizzle) + chunk - shared);
+    return end;
+}
+
+void TensorTile::list_row(const Row& row, std::uint32_t shared, bool outside,
+                          std::vector<AsyncPiece>& pieces) const {
+    const std::uint32_t start = shared + row.offset;
+    const std::uint32_t span = swizzle_bytes(map_.swizzle);
+    const bool whole = row.bytes == row_bytes_ || row.bytes == 0;
+    const auto add = [&](Address global, std::uint32_t at, std::uint32_t bytes) {
+        if (bytes && (global || outside))
+            pieces.push_back({global, at, bytes});
+    };
+    // A row that fills whole spans occupies them whatever the order of their chunks.
+    if (!span || (whole && row_bytes_ % span == 0)) {
+        const std::uint32_t after = row.first + row.bytes;
+        add(0, start, row.first);
+        add(row.global, start + row.first, row.bytes);
+        add(0, start + after, row_bytes_ - after);
+        return;
+    }
+    for (std::uint32_t i = 0; i < row_bytes_; i += chunk) {
+        const std::uint32_t at = swizzled(start + i, map_.swizzle);
+        const std::uint32_t inside_from = std::clamp(row.first, i, i + chunk);
+        const std::uint32_t inside_to = std::clamp(row.first + row.bytes, i, i + chunk);
+        add(0, at, inside_from - i);
+        add(row.global + (inside_from - row.first), at + (inside_from - i), inside_to - inside_from);
+        add(0, at + (inside_to - i), i + chunk - inside_to);
+    }
+}
+
+void TensorTile::list_pieces(std::uint32_t shared, bool outside, std::vector<AsyncPiece>& pieces) const {
+    for (std::uint32_t r = 0; r < rows_; ++r)
+        list_row(row(r), shared, outside, pieces);
+}
+
+// -- operations
+
+void TensorLoadTask::read(Cluster&) {
+    box_.resize(tile_.bytes());
+    tile_.gather(box_);
+}
+
+void TensorLoadTask::write(Cluster& cluster) { tile_.to_shared(cluster, shared_, box_); }
+
+void TensorStoreTask::read(Cluster& cluster) {
+    box_.resize(tile_.bytes());
+    tile_.from_shared(cluster, shared_, box_);
+}
+
+void TensorStoreTask::write(Cluster&) { tile_.scatter(box_, reduction_); }
+
+// -- tensor maps in memory
+
+void report_tensor_map(const Place& place, std::string message, std::string advice) {
+    place.report("tensor-map-invalid", Fault::illegal_instruction, std::move(message), std::move(advice));
+}
+
+std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address) {
+    const std::string advice =
+        "Pass the CUtensorMap as a const __grid_constant__ kernel parameter, in __constant__ "
+        "memory, or in global memory with fence.proxy.tensormap.";
+    if (in_local_window(address) || in_shared_window(address) || in_code_window(address)) {
+        report_tensor_map(place,
+                          "The tensor map lies in " +
+                              std::string(in_shared_window(address) ? "shared" : "local") +
+                              " memory, where the hardware cannot read it.",
+                          advice);
+        return std::nullopt;
+    }
+    if (address % tensor_map_alignment) {
+        report_tensor_map(
+            place, "The address of the tensor map, " + hexadecimal(address) + ", is not a multiple of 64.",
+            "Declare it as CUtensorMap, or with alignas(64).");
+        return std::nullopt;
+    }
+    const std::byte* bytes = place.cluster().global_bytes(address, tensor_map_bytes);
+    if (!bytes) {
+        report_tensor_map(place,
+                          "There is no tensor map at " + hexadecimal(address) +
+                              ": the address is not in the device's memory (a host pointer, perhaps).",
+                          advice);
+        return std::nullopt;
+    }
+    const auto map = read_tensor_map(std::span<const std::byte, tensor_map_bytes>(bytes, tensor_map_bytes));
+    if (!map) {
+        report_tensor_map(place,
+                          "The 128 bytes at " + hexadecimal(address) +
+                              " are no tensor map: cuTensorMapEncodeTiled did not write them.",
+                          "Encode the map on the host with cuTensorMapEncodeTiled and check its result.");
+        return std::nullopt;
+    }
+    if (const auto error = tensor_map_error(*map)) {
+        report_tensor_map(place, "The tensor map is not valid: " + *error + ".",
+                          "Mend the fields that tensormap.replace has changed.");
+        return std::nullopt;
+    }
+    return map;
+}
+
+} // namespace emu

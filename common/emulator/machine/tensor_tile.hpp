@@ -1,0 +1,95 @@
+#pragma once
+/// \file
+/// A box of a tensor and the tile of shared memory that belongs to it: what lies where, and the asynchronous
+/// operations that move it (PTX ISA 5.5 and 9.7.9.27).
+
+#include "machine/async_tasks.hpp"
+#include "machine/tensor_map.hpp"
+
+namespace emu {
+
+/// The geometry of one tensor copy. The box in shared memory is dense, innermost dimension first; the swizzle
+/// then moves its 16-byte chunks.
+class TensorTile {
+  public:
+    TensorTile(const TensorMap& map, const std::array<std::int32_t, 5>& start);
+
+    const TensorMap& map() const { return map_; }
+    std::uint32_t row_bytes() const { return row_bytes_; }
+    std::uint32_t rows() const { return rows_; }
+    /// Bytes of the whole box: what a load writes and counts, however much of it lies outside the tensor.
+    std::uint32_t bytes() const { return row_bytes_ * rows_; }
+
+    /// The part of one row of the box that lies inside the tensor.
+    struct Row {
+        std::uint32_t offset = 0; ///< Of the row in the dense box.
+        std::uint32_t first = 0;  ///< Bytes of the row before the part; row_bytes() if nothing is inside.
+        std::uint32_t bytes = 0;  ///< Of the part.
+        Address global = 0;       ///< Of the part.
+    };
+    Row row(std::uint32_t index) const;
+
+    /// Fills `box` from global memory, with the map's fill value outside the tensor.
+    void gather(std::span<std::byte> box) const;
+    /// Writes the part of `box` inside the tensor to global memory, or combines it with what is there.
+    void scatter(std::span<const std::byte> box, const std::optional<Reduction>& reduction) const;
+    /// Copies between the dense box and the tile at a shared-window address.
+    void to_shared(Cluster& cluster, std::uint32_t shared, std::span<const std::byte> box) const;
+    void from_shared(Cluster& cluster, std::uint32_t shared, std::span<std::byte> box) const;
+
+    /// Bytes from `shared` to the end of the last chunk of the tile, which a swizzle may move beyond bytes().
+    std::uint32_t extent(std::uint32_t shared) const;
+    /// The tile as events see it. With `outside`, chunks outside the tensor are listed too (with global 0).
+    void list_pieces(std::uint32_t shared, bool outside, std::vector<AsyncPiece>& pieces) const;
+
+  private:
+    void list_row(const Row& row, std::uint32_t shared, bool outside, std::vector<AsyncPiece>& pieces) const;
+
+    TensorMap map_;
+    std::array<std::int32_t, 5> start_;
+    std::array<std::uint32_t, 5> counts_{}; ///< Elements of the box by dimension.
+    std::uint32_t element_ = 1;             ///< Bytes.
+    std::uint32_t row_bytes_ = 0;
+    std::uint32_t rows_ = 1;
+};
+
+/// cp.async.bulk.tensor from global to shared memory.
+class TensorLoadTask final : public AsyncTask {
+  public:
+    explicit TensorLoadTask(const TensorTile& tile, std::uint32_t shared) : tile_(tile), shared_(shared) {}
+    void read(Cluster& cluster) override;
+    void write(Cluster& cluster) override;
+
+  private:
+    TensorTile tile_;
+    std::uint32_t shared_;
+    std::vector<std::byte> box_;
+};
+
+/// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor from shared to global memory.
+class TensorStoreTask final : public AsyncTask {
+  public:
+    TensorStoreTask(const TensorTile& tile, std::uint32_t shared, std::optional<Reduction> reduction)
+        : tile_(tile), shared_(shared), reduction_(reduction) {}
+    void read(Cluster& cluster) override;
+    void write(Cluster& cluster) override;
+
+  private:
+    TensorTile tile_;
+    std::uint32_t shared_;
+    std::optional<Reduction> reduction_;
+    std::vector<std::byte> box_;
+};
+
+/// The tensor map at a generic address. Reports tensor-map-invalid and returns nothing if it is not aligned
+/// to 64 bytes, does not lie in memory the device can read it from, or is no valid map.
+std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address);
+/// Reports tensor-map-invalid.
+void report_tensor_map(const Place& place, std::string message, std::string advice);
+
+// Decode functions of tensormap.* and prefetch.tensormap, in instr_tensormap.cpp.
+void decode_tensormap_replace(DecodeContext& context, Op& op);
+void decode_tensormap_copy(DecodeContext& context, Op& op);
+void decode_tensormap_prefetch(DecodeContext& context, Op& op);
+
+} // namespace emu
