@@ -19,7 +19,6 @@ using namespace cuda::ptx;
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 
 constexpr int block_threads = 128;
-constexpr std::uint32_t tile_bytes = block_threads * sizeof(int);
 
 #pragma nv_diag_suppress static_var_with_dynamic_init // init() sets barriers up, no constructor runs
 
@@ -30,21 +29,6 @@ __device__ void init_barrier(std::uint64_t* bar, std::uint32_t arrivals) {
         fence_proxy_async(space_shared);
     }
     __syncthreads();
-}
-
-__device__ void expect(std::uint64_t* bar, std::uint32_t bytes) {
-    mbarrier_arrive_expect_tx(sem_release, scope_cta, space_shared, bar, bytes);
-}
-
-/// One bulk copy of a tile, counted on `bar`.
-__device__ void load(int* tile, const int* in, std::uint64_t* bar) {
-    const std::uint32_t bytes = tile_bytes;
-    cp_async_bulk(space_shared, space_global, tile, in, bytes, bar);
-}
-
-__device__ void wait(std::uint64_t* bar, std::uint32_t parity) {
-    while (!mbarrier_try_wait_parity(bar, parity)) {
-    }
 }
 
 /// The barrier expects one arrival more than there are threads.
@@ -59,61 +43,74 @@ __global__ void wrong_expected_count(const int* in, int* out) {
     out[threadIdx.x] = tile[block_threads - 1 - threadIdx.x];
 }
 
-/// Nothing makes the other threads wait until the barrier is initialised.
+/// Only the first warp meets at the barrier, but its lanes do not run in lockstep either: nothing makes them
+/// wait until lane 0 has initialised it.
 __global__ void init_not_visible(const int* in, int* out) {
-    __shared__ int tile[block_threads];
+    constexpr int lanes = 32;
+    __shared__ int tile[lanes];
     __shared__ std::uint64_t bar;
+    if (threadIdx.x >= lanes)
+        return;
     if (threadIdx.x == 0)
-        mbarrier_init(&bar, block_threads); // expect: barrier-init-not-visible
+        mbarrier_init(&bar, lanes); // expect: barrier-init-not-visible
     tile[threadIdx.x] = in[threadIdx.x];
     mbarrier_arrive(&bar); // expect: barrier-init-not-visible
-    wait(&bar, 0);
-    out[threadIdx.x] = tile[block_threads - 1 - threadIdx.x];
+    while (!mbarrier_try_wait_parity(&bar, 0)) {
+    }
+    out[threadIdx.x] = tile[lanes - 1 - threadIdx.x];
 }
 
-/// Two copies are on their way, but the bytes of only one are announced: the phase may end after the first
-/// that lands.
+/// Two copies are on their way, but the bytes of only one are announced: the phase ends after the first that
+/// lands, and the other tile is read early.
 __global__ void tx_count_too_small(const int* in, int* out) {
-    __shared__ alignas(16) int first[block_threads];
-    __shared__ alignas(16) int second[block_threads];
+    __shared__ alignas(16) int tiles[2][block_threads];
     __shared__ std::uint64_t bar;
+    const std::uint32_t size = sizeof(tiles[0]);
     init_barrier(&bar, 1);
     if (threadIdx.x == 0) {
-        expect(&bar, tile_bytes); // should be twice as many
-        load(first, in, &bar);
-        load(second, in + block_threads, &bar); // expect: read-before-completion
+        mbarrier_arrive_expect_tx(sem_release, scope_cta, space_shared, &bar, size); // should be 2 * size
+        for (int k = 0; k < 2; ++k) {
+            const int* src = in + k * block_threads;
+            cp_async_bulk(space_shared, space_global, tiles[k], src, size, &bar); // expect: tx-count-mismatch
+        }
     }
-    wait(&bar, 0);
-    const int sum = first[threadIdx.x];
-    out[threadIdx.x] = sum + second[threadIdx.x]; // expect: read-before-completion
+    while (!mbarrier_try_wait_parity(&bar, 0)) {
+    }
+    out[threadIdx.x] = tiles[0][threadIdx.x] + tiles[1][threadIdx.x];
 }
 
 /// More bytes are announced than will ever come.
 __global__ void tx_count_too_large(const int* in, int* out) {
     __shared__ alignas(16) int tile[block_threads];
     __shared__ std::uint64_t bar;
+    const std::uint32_t bytes = sizeof(tile);
     init_barrier(&bar, 1);
     if (threadIdx.x == 0) {
-        expect(&bar, tile_bytes + 16);
-        load(tile, in, &bar);
+        mbarrier_arrive_expect_tx(sem_release, scope_cta, space_shared, &bar, bytes + 16);
+        cp_async_bulk(space_shared, space_global, tile, in, bytes, &bar);
     }
-    wait(&bar, 0); // expect: deadlock
+    while (!mbarrier_try_wait_parity(&bar, 0)) { // expect: deadlock
+    }
     out[threadIdx.x] = tile[threadIdx.x];
 }
 
-/// The second wait is again for parity 0, which is complete since the first: it waits for nothing.
+/// The second wait is again for parity 0. If the second copy has not landed, that is the phase before it, and
+/// the wait waits for nothing; if it has, that is the phase after it, and the wait never ends.
 __global__ void parity_never_flipped(const int* in, int* out) {
-    __shared__ alignas(16) int tile[block_threads];
+    __shared__ alignas(16) int buf[block_threads];
     __shared__ std::uint64_t bar;
-    init_barrier(&bar, 1);
+    const std::uint32_t size = sizeof(buf);
     const std::uint32_t parity = 0;
+    init_barrier(&bar, 1);
     for (int round = 0; round < 2; ++round, in += block_threads, out += block_threads) {
         if (threadIdx.x == 0) {
-            expect(&bar, tile_bytes);
-            load(tile, in, &bar); // expect: read-before-completion
+            mbarrier_arrive_expect_tx(sem_release, scope_cta, space_shared, &bar, size);
+            cp_async_bulk(space_shared, space_global, buf, in, size, &bar); // expect: read-before-completion
         }
-        wait(&bar, parity);                   // should become parity ^ 1
-        out[threadIdx.x] = tile[threadIdx.x]; // expect: read-before-completion
+        __syncthreads();                                  // the copy was issued
+        while (!mbarrier_try_wait_parity(&bar, parity)) { // expect early: deadlock
+        }                                                 // parity should become 1 for the next round
+        out[threadIdx.x] = buf[threadIdx.x];              // expect: read-before-completion
         __syncthreads();
     }
 }

@@ -132,9 +132,9 @@ __global__ void hand_over(const unsigned* in, unsigned* out, std::size_t size) {
         fence<kind>(); // my value before my flag
         written.fetch_add(1, cuda::memory_order_relaxed);
     } else {
-        while (written.load(cuda::memory_order_relaxed) < half) {
-        }
-        fence<kind>(); // the flags before the values
+        while (written.load(cuda::memory_order_relaxed) < half)
+            __nanosleep(32); // leave the SM to the others
+        fence<kind>();       // the flags before the values
         const int i = threadIdx.x - half;
         if (i < count)
             out[start + i] = tile[count - 1 - i];

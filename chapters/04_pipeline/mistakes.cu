@@ -16,14 +16,15 @@ namespace {
 namespace cg = cooperative_groups;
 
 constexpr int block_threads = 128;
-constexpr int tiles = 3;
+constexpr int tiles = 2;
 
 template <int stages>
 using SharedState = cuda::pipeline_shared_state<cuda::thread_scope_block, stages>;
 
 #pragma nv_diag_suppress static_var_with_dynamic_init // make_pipeline sets the state up, no constructor runs
 
-/// The stage is committed and read, but nobody waits until it has landed.
+/// The stage is committed and read, but nobody waits until it has landed. A thread cannot even count on the
+/// element that it copied itself.
 __global__ void read_before_wait(const float* in, float* out) {
     const auto block = cg::this_thread_block();
     __shared__ float tile[block_threads];
@@ -32,23 +33,23 @@ __global__ void read_before_wait(const float* in, float* out) {
     pipe.producer_acquire();
     cuda::memcpy_async(block, tile, in, sizeof(tile), pipe); // expect: read-before-completion
     pipe.producer_commit();
-    out[threadIdx.x] = tile[block_threads - 1 - threadIdx.x]; // expect: read-before-completion
+    out[threadIdx.x] = tile[threadIdx.x]; // expect: read-before-completion
     pipe.consumer_wait();
     pipe.consumer_release();
 }
 
-/// Two stages and three tiles: the third waits for a stage that nobody gives back.
+/// One stage and two tiles: the second waits for a stage that nobody gives back.
 __global__ void never_released(const float* in, float* out) {
     const auto block = cg::this_thread_block();
-    __shared__ float stage[2][block_threads];
-    __shared__ SharedState<2> state;
+    __shared__ float tile[block_threads];
+    __shared__ SharedState<1> state;
     auto pipe = cuda::make_pipeline(block, &state);
-    for (int k = 0; k < tiles; ++k, in += block_threads, out += block_threads) {
+    for (int k = 0; k < 2; ++k, in += block_threads, out += block_threads) {
         pipe.producer_acquire(); // expect: deadlock
-        cuda::memcpy_async(block, stage[k % 2], in, sizeof(stage[0]), pipe);
+        cuda::memcpy_async(block, tile, in, sizeof(tile), pipe);
         pipe.producer_commit();
         pipe.consumer_wait();
-        out[threadIdx.x] = stage[k % 2][block_threads - 1 - threadIdx.x];
+        out[threadIdx.x] = tile[block_threads - 1 - threadIdx.x];
         // no consumer_release
     }
 }
@@ -67,7 +68,7 @@ __global__ void all_written_one_waited(const float* in, float* out) {
     }
     pipe.consumer_wait();
     const float older = stage[0][block_threads - 1 - threadIdx.x];
-    out[threadIdx.x] = older + stage[1][block_threads - 1 - threadIdx.x]; // expect: read-before-completion
+    out[threadIdx.x] = older + stage[1][threadIdx.x]; // expect: read-before-completion
     pipe.consumer_release();
     pipe.consumer_wait();
     pipe.consumer_release();
@@ -97,7 +98,7 @@ __global__ void half_the_group_copies(const float* in, float* out) {
 
 #pragma nv_diag_default static_var_with_dynamic_init
 
-/// Launches one block over three tiles of different numbers.
+/// Launches one block over two tiles of different numbers.
 void run(void (*kernel)(const float*, float*)) {
     std::vector<float> numbers(block_threads * tiles);
     std::iota(numbers.begin(), numbers.end(), 1.0f);
@@ -109,7 +110,7 @@ void run(void (*kernel)(const float*, float*)) {
 
 constexpr workbook::Mistake mistakes[] = {
     {"read_before_wait", "a stage is read before consumer_wait", [] { run(read_before_wait); }},
-    {"never_released", "stages are never released", [] { run(never_released); }},
+    {"never_released", "the stage is never released", [] { run(never_released); }},
     {"all_written_one_waited", "two stages are written, one is awaited, both are read",
      [] { run(all_written_one_waited); }},
     {"half_the_group_copies", "a group copy that only half of the group calls",

@@ -47,7 +47,7 @@ void check_mistake(const std::string& mistake, const std::string& order) {
     CHECK(program.exit_code == 1);
     CHECK(program.elapsed < std::chrono::seconds(5));
 
-    const Expectation expected = expectation(read_file(chapter_source() / "mistakes.cu"), mistake);
+    const Expectation expected = expectation(read_file(chapter_source() / "mistakes.cu"), mistake, order);
     const std::vector<Diagnostic> report = read_report(file);
     REQUIRE_FALSE(report.empty());
     for (const Diagnostic& diagnostic : report) {

@@ -33,10 +33,24 @@ std::vector<Diagnostic> read_report(const std::filesystem::path& file) {
     return report;
 }
 
-Expectation expectation(std::string_view source, const std::string& name) {
+namespace {
+
+/// Adds a mark of the kernel `kernel` to what is expected of it.
+void add_mark(Expectation& result, const std::string& kernel, const std::string& expected, int line) {
+    if (!result.name.empty() && result.name != expected)
+        throw std::runtime_error("the kernel " + kernel + " marks both " + result.name + " and " + expected);
+    result.name = expected;
+    result.lines.insert(line);
+}
+
+} // namespace
+
+Expectation expectation(std::string_view source, const std::string& name, const std::string& order) {
     constexpr std::string_view kernel_mark = "__global__ void ";
-    constexpr std::string_view expect_mark = "// expect: ";
-    Expectation result;
+    const std::string always_mark = "// expect: ";
+    const std::string order_mark = "// expect " + order + ": ";
+    Expectation always;
+    Expectation in_order;
     bool inside = false;
     bool found = false;
     std::istringstream lines{std::string(source)};
@@ -47,19 +61,16 @@ Expectation expectation(std::string_view source, const std::string& name) {
             inside = line.find(std::string(kernel_mark) + name + "(") != std::string::npos;
             found = found || inside;
         }
-        const std::size_t at = line.find(expect_mark);
-        if (!inside || at == std::string::npos)
+        if (!inside)
             continue;
-        const std::string expected = line.substr(at + expect_mark.size());
-        if (!result.name.empty() && result.name != expected)
-            throw std::runtime_error("the kernel " + name + " marks both " + result.name + " and " +
-                                     expected);
-        result.name = expected;
-        result.lines.insert(number);
+        if (const std::size_t at = line.find(always_mark); at != std::string::npos)
+            add_mark(always, name, line.substr(at + always_mark.size()), number);
+        if (const std::size_t at = line.find(order_mark); at != std::string::npos)
+            add_mark(in_order, name, line.substr(at + order_mark.size()), number);
     }
     if (!found)
         throw std::runtime_error("no kernel '" + name + "'");
-    return result;
+    return in_order.name.empty() ? always : in_order;
 }
 
 std::string read_file(const std::filesystem::path& file) {

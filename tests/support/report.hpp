@@ -36,8 +36,12 @@ struct Expectation {
 };
 
 /// The marks within the kernel `name` of a source text: from its '__global__ void name(' to the next kernel.
-/// Throws std::runtime_error if there is no such kernel, or it marks two different diagnostics.
-[[nodiscard]] Expectation expectation(std::string_view source, const std::string& name);
+/// Where a kernel has marks '// expect ORDER: NAME' for the order of completion `order` (late, early,
+/// random), they count instead: a wait for the wrong parity lets a thread read too early, or hangs, as the
+/// copy is late or early. Throws std::runtime_error if there is no such kernel, or it marks two different
+/// diagnostics.
+[[nodiscard]] Expectation expectation(std::string_view source, const std::string& name,
+                                      const std::string& order = {});
 
 /// All of a text file. Throws std::runtime_error if it cannot be read.
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);

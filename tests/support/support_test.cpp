@@ -160,10 +160,18 @@ TEST_CASE("the marks of a kernel are found, and those of its neighbours are not"
                                "__global__ void torn(int* p) {\n"
                                "    p[0] = 1; // expect: trap\n"
                                "    p[1] = 1; // expect: assert\n"
+                               "}\n"
+                               "__global__ void timed(int* p) {\n"
+                               "    wait(p);  // expect early: deadlock\n"
+                               "    p[0] = 1; // expect: race-shared\n"
                                "}\n";
     CHECK(expectation(source, "one").name == "race-global");
     CHECK(expectation(source, "one").lines == std::set<int>{2});
     CHECK(expectation(source, "one_more").lines == std::set<int>{5, 6});
+    CHECK(expectation(source, "timed").name == "race-shared");
+    CHECK(expectation(source, "timed", "late").lines == std::set<int>{14});
+    CHECK(expectation(source, "timed", "early").name == "deadlock");
+    CHECK(expectation(source, "timed", "early").lines == std::set<int>{13});
     CHECK_THROWS_AS(expectation(source, "torn"), std::runtime_error);
     CHECK_THROWS_AS(expectation(source, "none"), std::runtime_error);
 }

@@ -4,6 +4,7 @@
 #include "machine/cluster.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace emu {
@@ -230,9 +231,15 @@ bool AsyncEngine::State::somebody_waits(std::uint32_t barrier) {
 std::size_t AsyncEngine::State::choose_at_barriers() {
     if (order == CompletionOrder::random)
         return below(at_barriers.size());
-    for (std::size_t i = at_barriers.size(); i-- > 0;)
-        if (somebody_waits(at_barriers[i]->operation.barrier))
+    std::optional<std::uint32_t> lonely; // a barrier where nobody waits; neighbours in the list often share one
+    for (std::size_t i = at_barriers.size(); i-- > 0;) {
+        const std::uint32_t barrier = at_barriers[i]->operation.barrier;
+        if (lonely == barrier)
+            continue;
+        if (somebody_waits(barrier))
             return i;
+        lonely = barrier;
+    }
     return at_barriers.size() - 1;
 }
 
