@@ -151,8 +151,8 @@ inline std::string refusal(const std::string& body) {
 /// The bits of a number, so that NaN compares equal to itself and -0 differs from +0.
 inline std::uint32_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
 inline std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
-inline float from_bits(std::uint32_t value) { return std::bit_cast<float>(value); }
-inline double from_bits(std::uint64_t value) { return std::bit_cast<double>(value); }
+inline float float_of(std::uint32_t value) { return std::bit_cast<float>(value); }
+inline double double_of(std::uint64_t value) { return std::bit_cast<double>(value); }
 
 /// Integers a test should not forget, then random ones up to `count`. The seed is fixed.
 template <class T>
@@ -189,11 +189,11 @@ inline std::vector<float> floats(std::size_t count, unsigned seed = 1) {
           0x7f7fffffu, 0x3f7fffffu, 0x3f800001u, 0x34000000u, 0x4b800000u, 0x7f800001u, 0x00400000u,
           0x3f000000u, 0x40490fdbu})
         for (const std::uint32_t sign : {0u, 0x80000000u})
-            values.push_back(from_bits(u | sign));
+            values.push_back(float_of(u | sign));
     std::mt19937 random(seed);
     while (values.size() < count) {
         const std::uint32_t exponent = 100 + random() % 56;
-        values.push_back(from_bits((random() & 0x807fffffu) | exponent << 23));
+        values.push_back(float_of((random() & 0x807fffffu) | exponent << 23));
     }
     values.resize(count);
     return values;
@@ -204,11 +204,11 @@ inline std::vector<double> doubles(std::size_t count, unsigned seed = 1) {
                                   0x1ull, 0x000fffffffffffffull, 0x0010000000000000ull, 0x7fefffffffffffffull,
                                   0x3fefffffffffffffull, 0x3ff0000000000001ull, 0x3e50000000000000ull})
         for (const std::uint64_t sign : {0ull, 0x8000000000000000ull})
-            values.push_back(from_bits(u | sign));
+            values.push_back(double_of(u | sign));
     std::mt19937_64 random(seed);
     while (values.size() < count) {
         const std::uint64_t exponent = 1013 + random() % 20;
-        values.push_back(from_bits((random() & 0x800fffffffffffffull) | exponent << 52));
+        values.push_back(double_of((random() & 0x800fffffffffffffull) | exponent << 52));
     }
     values.resize(count);
     return values;

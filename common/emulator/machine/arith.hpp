@@ -69,11 +69,11 @@ template <class D, class A = D, class B = A, class F>
 constexpr Handler binary(F) {
     return &run_binary<D, A, B, F>;
 }
-template <class D, class A = D, class B = A, class C = A, class F>
+template <class D, class A = D, class B = A, class C = B, class F>
 constexpr Handler ternary(F) {
     return &run_ternary<D, A, B, C, F>;
 }
-template <class D, class A = D, class B = A, class C = A, class E = A, class F>
+template <class D, class A = D, class B = A, class C = B, class E = C, class F>
 constexpr Handler quaternary(F) {
     return &run_quaternary<D, A, B, C, E, F>;
 }
