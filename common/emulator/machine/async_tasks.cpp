@@ -16,7 +16,8 @@ AsyncOperation make_operation(const Place& place, AsyncKind kind, CompletionKind
 
 void CopyTask::read(Cluster&) {
     buffer_.fill(std::byte{0});
-    std::memcpy(buffer_.data(), reinterpret_cast<const std::byte*>(source), source_bytes);
+    if (source_bytes)
+        std::memcpy(buffer_.data(), reinterpret_cast<const std::byte*>(source), source_bytes);
 }
 
 void CopyTask::write(Cluster& cluster) {
@@ -26,7 +27,7 @@ void CopyTask::write(Cluster& cluster) {
 
 void BulkTask::read(Cluster& cluster) {
     buffer_.resize(bytes);
-    if (const std::byte* from = source.bytes(cluster, bytes))
+    if (const std::byte* from = source.bytes(cluster, bytes); from && bytes)
         std::memcpy(buffer_.data(), from, bytes);
 }
 
