@@ -251,7 +251,9 @@ enum class LaunchAttributeId : int {
 union LaunchAttributeValue {
     char pad[64];
     int number; ///< cooperative, priority, syncPolicy, …
-    Dim3 dimension;
+    struct {
+        unsigned x, y, z;
+    } dimension;
     struct {
         void* event;
         int flags;

@@ -55,8 +55,8 @@ void* pointer_of(abi::DriverMemoryType type, const void* host, std::uint64_t dev
 
 } // namespace
 
-CopyOperation rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
-                   std::size_t height, abi::CopyKind kind) {
+CopyOperation rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                   std::size_t width, std::size_t height, abi::CopyKind kind) {
     CopyOperation c;
     c.destination = static_cast<std::byte*>(to);
     c.source = static_cast<const std::byte*>(from);
@@ -84,9 +84,8 @@ CopyOperation box(const abi::DriverCopy2D* copy) {
     c.destination_pitch = copy->destination_pitch ? copy->destination_pitch : copy->width;
     c.source = at(pointer_of(copy->source_type, copy->source_host, copy->source_device), copy->source_x,
                   copy->source_y, 0, c.source_pitch, 0);
-    c.destination =
-        at(pointer_of(copy->destination_type, copy->destination_host, copy->destination_device),
-           copy->destination_x, copy->destination_y, 0, c.destination_pitch, 0);
+    c.destination = at(pointer_of(copy->destination_type, copy->destination_host, copy->destination_device),
+                       copy->destination_x, copy->destination_y, 0, c.destination_pitch, 0);
     c.width = copy->width;
     c.height = copy->height;
     return c;
@@ -104,10 +103,9 @@ CopyOperation box(const abi::DriverCopy3D* copy) {
         c.destination_pitch * (copy->destination_height ? copy->destination_height : copy->height);
     c.source = at(pointer_of(copy->source_type, copy->source_host, copy->source_device), copy->source_x,
                   copy->source_y, copy->source_z, c.source_pitch, c.source_slice);
-    c.destination =
-        at(pointer_of(copy->destination_type, copy->destination_host, copy->destination_device),
-           copy->destination_x, copy->destination_y, copy->destination_z, c.destination_pitch,
-           c.destination_slice);
+    c.destination = at(pointer_of(copy->destination_type, copy->destination_host, copy->destination_device),
+                       copy->destination_x, copy->destination_y, copy->destination_z, c.destination_pitch,
+                       c.destination_slice);
     c.width = copy->width;
     c.height = copy->height;
     c.depth = copy->depth;

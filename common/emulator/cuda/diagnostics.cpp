@@ -1,19 +1,11 @@
 #include "cuda/diagnostics.hpp"
 
-#include <cstdio>
-#include <string>
+#include "listeners/report.hpp"
 
 namespace emu::cuda {
 
-void add_observers(Device&) {}
+void add_observers(Device& device) { add_default_observers(device); }
 
-void report(const Device&, const Diagnostic& diagnostic) {
-    std::string text = "emulator: " + diagnostic.name + " in " + diagnostic.kernel + ": " + diagnostic.message + "\n";
-    for (const SourceLine& line : diagnostic.locations)
-        text += "  " + line.file + ":" + std::to_string(line.line) + ": " + line.role + "\n";
-    if (!diagnostic.advice.empty())
-        text += "  " + diagnostic.advice + "\n";
-    std::fputs(text.c_str(), stderr);
-}
+void report(const Device& device, const Diagnostic& diagnostic) { publish(diagnostic, device.settings()); }
 
 } // namespace emu::cuda

@@ -20,9 +20,8 @@ Error refuse_update(abi::UpdateResultInfo* result, UpdateResult why) {
 }
 
 bool same_dependencies(const Graph& a, const Node& x, const Graph& b, const Node& y) {
-    return std::ranges::equal(x.dependencies, y.dependencies, [&](const Node* p, const Node* q) {
-        return a.index_of(p) == b.index_of(q);
-    });
+    return std::ranges::equal(x.dependencies, y.dependencies,
+                              [&](const Node* p, const Node* q) { return a.index_of(p) == b.index_of(q); });
 }
 
 } // namespace

@@ -32,7 +32,8 @@ void check_shape(Function& function, const LaunchRequest& request) {
         refuse(Error::invalid_configuration, function,
                "block " + text(block) + " is larger than 1024 threads, or 64 in z");
     if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
-        refuse(Error::invalid_configuration, function, "grid " + text(grid) + " exceeds 2147483647x65535x65535");
+        refuse(Error::invalid_configuration, function,
+               "grid " + text(grid) + " exceeds 2147483647x65535x65535");
     if (volume(block) > function.max_threads())
         refuse(Error::launch_out_of_resources, function,
                "block " + text(block) + " exceeds the kernel's launch bound of " +
@@ -42,11 +43,12 @@ void check_shape(Function& function, const LaunchRequest& request) {
 void check_shared(Function& function, const LaunchRequest& request) {
     const std::uint32_t limit = function.dynamic_shared_limit();
     if (request.dynamic_shared > limit)
-        refuse(Error::invalid_value, function,
-               std::to_string(request.dynamic_shared) + " bytes of dynamic shared memory, but its limit is " +
-                   std::to_string(limit) +
-                   "; raise it with cudaFuncSetAttribute(cudaFuncAttributeMaxDynamicSharedMemorySize), up to " +
-                   std::to_string(max_shared_per_block - function.kernel().static_shared));
+        refuse(
+            Error::invalid_value, function,
+            std::to_string(request.dynamic_shared) + " bytes of dynamic shared memory, but its limit is " +
+                std::to_string(limit) +
+                "; raise it with cudaFuncSetAttribute(cudaFuncAttributeMaxDynamicSharedMemorySize), up to " +
+                std::to_string(max_shared_per_block - function.kernel().static_shared));
 }
 
 void check_cluster(Function& function, const LaunchRequest& request, emu::Dim3 cluster) {
@@ -158,9 +160,8 @@ void record_events(State& state, const LaunchRequest& request) {
     for (const auto& attribute : request.attributes)
         if (attribute.id == abi::LaunchAttributeId::programmatic_event ||
             attribute.id == abi::LaunchAttributeId::launch_completion_event)
-            state.streams().submit(
-                state, request.stream,
-                EventOperation{&state.streams().event(attribute.value.event.event), true});
+            state.streams().submit(state, request.stream,
+                                   EventOperation{&state.streams().event(attribute.value.event.event), true});
 }
 
 } // namespace
@@ -170,7 +171,8 @@ emu::Dim3 cluster_of(Function& function, std::span<const abi::LaunchAttribute> a
     bool given = false;
     for (const auto& attribute : attributes)
         if (attribute.id == abi::LaunchAttributeId::cluster_dimension) {
-            cluster = to_machine(attribute.value.dimension);
+            const auto& wanted = attribute.value.dimension;
+            cluster = {wanted.x, wanted.y, wanted.z};
             given = true;
         }
     const auto& compiled = function.kernel().source().required_cluster;

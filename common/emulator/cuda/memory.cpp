@@ -42,8 +42,8 @@ Error allocate(State& state, void** pointer, std::size_t size, Allocation::Kind 
     return Error::success;
 }
 
-Error allocate_pitched(State& state, void** pointer, std::size_t* pitch, std::size_t width, std::size_t height,
-                       std::size_t depth) {
+Error allocate_pitched(State& state, void** pointer, std::size_t* pitch, std::size_t width,
+                       std::size_t height, std::size_t depth) {
     constexpr std::size_t alignment = 512;
     std::size_t size = 0;
     if (!pointer || !pitch || __builtin_add_overflow(width, alignment - 1, &size))

@@ -15,8 +15,8 @@ class State;
 /// Allocates; size 0 gives a null pointer, as CUDA does.
 Error allocate(State& state, void** pointer, std::size_t size, Allocation::Kind kind);
 /// Rows are padded to 512 bytes, the pitch that an H200 uses.
-Error allocate_pitched(State& state, void** pointer, std::size_t* pitch, std::size_t width, std::size_t height,
-                       std::size_t depth);
+Error allocate_pitched(State& state, void** pointer, std::size_t* pitch, std::size_t width,
+                       std::size_t height, std::size_t depth);
 Error release(State& state, void* pointer);
 Error release_host(State& state, void* pointer);
 Error register_host(State& state, void* pointer, std::size_t size);

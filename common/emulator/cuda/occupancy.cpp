@@ -17,7 +17,9 @@ constexpr unsigned shared_granularity = 128;   ///< Bytes.
 /// make six of 16 and two of 18. Clusters never cross such a boundary.
 constexpr std::array<unsigned, 8> processing_clusters{18, 18, 16, 16, 16, 16, 16, 16};
 
-constexpr std::size_t round_up(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
+constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
 
 unsigned limit_by_registers(unsigned registers, unsigned warps) {
     if (registers == 0)

@@ -24,7 +24,8 @@ unsigned blocks_per_multiprocessor(Function& function, unsigned threads, std::si
 std::size_t available_dynamic_shared(Function& function, unsigned blocks, unsigned threads);
 
 /// Clusters of `cluster_size` such blocks that the whole device holds.
-unsigned active_clusters(Function& function, unsigned threads, std::size_t dynamic_shared, unsigned cluster_size);
+unsigned active_clusters(Function& function, unsigned threads, std::size_t dynamic_shared,
+                         unsigned cluster_size);
 
 /// Block size that reaches the highest occupancy, and the blocks that then fill the device. `dynamic_shared`
 /// tells the bytes needed for a block size; `limit` 0: none.

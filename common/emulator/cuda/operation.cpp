@@ -13,8 +13,8 @@ namespace emu::cuda {
 namespace {
 
 /// Bytes from the first to behind the last that a box of rows touches; nothing on overflow.
-std::optional<std::uint64_t> reach(std::size_t width, std::size_t height, std::size_t depth, std::size_t pitch,
-                                   std::size_t slice) {
+std::optional<std::uint64_t> reach(std::size_t width, std::size_t height, std::size_t depth,
+                                   std::size_t pitch, std::size_t slice) {
     std::uint64_t rows = 0, slices = 0, total = 0;
     if (__builtin_mul_overflow(height - 1, pitch, &rows) ||
         __builtin_mul_overflow(depth - 1, slice, &slices) || __builtin_add_overflow(rows, slices, &total) ||
@@ -38,9 +38,10 @@ Error check_range(State& state, const char* end, const void* address, std::uint6
     if (!found) {
         if (side == Side::device) {
             const auto freed = state.device().memory().find_freed(base);
-            say_once(std::string("the ") + end + " " + hex(address) +
-                     (freed ? " of a copy or memset lies in device memory that was freed"
-                            : " of a copy or memset is not device memory; were destination and source swapped?"));
+            say_once(
+                std::string("the ") + end + " " + hex(address) +
+                (freed ? " of a copy or memset lies in device memory that was freed"
+                       : " of a copy or memset is not device memory; were destination and source swapped?"));
             return Error::invalid_value;
         }
         return address ? Error::success : Error::invalid_value;
@@ -53,8 +54,8 @@ Error check_range(State& state, const char* end, const void* address, std::uint6
     const std::uint64_t left = found->base + found->size - base;
     if (bytes > left) {
         say_once("a copy or memset of " + std::to_string(bytes) + " bytes reaches " +
-                 std::to_string(bytes - left) + " bytes beyond the end of its " + end + ", an allocation of " +
-                 std::to_string(found->size) + " bytes");
+                 std::to_string(bytes - left) + " bytes beyond the end of its " + end +
+                 ", an allocation of " + std::to_string(found->size) + " bytes");
         return Error::invalid_value;
     }
     return Error::success;
@@ -82,7 +83,8 @@ std::optional<Sides> sides_of(abi::CopyKind kind) {
 Error run(State&, const CopyOperation& c) {
     if (c.width == 0 || c.height == 0 || c.depth == 0)
         return Error::success;
-    const bool flat = c.depth == 1 && (c.height == 1 || (c.destination_pitch == c.width && c.source_pitch == c.width));
+    const bool flat =
+        c.depth == 1 && (c.height == 1 || (c.destination_pitch == c.width && c.source_pitch == c.width));
     if (flat) {
         std::memmove(c.destination, c.source, c.width * c.height);
         return Error::success;
@@ -159,10 +161,12 @@ Error check(State& state, const FillOperation& f) {
         return Error::invalid_value;
     if (f.height > 1 && row > f.pitch)
         return Error::invalid_value;
-    if (reinterpret_cast<Address>(f.destination) % f.element_size != 0 || (f.height > 1 && f.pitch % f.element_size))
+    if (reinterpret_cast<Address>(f.destination) % f.element_size != 0 ||
+        (f.height > 1 && f.pitch % f.element_size))
         return Error::invalid_value;
     const auto bytes = reach(row, f.height, f.depth, f.pitch, f.slice);
-    return bytes ? check_range(state, "destination", f.destination, *bytes, Side::device) : Error::invalid_value;
+    return bytes ? check_range(state, "destination", f.destination, *bytes, Side::device)
+                 : Error::invalid_value;
 }
 
 Error perform(State& state, const Operation& operation) {

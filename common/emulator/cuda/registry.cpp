@@ -8,7 +8,9 @@
 #include "ptx/parser.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <cxxabi.h>
 #include <fstream>
 #include <sstream>
 
@@ -35,6 +37,14 @@ std::string text_of_linked(const abi::FatbinWrapper& wrapper) {
     return link_ptx(std::move(texts));
 }
 
+/// Name as the source has it.
+std::string readable(const std::string& mangled) {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> text(
+        __cxxabiv1::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
+    return status == 0 && text ? text.get() : mangled;
+}
+
 std::uint32_t magic_of(const void* image) {
     std::uint32_t magic = 0;
     // PTX text may be shorter than four bytes; strnlen stops at its end.
@@ -55,7 +65,7 @@ const Kernel& Function::kernel() {
     } catch (const DecodeError& error) {
         if (!std::exchange(explained, true))
             report(State::get().device(),
-                   {error.name, Fault::illegal_instruction, name, error.what(), {}, {}});
+                   {error.name, Fault::illegal_instruction, readable(name), error.what(), {}, {}});
         throw ApiError(Error::not_supported);
     }
     throw ApiError(Error::invalid_device_function, "the module has no kernel " + name);
@@ -167,8 +177,10 @@ unsigned Image::registers(const std::string& name) {
         registers_.emplace();
         if (wrapper_)
             for (const FatbinEntry& entry : read_fatbin({wrapper_->data, container_size(wrapper_->data)}))
-                if (entry.kind == FatbinEntry::Kind::elf && entry.target == 90)
-                    registers_->merge(registers_of_cubin(std::as_bytes(std::span(unpack(entry)))));
+                if (entry.kind == FatbinEntry::Kind::elf && entry.target == 90) {
+                    const std::string elf = unpack(entry);
+                    registers_->merge(registers_of_cubin(std::as_bytes(std::span(elf))));
+                }
     }
     const auto found = registers_->find(name);
     return found == registers_->end() ? 0 : found->second;

@@ -42,10 +42,12 @@ std::byte* part_of_symbol(const void* symbol, std::size_t offset, std::size_t co
 }
 
 bool towards_device(CopyKind kind) {
-    return kind == CopyKind::host_to_device || kind == CopyKind::device_to_device || kind == CopyKind::by_address;
+    return kind == CopyKind::host_to_device || kind == CopyKind::device_to_device ||
+           kind == CopyKind::by_address;
 }
 bool from_device(CopyKind kind) {
-    return kind == CopyKind::device_to_host || kind == CopyKind::device_to_device || kind == CopyKind::by_address;
+    return kind == CopyKind::device_to_host || kind == CopyKind::device_to_device ||
+           kind == CopyKind::by_address;
 }
 
 CopyOperation to_symbol(const void* symbol, const void* from, std::size_t count, std::size_t offset,
@@ -54,7 +56,8 @@ CopyOperation to_symbol(const void* symbol, const void* from, std::size_t count,
         throw ApiError(Error::invalid_copy_direction);
     return flat(part_of_symbol(symbol, offset, count), from, count, kind);
 }
-CopyOperation from_symbol(void* to, const void* symbol, std::size_t count, std::size_t offset, CopyKind kind) {
+CopyOperation from_symbol(void* to, const void* symbol, std::size_t count, std::size_t offset,
+                          CopyKind kind) {
     if (!from_device(kind))
         throw ApiError(Error::invalid_copy_direction);
     return flat(to, part_of_symbol(symbol, offset, count), count, kind);
@@ -87,8 +90,8 @@ Error cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_de
     });
 }
 
-Error cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
-                   std::size_t height, CopyKind kind) {
+Error cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                   std::size_t width, std::size_t height, CopyKind kind) {
     return runtime_call(__func__, [&](State& s) {
         return synchronous(s, rows(to, to_pitch, from, from_pitch, width, height, kind));
     });

@@ -73,14 +73,15 @@ Error cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const 
     return with_function(__func__, function, [&](Function& f) {
         if (!blocks || threads <= 0 || flags > 1)
             return Error::invalid_value;
-        *blocks = static_cast<int>(
-            blocks_per_multiprocessor(f, static_cast<unsigned>(threads), dynamic_shared));
+        *blocks =
+            static_cast<int>(blocks_per_multiprocessor(f, static_cast<unsigned>(threads), dynamic_shared));
         return Error::success;
     });
 }
 Error cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads,
                                                     std::size_t dynamic_shared) {
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, dynamic_shared, 0);
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, dynamic_shared,
+                                                                  0);
 }
 Error cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* function, int blocks,
                                                 int threads) {

@@ -100,8 +100,8 @@ Error cudaGraphAddMemcpyNode(void** node, void* graph, void* const* dependencies
     return add_node(__func__, node, graph, dependencies, count,
                     [&](State& state) { return checked(state, box(params)); });
 }
-Error cudaGraphAddMemcpyNode1D(void** node, void* graph, void* const* dependencies, std::size_t count, void* to,
-                               const void* from, std::size_t bytes, abi::CopyKind kind) {
+Error cudaGraphAddMemcpyNode1D(void** node, void* graph, void* const* dependencies, std::size_t count,
+                               void* to, const void* from, std::size_t bytes, abi::CopyKind kind) {
     return add_node(__func__, node, graph, dependencies, count,
                     [&](State& state) { return checked(state, flat(to, from, bytes, kind)); });
 }
@@ -168,13 +168,14 @@ Error cudaGraphMemcpyNodeSetParams1D(void* node, void* to, const void* from, std
 Error cudaGraphExecMemcpyNodeSetParams(void* exec, void* node, const abi::Copy3D* params) {
     return set_node(__func__, exec, node, [&](State& state) { return checked(state, box(params)); });
 }
-Error cudaGraphExecMemcpyNodeSetParams1D(void* exec, void* node, void* to, const void* from, std::size_t bytes,
-                                         abi::CopyKind kind) {
+Error cudaGraphExecMemcpyNodeSetParams1D(void* exec, void* node, void* to, const void* from,
+                                         std::size_t bytes, abi::CopyKind kind) {
     return set_node(__func__, exec, node,
                     [&](State& state) { return checked(state, flat(to, from, bytes, kind)); });
 }
 Error cudaGraphMemsetNodeSetParams(void* node, const abi::MemsetParams* params) {
-    return set_node(__func__, nullptr, node, [&](State& state) { return checked(state, to_operation(params)); });
+    return set_node(__func__, nullptr, node,
+                    [&](State& state) { return checked(state, to_operation(params)); });
 }
 Error cudaGraphExecMemsetNodeSetParams(void* exec, void* node, const abi::MemsetParams* params) {
     return set_node(__func__, exec, node, [&](State& state) { return checked(state, to_operation(params)); });

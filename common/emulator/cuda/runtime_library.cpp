@@ -36,7 +36,8 @@ Error give_variable(Image& image, const char* name, void** pointer, std::size_t*
 
 extern "C" {
 
-Error cudaLibraryLoadData(void** library, const void* code, void*, void**, unsigned, void*, void**, unsigned) {
+Error cudaLibraryLoadData(void** library, const void* code, void*, void**, unsigned, void*, void**,
+                          unsigned) {
     return runtime_call(__func__, [&](State&) {
         if (!library || !code)
             return Error::invalid_value;

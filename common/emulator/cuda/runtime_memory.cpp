@@ -12,9 +12,8 @@ using namespace emu::cuda;
 extern "C" {
 
 Error cudaMalloc(void** pointer, std::size_t size) {
-    return runtime_call(__func__, [&](State& state) {
-        return allocate(state, pointer, size, Allocation::Kind::device);
-    });
+    return runtime_call(
+        __func__, [&](State& state) { return allocate(state, pointer, size, Allocation::Kind::device); });
 }
 
 Error cudaMallocManaged(void** pointer, std::size_t size, unsigned flags) {
@@ -26,8 +25,8 @@ Error cudaMallocManaged(void** pointer, std::size_t size, unsigned flags) {
 }
 
 Error cudaMallocHost(void** pointer, std::size_t size) {
-    return runtime_call(
-        __func__, [&](State& state) { return allocate(state, pointer, size, Allocation::Kind::host); });
+    return runtime_call(__func__,
+                        [&](State& state) { return allocate(state, pointer, size, Allocation::Kind::host); });
 }
 
 Error cudaHostAlloc(void** pointer, std::size_t size, unsigned flags) {
@@ -39,9 +38,8 @@ Error cudaHostAlloc(void** pointer, std::size_t size, unsigned flags) {
 }
 
 Error cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
-    return runtime_call(__func__, [&](State& state) {
-        return allocate_pitched(state, pointer, pitch, width, height, 1);
-    });
+    return runtime_call(
+        __func__, [&](State& state) { return allocate_pitched(state, pointer, pitch, width, height, 1); });
 }
 
 Error cudaMalloc3D(abi::PitchedPointer* result, abi::Extent extent) {

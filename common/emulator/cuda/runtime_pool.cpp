@@ -15,7 +15,8 @@ using namespace emu::cuda;
 extern "C" {
 
 Error cudaMallocAsync(void** pointer, std::size_t size, void* stream) {
-    return runtime_call(__func__, [&](State& state) { return allocate_in_stream(state, pointer, size, stream); });
+    return runtime_call(__func__,
+                        [&](State& state) { return allocate_in_stream(state, pointer, size, stream); });
 }
 Error cudaFreeAsync(void* pointer, void* stream) {
     return runtime_call(__func__, [&](State& state) { return free_in_stream(state, pointer, stream); });
@@ -79,8 +80,7 @@ Error cudaMemPoolSetAttribute(void* pool, abi::PoolAttribute attribute, void* va
 }
 Error cudaMemPoolGetAttribute(void* pool, abi::PoolAttribute attribute, void* value) {
     return runtime_call(__func__, [&](State& state) {
-        return get_attribute(Pools::get().find(pool), attribute, value,
-                             state.device().memory().in_use());
+        return get_attribute(Pools::get().find(pool), attribute, value, state.device().memory().in_use());
     });
 }
 Error cudaMemPoolSetAccess(void* pool, const void*, std::size_t) {

@@ -35,9 +35,8 @@ Image* image_of(void** handle) { return reinterpret_cast<Image*>(handle); }
 /// A launch from a host stub: nobody looks at its return value, so a refusal counts as unobserved until
 /// cudaGetLastError is asked.
 Error launch_from_stub(const char* function, const void* kernel, const LaunchRequest& request) {
-    const Error error = runtime_call(function, [&](State& state) {
-        return launch(state, Registry::get().function(kernel), request);
-    });
+    const Error error = runtime_call(
+        function, [&](State& state) { return launch(state, Registry::get().function(kernel), request); });
     if (error != Error::success)
         mark_unobserved();
     return error;
@@ -64,8 +63,8 @@ void __cudaUnregisterFatBinary(void** handle) {
     });
 }
 
-void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name, int, void*, void*, void*,
-                            void*, int*) {
+void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name, int, void*, void*,
+                            void*, void*, int*) {
     register_safely(__func__, [&] {
         if (handle)
             Registry::get().add_function(image_of(handle), host, name);

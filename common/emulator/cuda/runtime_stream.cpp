@@ -5,7 +5,8 @@
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
 
-#include <cstring>
+#include <memory>
+#include <utility>
 
 using namespace emu::cuda;
 
@@ -77,9 +78,8 @@ Error cudaStreamGetFlags(void* stream, unsigned* flags) {
     return with_stream(__func__, stream, [&](State&, Stream& s) { return put(flags, s.flags); });
 }
 Error cudaStreamGetId(void* stream, unsigned long long* id) {
-    return with_stream(__func__, stream, [&](State&, Stream& s) {
-        return put(id, static_cast<unsigned long long>(s.id));
-    });
+    return with_stream(__func__, stream,
+                       [&](State&, Stream& s) { return put(id, static_cast<unsigned long long>(s.id)); });
 }
 Error cudaStreamGetDevice(void* stream, int* device) {
     return with_stream(__func__, stream, [&](State&, Stream&) { return put(device, 0); });
@@ -120,7 +120,7 @@ Error cudaStreamGetAttribute(void* stream, int attribute, abi::LaunchAttributeVa
         if (found != s.attributes.end())
             *value = found->second;
         else
-            std::memset(value, 0, sizeof *value);
+            *value = {};
         return Error::success;
     });
 }

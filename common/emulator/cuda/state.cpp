@@ -21,6 +21,7 @@ struct Process {
     std::atomic<bool> forked = false;
     std::atomic<bool> unobserved = false;
     std::atomic<bool> driver_initialised = false;
+    std::atomic<bool> runtime_used = false;
     std::atomic<int> exit_status = 0;
     std::mutex said_mutex;
     std::set<std::string> said;
@@ -129,6 +130,8 @@ Error remember(Error error) {
     return error;
 }
 
+Error exchange_thread_error(Error error) noexcept { return std::exchange(thread_error, error); }
+
 Error last_error(bool clear) {
     mark_observed();
     if (State* state = State::existing())
@@ -143,8 +146,22 @@ Error last_error(bool clear) {
 void mark_unobserved() { process().unobserved = true; }
 void mark_observed() { process().unobserved = false; }
 
-bool driver_initialised() { return process().driver_initialised || State::existing(); }
+void mark_runtime_used() { process().runtime_used = true; }
+bool runtime_used() { return process().runtime_used; }
+bool driver_initialised() { return process().driver_initialised || process().runtime_used; }
 void initialise_driver() { process().driver_initialised = true; }
+
+Error to_driver(Error error) {
+    switch (error) {
+    case Error::invalid_device_function:
+        return Error::invalid_handle;
+    case Error::invalid_symbol:
+        return Error::symbol_not_found;
+    default:
+        const ErrorText* text = find_error(static_cast<int>(error));
+        return text && *text->driver_name ? error : Error::invalid_value;
+    }
+}
 
 Error translate_exception(std::string_view function) noexcept {
     const auto say = [&](const std::string& text) {

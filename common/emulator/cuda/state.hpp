@@ -83,6 +83,8 @@ void say_once(const std::string& text);
 
 /// Remembers an error for cudaGetLastError in this thread and returns it.
 Error remember(Error error);
+/// Replaces what this thread remembers; returns the old value.
+Error exchange_thread_error(Error error) noexcept;
 /// cudaGetLastError (`clear`) and cudaPeekAtLastError.
 Error last_error(bool clear);
 
@@ -100,12 +102,17 @@ Error refuse_runtime(const char* function) noexcept;
 /// cuXxx is not there.
 Error refuse_driver(const char* function) noexcept;
 
+/// The runtime was used, so its primary context is current in every thread that set no other.
+void mark_runtime_used();
+bool runtime_used();
+
 /// The body of a runtime function: `body(State&)` returns an Error. No exception leaves it. A sticky error
 /// comes before everything else.
 template <class Body>
 Error runtime_call(std::string_view function, Body&& body) noexcept {
     try {
         State& state = State::get();
+        mark_runtime_used();
         if (const Error sticky = state.sticky(); sticky != Error::success) {
             mark_observed();
             return sticky;
@@ -120,6 +127,12 @@ Error runtime_call(std::string_view function, Body&& body) noexcept {
 bool driver_initialised();
 void initialise_driver();
 
+/// The driver's code for an error: those that only the runtime has become CUDA_ERROR_INVALID_VALUE.
+Error to_driver(Error error);
+
+/// Is a context current in this thread? (driver_context.cpp)
+bool has_current_context();
+
 /// The body of a driver function that needs cuInit.
 template <class Body>
 Error driver_call(std::string_view function, Body&& body) noexcept {
@@ -131,10 +144,30 @@ Error driver_call(std::string_view function, Body&& body) noexcept {
             mark_observed();
             return sticky;
         }
-        return body(state);
+        return to_driver(body(state));
     } catch (...) {
-        return translate_exception(function);
+        return to_driver(translate_exception(function));
     }
+}
+
+/// The body of a driver function that needs a current context.
+template <class Body>
+Error context_call(std::string_view function, Body&& body) noexcept {
+    return driver_call(
+        function, [&](State& state) { return has_current_context() ? body(state) : Error::invalid_context; });
+}
+
+/// A driver function that does what a runtime function does. The runtime's last error stays as it was.
+template <class RuntimeFunction, class... Arguments>
+Error forward(RuntimeFunction function, Arguments... arguments) noexcept {
+    if (!driver_initialised())
+        return Error::not_initialised;
+    if (!has_current_context())
+        return Error::invalid_context;
+    const Error kept = exchange_thread_error(Error::success);
+    const Error error = function(arguments...);
+    exchange_thread_error(kept);
+    return to_driver(error);
 }
 
 } // namespace emu::cuda

@@ -113,8 +113,18 @@ LaunchOutcome Device::launch(Program& program, std::string_view name, const Laun
         return refuse(LaunchError::out_of_resources, "no memory is left for the kernel's parameters");
     std::memcpy(reinterpret_cast<void*>(info.parameters), parameters.data(),
                 std::min<std::size_t>(parameters.size(), kernel->parameter_bytes));
+    if (config.cooperative) {
+        // Two words, size and barrier (cooperative_groups/details/driver_abi.h); the barrier starts at zero.
+        constexpr std::array<std::uint32_t, 2> workspace{8, 0};
+        info.grid_workspace = memory_.allocate(sizeof workspace, Allocation::Kind::parameters, "grid workspace");
+        if (info.grid_workspace == 0)
+            return refuse(LaunchError::out_of_resources, "no memory is left for the grid's barrier");
+        std::memcpy(reinterpret_cast<void*>(info.grid_workspace), workspace.data(), sizeof workspace);
+    }
     LaunchOutcome outcome;
     outcome.result = Launch(*this, info).run();
+    if (info.grid_workspace)
+        memory_.release(info.grid_workspace);
     memory_.release(info.parameters);
     return outcome;
 }

@@ -29,6 +29,10 @@ u64 clock_of(Warp& warp) { return warp.instructions(); }
 /// program gives the same result on every run, and every launch begins later than the one before it.
 u64 global_timer_of(Warp& warp) { return (warp.cluster().info().serial << 40) + warp.instructions(); }
 
+/// %envreg1 and %envreg2: high and low half of the grid workspace's address; zero unless the launch is
+/// cooperative (cooperative_groups/details/driver_abi.h of CUDA 13.0).
+u64 grid_workspace_of(Warp& warp) { return warp.cluster().info().grid_workspace; }
+
 template <class T, auto Read, unsigned Shift>
 Flow run_counter(Warp& warp, const Op& op, LaneMask mask) {
     const auto value = static_cast<T>(Read(warp) >> Shift);
@@ -49,6 +53,8 @@ constexpr Counter counters[] = {
     {"%globaltimer", 8, run_counter<u64, global_timer_of, 0>},
     {"%globaltimer_lo", 4, run_counter<u32, global_timer_of, 0>},
     {"%globaltimer_hi", 4, run_counter<u32, global_timer_of, 32>},
+    {"%envreg1", 4, run_counter<u32, grid_workspace_of, 32>},
+    {"%envreg2", 4, run_counter<u32, grid_workspace_of, 0>},
 };
 
 Flow run_explicit_cluster(Warp& warp, const Op& op, LaneMask mask) {

@@ -36,6 +36,7 @@ struct LaunchInfo {
     std::uint64_t serial = 0;      ///< Number of the launch in the process, from 1.
     std::uint32_t shared_size = 0; ///< Per block, reserved KiB included.
     Address parameters = 0;        ///< The parameter block, in global memory.
+    Address grid_workspace = 0;    ///< Cooperative launches: where cooperative groups count the grid's barrier.
 };
 
 /// Settings of the machine, usually from the environment.
