@@ -53,12 +53,24 @@ class KernelBuilder {
                 collect(instruction, *function, indirect);
             queue.insert(queue.end(), function->callees.begin(), function->callees.end());
             if (indirect)
-                for (const ptx::Variable& v : module_.variables)
-                    for (const ptx::Relocation& r : v.relocations)
-                        if (r.kind == SymbolKind::function)
-                            queue.push_back(r.index);
+                collect_addressed(queue);
             kernel_->functions.push_back(std::move(function));
         }
+    }
+
+    /// Every function whose address the module takes, in an initialiser or in any body: a pointer to it may come from memory that
+    /// another kernel wrote.
+    void collect_addressed(std::deque<std::uint32_t>& queue) const {
+        for (const ptx::Variable& v : module_.variables)
+            for (const ptx::Relocation& r : v.relocations)
+                if (r.kind == SymbolKind::function)
+                    queue.push_back(r.index);
+        for (const ptx::Function& function : module_.functions)
+            for (const ptx::Instruction& instruction : function.body)
+                if (instruction.opcode != "call")
+                    for (const Operand& operand : instruction.operands)
+                        if (operand.kind == Operand::Kind::symbol && operand.symbol_kind == SymbolKind::function)
+                            queue.push_back(operand.index);
     }
 
     static void collect(const ptx::Instruction& instruction, DecodedFunction& function, bool& indirect) {
