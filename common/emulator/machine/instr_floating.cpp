@@ -63,11 +63,20 @@ struct Fused {
     }
 };
 
+/// The NaN of an f64 operation: the last operand that is one, made quiet, else the default. PTX keeps
+/// payloads without saying whose; what matters is that host code for vectors and for single lanes agrees.
+inline double chosen_nan(double a, double b, double c) {
+    constexpr std::uint64_t quiet = std::uint64_t{1} << 51, none = std::uint64_t{0xfff8} << 48;
+    const double nan = c != c ? c : b != b ? b : a;
+    return std::bit_cast<double>(nan != nan ? std::bit_cast<std::uint64_t>(nan) | quiet : none);
+}
+
 /// One lane: flushing before and after, NaN, saturation.
 template <class T, class F, bool Ftz, bool Sat>
 T evaluate(T a, T b, T c) {
     if constexpr (std::is_same_v<T, double>) {
-        return F::apply(a, b, c);
+        const double result = F::apply(a, b, c);
+        return result == result ? result : chosen_nan(a, b, c);
     } else {
         if constexpr (Ftz) {
             a = flush(a);

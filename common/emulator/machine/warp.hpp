@@ -163,6 +163,8 @@ class Warp {
 
     /// The condition code CC.CF of the lanes, for carry chains (PTX ISA 9.7.2).
     LaneMask carry = 0;
+    /// How often %clock and %globaltimer were read (PTX ISA 10).
+    std::uint64_t clock_reads = 0;
 
     /// Scratch of 32 addresses that memory handlers fill.
     std::array<Address, warp_size> addresses{};
