@@ -439,13 +439,17 @@ inline constexpr int tile_bytes = tile_floats * sizeof(float);
 
 /// Bytes at any address. cooperative_groups looks at both addresses when the kernel runs: it copies with
 /// cp.async only where both have the same distance to a multiple of 4, 8 or 16, and else with ordinary loads
-/// and stores.
+/// and stores. Where that distance is a multiple of 2 and no more, it moves pairs of bytes and forgets the
+/// last of an odd number (CUDA 13.0, cooperative_groups/details/async.h), so the kernel brings that one.
 __global__ void unaligned_fallback(const unsigned char* in, unsigned char* out, std::size_t size) {
     const auto block = cg::this_thread_block();
     __shared__ alignas(128) unsigned char tile[tile_bytes];
     const std::size_t start = std::size_t{blockIdx.x} * tile_bytes;
     const int count = tile_count(start, tile_bytes, size);
-    cg::memcpy_async(block, tile, in + start, static_cast<std::size_t>(count));
+    const int pairs = count / 2;
+    cg::memcpy_async(block, tile, in + start, std::size_t{2} * pairs);
+    if (count % 2 == 1 && threadIdx.x == 0)
+        tile[count - 1] = in[start + count - 1];
     cg::wait(block);
     store_reversed(tile, out + start, count);
 }
