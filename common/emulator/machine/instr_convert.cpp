@@ -325,6 +325,10 @@ void plan_integer_to_integer(DecodeContext& context, Conversion& conversion, Typ
         context.malformed("rounds where nothing can be lost");
     if (!context.has("sat"))
         return;
+    const unsigned to_size = ptx::size_of(to), from_size = ptx::size_of(from);
+    if (ptx::is_signed(to) == ptx::is_signed(from) ? to_size >= from_size
+                                                   : ptx::is_signed(to) && to_size > from_size)
+        context.malformed("saturates where every value fits");
     set_range(conversion, to);
     if (ptx::is_signed(from)) {
         if (to == Type::u64)
