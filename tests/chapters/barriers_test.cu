@@ -147,16 +147,17 @@ TEST_CASE("vote_at_barrier counts, and knows all and any") {
 
 TEST_CASE("sync_one_warp reverses pieces of 32") { check_map(launch_sync_one_warp, reversing(32)); }
 
-TEST_CASE("hand_over reverses tiles of 128 with every fence of CUDA") {
-    check_map(launch_hand_over<Fence::block>, reversing(128));
-    check_map(launch_hand_over<Fence::device>, reversing(128));
-    check_map(launch_hand_over<Fence::system>, reversing(128));
-}
+TEST_CASE("hand_over reverses tiles of 128") { check_map(launch_hand_over<Fence::block>, reversing(128)); }
 
-TEST_CASE("hand_over reverses tiles of 128 with every fence of libcu++") {
-    check_map(launch_hand_over<Fence::cuda_block>, reversing(128));
-    check_map(launch_hand_over<Fence::cuda_device>, reversing(128));
-    check_map(launch_hand_over<Fence::cuda_system>, reversing(128));
+TEST_CASE("hand_over is right with every fence of CUDA and of libcu++") {
+    require_device(hopper);
+    for (const auto launch : {launch_hand_over<Fence::device>, launch_hand_over<Fence::system>,
+                              launch_hand_over<Fence::cuda_block>, launch_hand_over<Fence::cuda_device>,
+                              launch_hand_over<Fence::cuda_system>})
+        for (const std::size_t size : {1u, 127u, 129u, 12'345u}) {
+            INFO("size " << size);
+            check_map(launch, reversing(128), size, 1);
+        }
 }
 
 TEST_CASE("last_block_sums sums everything, launch after launch") {
