@@ -8,77 +8,108 @@ namespace {
 
 constexpr CatalogueEntry entries[] = {
     {"race-shared", "Race in shared memory",
-     "Two threads used the same bytes of shared memory, at least one of them wrote, and nothing orders one before the "
-     "other. Which comes first differs from run to run and from GPU to GPU; that a test passes proves nothing.",
-     "A __syncthreads() is missing between writing a tile and reading it, or between reading it and writing the next "
+     "Two threads used the same bytes of shared memory, at least one of them wrote, and nothing orders one "
+     "before the "
+     "other. Which comes first differs from run to run and from GPU to GPU; that a test passes proves "
+     "nothing.",
+     "A __syncthreads() is missing between writing a tile and reading it, or between reading it and writing "
+     "the next "
      "one. Inside a warp it is a __syncwarp(): lanes do not run in lockstep."},
     {"race-global", "Race in global memory",
-     "Two threads used the same bytes of global memory, at least one of them wrote, and nothing orders one before the "
+     "Two threads used the same bytes of global memory, at least one of them wrote, and nothing orders one "
+     "before the "
      "other. Blocks of one launch run in any order.",
-     "Two blocks compute the same output (wrong index, block offset forgotten), a sum without atomicAdd, or a flag "
+     "Two blocks compute the same output (wrong index, block offset forgotten), a sum without atomicAdd, or "
+     "a flag "
      "without release and acquire. Separate launches are always ordered."},
     {"missing-proxy-fence", "No fence between generic and async proxy",
-     "Ordinary loads and stores go through the generic proxy, bulk and tensor copies through the async proxy. A barrier "
-     "orders threads, but only fence.proxy.async makes what the generic proxy wrote visible to the async proxy. "
+     "Ordinary loads and stores go through the generic proxy, bulk and tensor copies through the async "
+     "proxy. A barrier "
+     "orders threads, but only fence.proxy.async makes what the generic proxy wrote visible to the async "
+     "proxy. "
      "Without it the copy may take the bytes from before the write.",
-     "The fence before a bulk or tensor store is missing. Each thread that wrote executes fence.proxy.async, then the "
-     "barrier, then one thread issues the copy. Where the copy only overwrites such bytes, or reads global memory "
+     "The fence before a bulk or tensor store is missing. Each thread that wrote executes fence.proxy.async, "
+     "then the "
+     "barrier, then one thread issues the copy. Where the copy only overwrites such bytes, or reads global "
+     "memory "
      "that the same kernel wrote, the finding is a warning."},
     {"read-before-completion", "Read before an asynchronous copy completed",
-     "A thread read bytes that an asynchronous operation writes, and had not observed its completion, neither itself "
+     "A thread read bytes that an asynchronous operation writes, and had not observed its completion, "
+     "neither itself "
      "nor through another thread that told it by a barrier. It may read the old bytes.",
-     "The wait is missing (wait_group, try_wait on the mbarrier), waits for too few groups or the wrong phase, or only "
+     "The wait is missing (wait_group, try_wait on the mbarrier), waits for too few groups or the wrong "
+     "phase, or only "
      "one thread waited and no __syncthreads() followed. For bulk stores wait_group.read is not enough."},
     {"overwrite-in-flight", "Memory of a running copy overwritten",
-     "Bytes that an asynchronous operation still writes (or, if it completes at an mbarrier, still reads) were written "
+     "Bytes that an asynchronous operation still writes (or, if it completes at an mbarrier, still reads) "
+     "were written "
      "by somebody else. The operation may land before or after.",
-     "A stage of a ring is filled again before its last copy was waited for, or two copies have the same destination."},
+     "A stage of a ring is filled again before its last copy was waited for, or two copies have the same "
+     "destination."},
     {"reuse-before-read-done", "Source of a bulk store reused too early",
-     "Shared memory that a bulk or tensor store reads was overwritten before the store was known to have read it. The "
+     "Shared memory that a bulk or tensor store reads was overwritten before the store was known to have "
+     "read it. The "
      "new bytes may end up in global memory.",
-     "commit_group and wait_group.read are missing in the issuing thread, or the barrier that tells the other threads "
+     "commit_group and wait_group.read are missing in the issuing thread, or the barrier that tells the "
+     "other threads "
      "after it. Bulk groups belong to one thread: another thread's wait_group waits for nothing."},
     {"deadlock", "Nobody can go on",
-     "All threads that are left wait, and nothing that is under way can end a wait. The report lists who waits where and "
+     "All threads that are left wait, and nothing that is under way can end a wait. The report lists who "
+     "waits where and "
      "what is missing: arrivals, bytes, or threads that exited.",
-     "The mbarrier's count does not equal the arrivals; more bytes are expected than copied; the parity was not flipped; "
+     "The mbarrier's count does not equal the arrivals; more bytes are expected than copied; the parity was "
+     "not flipped; "
      "a __syncthreads() stands in a branch; a stage is never released."},
     {"tx-count-mismatch", "Expected bytes do not equal copied bytes",
-     "The phase of an mbarrier ends when all arrivals have come and as many bytes have landed as expect_tx announced. "
+     "The phase of an mbarrier ends when all arrivals have come and as many bytes have landed as expect_tx "
+     "announced. "
      "Here a phase ended while one of its copies was under way, so waiting threads go on too early.",
-     "The tx-count forgets a copy or counts elements instead of bytes; for a tensor copy that hangs over the edge it "
+     "The tx-count forgets a copy or counts elements instead of bytes; for a tensor copy that hangs over the "
+     "edge it "
      "must still be the full box. Too large a count shows as a deadlock that names the missing bytes."},
     {"barrier-uninitialised", "mbarrier used without init",
-     "An mbarrier operation named an address where no mbarrier.init has made a barrier, or where it was invalidated.",
-     "init is missing or comes later, the address is wrong, or only some blocks of a cluster initialised theirs."},
+     "An mbarrier operation named an address where no mbarrier.init has made a barrier, or where it was "
+     "invalidated.",
+     "init is missing or comes later, the address is wrong, or only some blocks of a cluster initialised "
+     "theirs."},
     {"barrier-init-not-visible", "mbarrier's initialisation not made visible",
-     "A thread or an asynchronous copy used an mbarrier without anything that makes mbarrier.init visible to it. Other "
-     "threads need a barrier after init; copies count at the mbarrier through the async proxy and need a fence too.",
-     "After mbarrier.init the same thread executes fence.proxy.async or fence.mbarrier_init.release.cluster, then all "
+     "A thread or an asynchronous copy used an mbarrier without anything that makes mbarrier.init visible to "
+     "it. Other "
+     "threads need a barrier after init; copies count at the mbarrier through the async proxy and need a "
+     "fence too.",
+     "After mbarrier.init the same thread executes fence.proxy.async or fence.mbarrier_init.release.cluster, "
+     "then all "
      "pass __syncthreads() or, in a cluster, a cluster barrier."},
     {"barrier-reinit-in-use", "mbarrier initialised again while in use",
      "mbarrier.init was executed on a barrier on which arrivals, bytes or waiting threads are outstanding.",
      "init stands inside the loop. Initialise once; phases follow each other by themselves."},
     {"arrival-count-mismatch", "More arrivals than expected",
      "A phase of an mbarrier got more arrivals than the count given to mbarrier.init.",
-     "The count was computed for another number of threads or warps, or a thread arrives twice in one phase."},
+     "The count was computed for another number of threads or warps, or a thread arrives twice in one "
+     "phase."},
     {"out-of-bounds", "Access outside an allocation",
      "An access lies outside the allocation, shared memory or stack it was meant for.",
-     "A missing bounds check on the last block, an index in elements used as bytes, or a forgotten block offset."},
+     "A missing bounds check on the last block, an index in elements used as bytes, or a forgotten block "
+     "offset."},
     {"misaligned", "Address not aligned",
      "The address is not a multiple of what the instruction demands. Hardware faults too.",
-     "float4 access at an odd element, a bulk copy of addresses that are not multiples of 16, a tensor tile that is not "
+     "float4 access at an odd element, a bulk copy of addresses that are not multiples of 16, a tensor tile "
+     "that is not "
      "aligned to 128 bytes, or an aligned_size_t that promises too much."},
     {"uninitialised-shared", "Read of shared memory that nobody wrote",
-     "A thread read bytes of shared memory that no thread and no copy has written in this block. Their contents are "
+     "A thread read bytes of shared memory that no thread and no copy has written in this block. Their "
+     "contents are "
      "arbitrary; on hardware often zero, or what the previous block left.",
-     "The load loop covers fewer elements than the read, a counter is not set to zero, or the tail of a tile was skipped."},
+     "The load loop covers fewer elements than the read, a counter is not set to zero, or the tail of a tile "
+     "was skipped."},
     {"divergent-barrier", "A warp split across barriers",
-     "Threads of one warp arrived at a block barrier by different instructions. __syncthreads() is an aligned barrier: "
+     "Threads of one warp arrived at a block barrier by different instructions. __syncthreads() is an "
+     "aligned barrier: "
      "all threads of a warp must execute the same one.",
      "__syncthreads() in both branches of an if, or in a loop that threads leave at different times."},
     {"exited-with-copies-in-flight", "Block ended while copies use its shared memory",
-     "All threads of a block exited although an asynchronous operation that reads or writes its shared memory was never "
+     "All threads of a block exited although an asynchronous operation that reads or writes its shared "
+     "memory was never "
      "waited for. That memory may belong to another block by then.",
      "Missing wait_group or wait_group.read before the end, or a load whose mbarrier nobody waited for."},
     {"remote-block-exited", "Shared memory of an exited block",
@@ -92,7 +123,8 @@ constexpr CatalogueEntry entries[] = {
      "The mask was made for another cluster size."},
     {"tensor-map-invalid", "Not a tensor map",
      "A tensor copy got an address that holds no valid tensor map, or not in a space where it may lie.",
-     "The CUtensorMap was passed by reference to ordinary memory instead of as const __grid_constant__ parameter, or its "
+     "The CUtensorMap was passed by reference to ordinary memory instead of as const __grid_constant__ "
+     "parameter, or its "
      "encoding failed unnoticed."},
     {"invalid-size", "Size that the instruction does not take",
      "The size of a copy is not one the instruction allows; bulk copies take multiples of 16 bytes.",
@@ -114,7 +146,8 @@ constexpr CatalogueEntry entries[] = {
      "A loop waits for something that never changes, or a condition never becomes false."},
     {"duplicate-copy", "The same copy issued by several threads",
      "Several threads issued the same asynchronous copy to the same bytes at the same time.",
-     "The if (threadIdx.x == 0), or elect.sync, around a bulk copy is missing. One thread moves the whole tile."},
+     "The if (threadIdx.x == 0), or elect.sync, around a bulk copy is missing. One thread moves the whole "
+     "tile."},
 };
 
 } // namespace

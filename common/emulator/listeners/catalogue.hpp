@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Every kind of finding, explained once. The error catalogue of the site is made from this list, and a test shows
-/// that no other name is reported anywhere.
+/// Every kind of finding, explained once. The error catalogue of the site is made from this list, and a test
+/// shows that no other name is reported anywhere.
 
 #include <span>
 #include <string_view>

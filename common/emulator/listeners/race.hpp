@@ -38,9 +38,9 @@ struct Operation {
     std::uint32_t writes = 0;    ///< Record of its destination.
     bool completed = false;      ///< Its complete_tx has arrived at the barrier.
     bool reported = false;       ///< A mistake is told once per operation.
-    ClockRef clock;              ///< What the issuing thread knew, for operations that complete at an mbarrier.
-    Component issuer = 0;        ///< The issuing thread (for cp.async: lane 0 of its warp)
-    Epoch epoch = 0;             ///< … and its epoch then.
+    ClockRef clock;       ///< What the issuing thread knew, for operations that complete at an mbarrier.
+    Component issuer = 0; ///< The issuing thread (for cp.async: lane 0 of its warp)
+    Epoch epoch = 0;      ///< … and its epoch then.
 };
 
 class Checker final : public ClusterListener {
@@ -50,7 +50,8 @@ class Checker final : public ClusterListener {
 
     void on_access(const AccessEvent& event) override;
     void on_fence(const FenceEvent& event) override;
-    void on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& lanes, Semantics semantics) override;
+    void on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& lanes,
+                           Semantics semantics) override;
     void on_barrier_complete(BarrierKind kind, unsigned id, std::span<const WarpLanes> arrived,
                              std::span<const WarpLanes> waiting) override;
     void on_mbarrier_init(const MbarrierEvent& event) override;
@@ -75,7 +76,7 @@ class Checker final : public ClusterListener {
         const Record* record = nullptr;
         bool is_write = false;
         bool shared = false;
-        Address word = 0; ///< Address of the word: shared-window or global.
+        Address word = 0;         ///< Address of the word: shared-window or global.
         bool first_write = false; ///< Nobody has written the word before.
     };
     struct BarrierKey {
@@ -93,8 +94,8 @@ class Checker final : public ClusterListener {
         std::uint32_t init_pc = 0;
         Component init_component = 0;
         Epoch init_epoch = 0;
-        Epoch init_fence = 0; ///< Epoch of a fence.mbarrier_init by the same thread.
-        bool published = false; ///< A cluster barrier followed that fence.
+        Epoch init_fence = 0;               ///< Epoch of a fence.mbarrier_init by the same thread.
+        bool published = false;             ///< A cluster barrier followed that fence.
         std::vector<std::uint32_t> pending; ///< Operations that will complete here.
         std::uint32_t expect_pc = 0;
         Warp* expect_warp = nullptr;
@@ -133,19 +134,21 @@ class Checker final : public ClusterListener {
     void check_use_visible(const MbarrierEvent& event, const BarrierState& barrier);
 
     // race_sync.cpp
+    void acquire(std::span<const WarpLanes> waiting, const ClockRef& clock);
     void check_divergence(std::span<const WarpLanes> arrived);
     void publish_inits(std::span<const WarpLanes> arrived);
 
     // race_report.cpp
     void conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     bool saw_issue(const Operation& operation, Ref ref, const Actor& actor) const;
-    const char* name_of_conflict(const Record& old, Ref ref, const Operation& operation, const Operation* second,
-                                 const Actor& actor);
+    const char* name_of_conflict(const Record& old, Ref ref, const Operation& operation,
+                                 const Operation* second, const Actor& actor);
     void conflict_with_operation(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void race(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void race_with_early_read(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     bool read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor);
-    void decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref, bool shared);
+    void decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref,
+                bool shared);
     void missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void uninitialised(unsigned k, unsigned n, const Actor& actor);
     void tell_the_rest();
@@ -155,8 +158,8 @@ class Checker final : public ClusterListener {
                      std::uint32_t pc, bool by_copy);
     /// True the first time these two instructions get this finding.
     bool first_time(const char* name, std::uint32_t pc_a, std::uint32_t pc_b);
-    static Diagnostic make(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines,
-                           bool warning = false);
+    static Diagnostic make(const char* name, std::string message, std::string advice,
+                           std::vector<SourceLine> lines, bool warning = false);
     void publish(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines,
                  bool warning = false);
     std::string place(const Actor& actor, unsigned k, unsigned n) const;
@@ -170,12 +173,13 @@ class Checker final : public ClusterListener {
     PageCache pages_;
     std::vector<Region> shared_;
     std::map<BarrierKey, Accumulator> barriers_;
+    ClockRef cluster_barrier_; ///< What the last completed cluster barrier published.
     std::unordered_map<std::uint32_t, BarrierState> mbarriers_; ///< By shared-window address.
     std::vector<Operation> operations_;                         ///< [0] is unused.
     std::unordered_map<std::uint64_t, std::uint32_t> live_;     ///< Operation id to index, while not retired.
     std::set<std::tuple<std::string_view, std::uint32_t, std::uint32_t>> told_;
     std::vector<Undecided> undecided_;
-    std::set<std::uint32_t> raced_;                      ///< Instructions that took part in a finding.
+    std::set<std::uint32_t> raced_;                     ///< Instructions that took part in a finding.
     std::map<std::uint32_t, Diagnostic> uninitialised_; ///< By instruction; told at the end.
 };
 

@@ -15,6 +15,8 @@ unsigned flags_of(const AccessEvent& e) {
     unsigned flags = Record::by_lane;
     if (e.kind != AccessKind::read)
         flags |= Record::write;
+    if (e.kind == AccessKind::atomic)
+        flags |= Record::update;
     if (is_strong(e)) {
         flags |= Record::strong;
         if (e.scope == Scope::cta && e.semantics != Semantics::volatile_)
@@ -23,7 +25,8 @@ unsigned flags_of(const AccessEvent& e) {
     return flags;
 }
 
-/// Lanes that together cover one aligned word with consecutive bytes (or pairs of bytes), beginning at `lane`.
+/// Lanes that together cover one aligned word with consecutive bytes (or pairs of bytes), beginning at
+/// `lane`.
 bool covers_word(const AccessEvent& e, LaneMask lanes, unsigned lane) {
     const unsigned count = 4 / e.bytes;
     if (lane + count > warp_size || e.addresses[lane] % 4)
@@ -137,9 +140,9 @@ void Checker::access_one(Actor& actor, Address address, std::uint32_t bytes) {
         const GlobalShadow::Lock lock(page);
         by_words(address, here, [&](Address word, unsigned mask) {
             actor.word = word;
-            page.region.visit(word % GlobalShadow::page_bytes / 4, mask, [&](Cell& cell, unsigned k, unsigned n) {
-                touch(page.region, cell, k, n, actor);
-            });
+            page.region.visit(
+                word % GlobalShadow::page_bytes / 4, mask,
+                [&](Cell& cell, unsigned k, unsigned n) { touch(page.region, cell, k, n, actor); });
         });
         address += here;
         bytes -= here;
@@ -151,7 +154,8 @@ bool Checker::is_ordered(Ref old, const Record& r, unsigned k, unsigned n, const
     if (!((r.flags | actor.record->flags) & packed)) [[likely]]
         return threads_.sees(*actor.clock, actor.lane, r, Threads::component_of(r, old, k));
     for (unsigned i = k; i < k + n; ++i)
-        if (!threads_.sees(*actor.clock, lane_at(actor.ref, *actor.record, i), r, Threads::component_of(r, old, i)))
+        if (!threads_.sees(*actor.clock, lane_at(actor.ref, *actor.record, i), r,
+                           Threads::component_of(r, old, i)))
             return false;
     return true;
 }
@@ -193,13 +197,16 @@ void Checker::touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Act
     else if (!readers.second || !record(readers.second).is(Record::async) || actor.record->is(Record::async))
         readers.second = actor.ref;
     if (readers.second && !actor.shared && region.pair_count() > region.words() / 4)
-        readers = {record(readers.first).is(Record::async) || !(actor.word & 4) ? readers.first : readers.second, 0};
+        readers = {
+            record(readers.first).is(Record::async) || !(actor.word & 4) ? readers.first : readers.second, 0};
     region.set_readers(cell, readers);
 }
 
 void Checker::touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor) {
     const bool same_value = actor.record->is(Record::same_value);
     bool ordered = true;
+    if (!cell.write && actor.shared && actor.record->is(Record::update))
+        uninitialised(k, n, actor);
     if (cell.write && record_of(cell.write) != record_of(actor.ref)) {
         // (Lanes of one instruction that write the same place are not told apart here.)
         const Record& w = record(cell.write);

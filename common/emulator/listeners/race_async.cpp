@@ -153,8 +153,8 @@ void Checker::on_async_commit(Warp& warp, unsigned lane, CompletionKind kind, st
         ++streams.of[static_cast<unsigned>(Stream::bulk_write)].now;
 }
 
-void Checker::on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,
-                                      bool read_only, std::uint32_t) {
+void Checker::on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind,
+                                      std::uint64_t last_group, bool read_only, std::uint32_t) {
     WarpClock& clock = threads_.of(warp);
     WarpStreams& streams = threads_.streams(clock);
     const bool bulk = kind == CompletionKind::bulk_group;

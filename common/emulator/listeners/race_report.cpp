@@ -12,7 +12,8 @@ std::string triple(const Dim3& d) {
 }
 
 Dim3 position(std::uint64_t linear, const Dim3& shape) {
-    return {static_cast<std::uint32_t>(linear % shape.x), static_cast<std::uint32_t>(linear / shape.x % shape.y),
+    return {static_cast<std::uint32_t>(linear % shape.x),
+            static_cast<std::uint32_t>(linear / shape.x % shape.y),
             static_cast<std::uint32_t>(linear / shape.x / shape.y)};
 }
 
@@ -47,16 +48,19 @@ const char* name_of(AsyncKind kind) {
 const char* how_to_wait(const Operation& operation, bool reading_source) {
     switch (operation.completion) {
     case CompletionKind::cp_async_group:
-        return "Wait with cp.async.wait_group (after commit_group) or wait_all, and put a __syncthreads() between the "
+        return "Wait with cp.async.wait_group (after commit_group) or wait_all, and put a __syncthreads() "
+               "between the "
                "wait and accesses by other threads.";
     case CompletionKind::bulk_group:
-        return reading_source
-                   ? "The thread that issued it must commit_group and wait_group.read; then a __syncthreads() tells the "
-                     "others that the source may be overwritten."
-                   : "The thread that issued it must commit_group and wait_group (not wait_group.read, which only says "
-                     "that the source was read); then a barrier must tell the others.";
+        return reading_source ? "The thread that issued it must commit_group and wait_group.read; then a "
+                                "__syncthreads() tells the "
+                                "others that the source may be overwritten."
+                              : "The thread that issued it must commit_group and wait_group (not "
+                                "wait_group.read, which only says "
+                                "that the source was read); then a barrier must tell the others.";
     default:
-        return "Wait for the phase of the mbarrier that the operation completes (try_wait until it returns true) in every "
+        return "Wait for the phase of the mbarrier that the operation completes (try_wait until it returns "
+               "true) in every "
                "thread that uses the bytes, or in one thread before a __syncthreads().";
     }
 }
@@ -97,17 +101,17 @@ std::string Checker::place(const Actor& actor, unsigned k, unsigned n) const {
     if (!allocation)
         return bytes + "global memory";
     const std::string offset = std::to_string(actor.word + k - allocation->base);
-    return bytes + (allocation->name.empty()
-                        ? "offset " + offset + " of a global allocation of " + std::to_string(allocation->size) + " bytes"
-                        : allocation->name + " + " + offset + " in global memory");
+    return bytes + (allocation->name.empty() ? "offset " + offset + " of a global allocation of " +
+                                                   std::to_string(allocation->size) + " bytes"
+                                             : allocation->name + " + " + offset + " in global memory");
 }
 
 bool Checker::first_time(const char* name, std::uint32_t pc_a, std::uint32_t pc_b) {
     return told_.insert({name, std::min(pc_a, pc_b), std::max(pc_a, pc_b)}).second;
 }
 
-Diagnostic Checker::make(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines,
-                         bool warning) {
+Diagnostic Checker::make(const char* name, std::string message, std::string advice,
+                         std::vector<SourceLine> lines, bool warning) {
     Diagnostic d;
     d.name = name;
     d.fault = warning ? Fault::none : Fault::launch_failure;
@@ -117,8 +121,8 @@ Diagnostic Checker::make(const char* name, std::string message, std::string advi
     return d;
 }
 
-void Checker::publish(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines,
-                      bool warning) {
+void Checker::publish(const char* name, std::string message, std::string advice,
+                      std::vector<SourceLine> lines, bool warning) {
     cluster_.report(make(name, std::move(message), std::move(advice), std::move(lines), warning));
 }
 
@@ -129,8 +133,8 @@ void Checker::conflict(const Record& old, Ref ref, unsigned k, unsigned n, const
 }
 
 bool Checker::read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor) {
-    // A read, then the copy that writes the bytes, unordered. Either the reader should have waited for this copy and only
-    // happened to come before its issue, or the copy should have waited for the reader.
+    // A read, then the copy that writes the bytes, unordered. Either the reader should have waited for this
+    // copy and only happened to come before its issue, or the copy should have waited for the reader.
     if (!actor.shared || old.is(Record::write) || !actor.record->is(Record::async))
         return false;
     if (actor.first_write)
@@ -150,18 +154,20 @@ bool Checker::read_too_early(const Record& old, Ref ref, unsigned k, const Actor
     return threads_.sees(*actor.clock, actor.lane, last, reader);
 }
 
-void Checker::decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref,
-                     bool shared) {
+void Checker::decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation,
+                     Ref ref, bool shared) {
     Undecided finding;
-    finding.if_waited =
-        make(shared ? "race-shared" : "race-global",
-             message + " The issuing thread waits for its copy, but nothing orders that wait before the read by another "
-                       "thread.",
-             "Put a barrier (__syncthreads()) between the wait and reads by other threads.", lines);
-    finding.if_not = make("read-before-completion", message + " Nobody has waited for the copy before that read.",
-                          "Wait for the copy, then put a barrier before reads by other threads (with a pipeline: "
-                          "consumer_wait() before the read).",
-                          std::move(lines));
+    finding.if_waited = make(
+        shared ? "race-shared" : "race-global",
+        message +
+            " The issuing thread waits for its copy, but nothing orders that wait before the read by another "
+            "thread.",
+        "Put a barrier (__syncthreads()) between the wait and reads by other threads.", lines);
+    finding.if_not =
+        make("read-before-completion", message + " Nobody has waited for the copy before that read.",
+             "Wait for the copy, then put a barrier before reads by other threads (with a pipeline: "
+             "consumer_wait() before the read).",
+             std::move(lines));
     finding.agent = Threads::component_of(operation, ref, 0);
     finding.epoch = operation.epoch;
     if (WarpClock& issuer = threads_.of(*operations_[operation.operation].warp); issuer.streams)
@@ -174,13 +180,13 @@ void Checker::race_with_early_read(const Record& old, Ref ref, unsigned k, unsig
     const Operation& copy = operations_[actor.record->operation];
     const std::string reader = who(old, ref, k);
     const std::string what = name_of(copy.kind);
-    const std::string message = place(actor, k, n) + ": " + reader + " read it before a " + what + " issued by " +
-                                who(actor) + " wrote it; nothing orders the two.";
+    const std::string message = place(actor, k, n) + ": " + reader + " read it before a " + what +
+                                " issued by " + who(actor) + " wrote it; nothing orders the two.";
     std::vector<SourceLine> lines{cluster_.source_line(actor.record->pc, what + " issued by " + who(actor)),
                                   cluster_.source_line(old.pc, "read by " + reader)};
     if (copy.completion == CompletionKind::mbarrier)
-        publish("read-before-completion", message + " The reader has not waited for the copy.", how_to_wait(copy, false),
-                std::move(lines));
+        publish("read-before-completion", message + " The reader has not waited for the copy.",
+                how_to_wait(copy, false), std::move(lines));
     else
         decide(std::move(lines), message, *actor.record, actor.ref, actor.shared);
 }
@@ -193,7 +199,8 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
         (same_block || !(old.is(Record::narrow) || mine.is(Record::narrow))))
         return;
     // A write of the value that was there cannot be told from none.
-    if (old.is(Record::same_value) || mine.is(Record::same_value) || old.is(Record::init) || mine.is(Record::init))
+    if (old.is(Record::same_value) || mine.is(Record::same_value) || old.is(Record::init) ||
+        mine.is(Record::init))
         return;
     const char* name = actor.shared ? "race-shared" : "race-global";
     raced_.insert(old.pc);
@@ -207,18 +214,22 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
         return;
     if (early)
         return race_with_early_read(old, ref, k, n, actor);
-    const std::string what = old.is(Record::write) ? (actor.is_write ? "Two writes to " : "A write and a read of ")
-                                                   : "A read and a write of ";
+    const std::string what = old.is(Record::write)
+                                 ? (actor.is_write ? "Two writes to " : "A write and a read of ")
+                                 : "A read and a write of ";
     const std::string other = who(old, ref, k);
-    const std::string later = mine.is(Record::async) ? "an asynchronous operation issued by " + who(actor) : who(actor);
+    const std::string later =
+        mine.is(Record::async) ? "an asynchronous operation issued by " + who(actor) : who(actor);
     publish(name,
-            what + place(actor, k, n) + " by two threads, and nothing orders one before the other: first " + other +
-                ", then " + later + ". In another run it can be the other way round.",
-            same_block ? "Put a barrier that both threads pass between the two lines: __syncthreads() in a block, "
-                         "__syncwarp() inside a warp."
+            what + place(actor, k, n) + " by two threads, and nothing orders one before the other: first " +
+                other + ", then " + later + ". In another run it can be the other way round.",
+            same_block
+                ? "Put a barrier that both threads pass between the two lines: __syncthreads() in a block, "
+                  "__syncwarp() inside a warp."
             : old.cluster == mine.cluster
                 ? "Put a cluster barrier between the two lines (barrier.cluster, cluster.sync())."
-                : "Blocks are not ordered inside a launch. Use atomics, give each block its own memory, or use two launches.",
+                : "Blocks are not ordered inside a launch. Use atomics, give each block its own memory, or "
+                  "use two launches.",
             {cluster_.source_line(old.pc, verb(old) + " " + other),
              cluster_.source_line(mine.pc, verb(mine) + " " + later)});
 }
@@ -232,17 +243,18 @@ void Checker::missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, 
     if (operation.reported || !first_time("missing-proxy-fence", old.pc, actor.record->pc))
         return;
     operation.reported = true;
-    // Generic write, then asynchronous read or write, needs the fence (PTX ISA 8.8, 9.7.13.4). A generic read before
-    // an asynchronous write is ordered by the barrier alone, as in every published pipeline: silent. Only a read in
-    // shared memory is sure to go wrong on hardware; the other cases are warnings.
+    // Generic write, then asynchronous read or write, needs the fence (PTX ISA 8.8, 9.7.13.4). A generic read
+    // before an asynchronous write is ordered by the barrier alone, as in every published pipeline: silent.
+    // Only a read in shared memory is sure to go wrong on hardware; the other cases are warnings.
     const bool warning = actor.is_write || !actor.shared;
     const std::string writer = who(old, ref, k);
     const std::string what = name_of(operation.kind);
     publish("missing-proxy-fence",
             place(actor, k, n) + ": written through the generic proxy by " + writer + ", then " +
-                (actor.is_write ? "overwritten" : "read") + " through the async proxy by a " + what + " that " +
-                who(actor) + " issued. No fence.proxy.async lies between them, so the " + what +
-                (actor.is_write ? " and the write may land in either order." : " may see the bytes from before the write."),
+                (actor.is_write ? "overwritten" : "read") + " through the async proxy by a " + what +
+                " that " + who(actor) + " issued. No fence.proxy.async lies between them, so the " + what +
+                (actor.is_write ? " and the write may land in either order."
+                                : " may see the bytes from before the write."),
             "After the write and before the barrier, each writing thread must execute fence.proxy.async "
             "(cuda::ptx::fence_proxy_async); or the issuing thread after the barrier and before the copy.",
             {cluster_.source_line(old.pc, "written by " + writer),
@@ -258,22 +270,23 @@ bool Checker::saw_issue(const Operation& operation, Ref ref, const Actor& actor)
     return threads_.sees(*actor.clock, actor.lane, issue, issuer);
 }
 
-const char* Checker::name_of_conflict(const Record& old, Ref ref, const Operation& operation, const Operation* second,
-                                      const Actor& actor) {
+const char* Checker::name_of_conflict(const Record& old, Ref ref, const Operation& operation,
+                                      const Operation* second, const Actor& actor) {
     const bool group = operation.completion != CompletionKind::mbarrier;
     if (!old.is(Record::write))
         return group ? "reuse-before-read-done" : "overwrite-in-flight";
     if (actor.is_write)
         return second && old.pc == actor.record->pc ? "duplicate-copy" : "overwrite-in-flight";
-    // Only the issuing thread can wait for a group. A reader that not even the issue is ordered before lacks the barrier;
-    // one behind such a barrier lacks the wait.
+    // Only the issuing thread can wait for a group. A reader that not even the issue is ordered before lacks
+    // the barrier; one behind such a barrier lacks the wait.
     if (group && (old.cluster != threads_.cluster() || !saw_issue(operation, ref, actor)))
         return actor.shared ? "race-shared" : "race-global";
     const Mbarrier* barrier = group ? nullptr : cluster_.mbarrier(operation.barrier);
     return barrier && barrier->tx < 0 ? "tx-count-mismatch" : "read-before-completion";
 }
 
-void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
+void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, unsigned n,
+                                      const Actor& actor) {
     if (old.is(Record::strong) && actor.record->is(Record::strong))
         return; // Reductions are atomic.
     if (actor.record->is(Record::init))
@@ -284,7 +297,8 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
     none.kind = old.is(Record::write) ? AsyncKind::bulk_store : AsyncKind::bulk_load;
     none.completion = CompletionKind::bulk_group;
     Operation& operation = theirs ? none : operations_[old.operation];
-    Operation* const second = actor.record->is(Record::async) ? &operations_[actor.record->operation] : nullptr;
+    Operation* const second =
+        actor.record->is(Record::async) ? &operations_[actor.record->operation] : nullptr;
     if (operation.reported || (second && second->reported))
         return;
     const bool source = !old.is(Record::write);
@@ -297,30 +311,36 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
         return;
     const std::string issuer = who(old, ref, k);
     const std::string what = name_of(operation.kind);
-    const std::string deed = second ? std::string("a ") + name_of(second->kind) + " issued by " + who(actor) : who(actor);
+    const std::string deed =
+        second ? std::string("a ") + name_of(second->kind) + " issued by " + who(actor) : who(actor);
     std::string message = place(actor, k, n) + ": ";
     std::vector<SourceLine> lines{
         cluster_.source_line(old.pc, what + " issued by " + issuer),
-        cluster_.source_line(actor.record->pc, std::string(actor.is_write ? "written by " : "read by ") + deed)};
+        cluster_.source_line(actor.record->pc,
+                             std::string(actor.is_write ? "written by " : "read by ") + deed)};
     if (is == "race-shared" && !theirs)
-        return decide(std::move(lines), message + deed + " reads what a " + what + " issued by " + issuer + " writes.", old,
+        return decide(std::move(lines),
+                      message + deed + " reads what a " + what + " issued by " + issuer + " writes.", old,
                       ref, actor.shared);
     std::string advice = how_to_wait(operation, source);
     if (is == "duplicate-copy") {
         message += issuer + " and " + who(actor) + " both issued this " + what +
                    " to the same bytes, and the first is still under way.";
-        advice = "One thread issues a bulk copy for the whole tile: if (threadIdx.x == 0), or elect.sync in one warp.";
+        advice = "One thread issues a bulk copy for the whole tile: if (threadIdx.x == 0), or elect.sync in "
+                 "one warp.";
     } else if (is == "tx-count-mismatch") {
-        message += "the " + what + " issued by " + issuer +
-                   " brings more bytes than its mbarrier was told to expect, so the phase that was waited for ended "
-                   "before it landed; " + deed + " reads too early.";
+        message +=
+            "the " + what + " issued by " + issuer +
+            " brings more bytes than its mbarrier was told to expect, so the phase that was waited for ended "
+            "before it landed; " +
+            deed + " reads too early.";
         advice = "expect_tx must announce the bytes of all copies of the phase.";
     } else if (!actor.is_write) {
         message += deed + " reads what a " + what + " issued by " + issuer +
                    " writes, without having seen that operation complete. It may read the old bytes.";
     } else {
-        message += deed + (source ? " overwrites what a " : " writes where a ") + what + " issued by " + issuer +
-                   (source ? " may still read." : " may still write.");
+        message += deed + (source ? " overwrites what a " : " writes where a ") + what + " issued by " +
+                   issuer + (source ? " may still read." : " may still write.");
     }
     publish(name, std::move(message), std::move(advice), std::move(lines));
 }
@@ -331,7 +351,8 @@ void Checker::uninitialised(unsigned k, unsigned n, const Actor& actor) {
     Diagnostic d;
     d.name = "uninitialised-shared";
     d.message = who(actor) + " reads " + place(actor, k, n) + ", which no thread has written.";
-    d.advice = "Shared memory starts with arbitrary contents. Write it first, and put a barrier between the write and "
+    d.advice = "Shared memory starts with arbitrary contents. Write it first, and put a barrier between the "
+               "write and "
                "the read.";
     d.locations.push_back(cluster_.source_line(actor.record->pc, "read by " + who(actor)));
     uninitialised_[actor.record->pc] = std::move(d);
@@ -361,15 +382,18 @@ void Checker::unfinished_phase(const BarrierState& barrier, Operation& operation
     const std::string issuer = thread_name(*operation.warp, operation.lane);
     std::vector<SourceLine> lines;
     if (barrier.expect_warp)
-        lines.push_back(cluster_.source_line(
-            barrier.expect_pc, "bytes expected by " + thread_name(*barrier.expect_warp, barrier.expect_lane)));
+        lines.push_back(cluster_.source_line(barrier.expect_pc,
+                                             "bytes expected by " +
+                                                 thread_name(*barrier.expect_warp, barrier.expect_lane)));
     lines.push_back(cluster_.source_line(operation.pc, what + " issued by " + issuer));
     publish("tx-count-mismatch",
             "Phase " + std::to_string(phase) + " of mbarrier " +
-                shared_name(*cluster_.info().kernel, shared_offset(address)) + " ended although a " + what + " of " +
-                std::to_string(operation.bytes) + " bytes that belongs to it has not landed (issued by " + issuer +
+                shared_name(*cluster_.info().kernel, shared_offset(address)) + " ended although a " + what +
+                " of " + std::to_string(operation.bytes) +
+                " bytes that belongs to it has not landed (issued by " + issuer +
                 "): the barrier was told to expect too few bytes, so waiting threads go on too early.",
-            "expect_tx must announce the bytes of all copies of the phase, edges included: the full box of a tensor copy.",
+            "expect_tx must announce the bytes of all copies of the phase, edges included: the full box of a "
+            "tensor copy.",
             std::move(lines));
 }
 
@@ -378,12 +402,15 @@ void Checker::report_init(const BarrierState& barrier, std::uint32_t address, Wa
     const std::string user = thread_name(warp, lane);
     const std::string name = "mbarrier " + shared_name(*cluster_.info().kernel, shared_offset(address));
     publish("barrier-init-not-visible",
-            by_copy ? name + " is used by an asynchronous copy, which sees memory through the async proxy; no fence makes "
+            by_copy ? name + " is used by an asynchronous copy, which sees memory through the async proxy; "
+                             "no fence makes "
                              "its initialisation visible there."
-                    : name + " is used by " + user + ", and no barrier makes its initialisation visible to that thread.",
+                    : name + " is used by " + user +
+                          ", and no barrier makes its initialisation visible to that thread.",
             by_copy ? "The thread that called mbarrier.init must then execute fence.proxy.async or "
                       "fence.mbarrier_init.release.cluster, before the barrier that lets others use it."
-                    : "Put a __syncthreads() (in a cluster: a cluster barrier) between mbarrier.init and the first use by "
+                    : "Put a __syncthreads() (in a cluster: a cluster barrier) between mbarrier.init and the "
+                      "first use by "
                       "another thread.",
             {cluster_.source_line(barrier.init_pc,
                                   "initialised by " + thread_name(*barrier.init_warp, barrier.init_lane)),

@@ -37,8 +37,12 @@ void Checker::on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& 
 
 void Checker::on_barrier_complete(BarrierKind kind, unsigned id, std::span<const WarpLanes> arrived,
                                   std::span<const WarpLanes> waiting) {
-    if (arrived.empty())
+    if (arrived.empty()) {
+        // Lanes that came to barrier.cluster.wait after the phase had completed.
+        if (kind == BarrierKind::cluster && cluster_barrier_)
+            acquire(waiting, cluster_barrier_);
         return;
+    }
     Accumulator all;
     if (kind == BarrierKind::warp) {
         // Only bar.warp.sync orders memory; shuffles and votes do not (PTX ISA 9.7.9.5, 9.7.13.3).
@@ -58,6 +62,12 @@ void Checker::on_barrier_complete(BarrierKind kind, unsigned id, std::span<const
             publish_inits(arrived);
     }
     const ClockRef clock = threads_.space().freeze(all);
+    if (kind == BarrierKind::cluster)
+        cluster_barrier_ = clock;
+    acquire(waiting, clock);
+}
+
+void Checker::acquire(std::span<const WarpLanes> waiting, const ClockRef& clock) {
     for (const WarpLanes& lanes : waiting) {
         threads_.learn(lanes, clock);
         WarpClock& warp = threads_.of(*lanes.warp);
@@ -91,11 +101,12 @@ void Checker::check_divergence(std::span<const WarpLanes> arrived) {
                 return cluster_.source_line(lanes.pc, std::to_string(std::popcount(lanes.mask)) +
                                                           " threads of the warp arrive here");
             };
-            publish("divergent-barrier",
-                    "The threads of one warp arrive at a block barrier by different instructions. The barrier is "
-                    "'aligned': all threads of a warp must execute the same one.",
-                    "Move the barrier behind the if, where all threads meet again.",
-                    {line(arrived[j]), line(arrived[i])});
+            publish(
+                "divergent-barrier",
+                "The threads of one warp arrive at a block barrier by different instructions. The barrier is "
+                "'aligned': all threads of a warp must execute the same one.",
+                "Move the barrier behind the if, where all threads meet again.",
+                {line(arrived[j]), line(arrived[i])});
         }
     }
 }
@@ -166,7 +177,8 @@ void Checker::on_mbarrier_arrive(const MbarrierEvent& event) {
         Operation& operation = operations_[live->second];
         operation.completed = true;
         std::erase(barrier.pending, live->second);
-        // The completion is a release (PTX ISA 8.9.1), and what the issuing thread did before the copy came before it.
+        // The completion is a release (PTX ISA 8.9.1), and what the issuing thread did before the copy came
+        // before it.
         barrier.arrived.join(operation.clock);
         operation.clock = {};
         barrier.arrived.raise(order, threads_.of(*operation.warp).first + operation.lane, operation.epoch);
@@ -246,8 +258,8 @@ void Checker::check_init_visible(const AsyncOperation& operation, const WarpCloc
     init.epoch = barrier.init_epoch;
     // st.async works in the generic proxy and needs no proxy fence.
     const bool generic = operation.kind == AsyncKind::st_async;
-    bool visible = threads_.sees(clock, operation.lane, init, barrier.init_component,
-                                 generic ? order : shared_proxy);
+    bool visible =
+        threads_.sees(clock, operation.lane, init, barrier.init_component, generic ? order : shared_proxy);
     if (!visible && barrier.init_fence) {
         init.epoch = barrier.init_fence;
         visible = threads_.sees(clock, operation.lane, init, barrier.init_component);

@@ -1,7 +1,8 @@
 #pragma once
 /// \file
-/// What the shadow memory remembers of an access: a 32-bit reference to a record and a lane. A record stands for
-/// all accesses that a warp makes at one instruction in one epoch, so a loop without synchronisation adds none.
+/// What the shadow memory remembers of an access: a 32-bit reference to a record and a lane. A record stands
+/// for all accesses that a warp makes at one instruction in one epoch, so a loop without synchronisation adds
+/// none.
 
 #include "listeners/vector_clock.hpp"
 #include "machine/program.hpp"
@@ -28,13 +29,14 @@ struct Record {
         bytes1 = 128,     ///< Byte k of a word was accessed by lane + k,
         bytes2 = 256,     ///< … by lane + k/2.
         init = 512,       ///< mbarrier.init.
+        update = 1024,    ///< A write that read first: an atomic.
     };
     std::uint32_t cluster = 0; ///< Linear index in the grid.
     std::uint32_t pc = 0;
     Component component = 0;
-    Epoch epoch = 0;             ///< Of an asynchronous operation that completes at an mbarrier: 0 while unknown.
+    Epoch epoch = 0; ///< Of an asynchronous operation that completes at an mbarrier: 0 while unknown.
     std::uint32_t operation = 0; ///< Of the cluster, for asynchronous operations; else 0.
-    std::uint16_t warp = 0;      ///< Rank of the block * 32 + warp in the block: who executed the instruction.
+    std::uint16_t warp = 0; ///< Rank of the block * 32 + warp in the block: who executed the instruction.
     std::uint16_t flags = 0;
 
     bool is(Flag flag) const { return (flags & flag) != 0; }
@@ -53,8 +55,8 @@ constexpr unsigned lane_at(Ref ref, const Record& record, unsigned k) {
     return lane_of(ref) + (record.flags & Record::bytes1 ? k : record.flags & Record::bytes2 ? k / 2 : 0);
 }
 
-/// The records of one launch. Clusters on different host threads take batches of numbers and fill them without
-/// locks; others see a record only through a shadow cell, whose lock orders the two.
+/// The records of one launch. Clusters on different host threads take batches of numbers and fill them
+/// without locks; others see a record only through a shadow cell, whose lock orders the two.
 class RecordStore {
   public:
     static constexpr std::uint32_t chunk_size = 4096;
@@ -68,7 +70,9 @@ class RecordStore {
     RecordStore(const RecordStore&) = delete;
     RecordStore& operator=(const RecordStore&) = delete;
 
-    Record& operator[](std::uint32_t id) { return (*chunks_[id / chunk_size].load(std::memory_order_acquire))[id % chunk_size]; }
+    Record& operator[](std::uint32_t id) {
+        return (*chunks_[id / chunk_size].load(std::memory_order_acquire))[id % chunk_size];
+    }
     const Record& operator[](std::uint32_t id) const {
         return (*chunks_[id / chunk_size].load(std::memory_order_acquire))[id % chunk_size];
     }

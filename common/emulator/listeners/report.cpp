@@ -74,8 +74,8 @@ std::string format_json(const Diagnostic& d) {
                        ",\"advice\":" + json_string(d.advice) + ",\"locations\":[";
     const char* separator = "";
     for (const SourceLine& line : d.locations) {
-        text += separator + ("{\"file\":" + json_string(line.file)) + ",\"line\":" + std::to_string(line.line) +
-                ",\"role\":" + json_string(line.role) + "}";
+        text += separator + ("{\"file\":" + json_string(line.file)) +
+                ",\"line\":" + std::to_string(line.line) + ",\"role\":" + json_string(line.role) + "}";
         separator = ",";
     }
     return text + "]}";

@@ -9,8 +9,8 @@
 
 namespace emu {
 
-/// The finding as a reader sees it: "error[NAME] in kernel …", the message, the source lines with their text, and
-/// what to do.
+/// The finding as a reader sees it: "error[NAME] in kernel …", the message, the source lines with their text,
+/// and what to do.
 std::string format(const Diagnostic& diagnostic);
 
 /// The finding as one line of JSON, without line end:

@@ -24,7 +24,8 @@ struct Cell {
     bool operator==(const Cell&) const = default;
 };
 
-/// Two reads that are not ordered with each other. More than two are not kept: the oldest and the newest stay.
+/// Two reads that are not ordered with each other. More than two are not kept: the oldest and the newest
+/// stay.
 struct ReadPair {
     Ref first = 0, second = 0;
 };
@@ -38,8 +39,8 @@ class Region {
     std::size_t words() const { return cells_.size(); }
     void reset(std::size_t words);
 
-    /// Calls `f(cell, k, n)` for the cells of the bytes in `bytes` (one bit each) of word `word`: the cell stands
-    /// for bytes k … k+n-1 of the word.
+    /// Calls `f(cell, k, n)` for the cells of the bytes in `bytes` (one bit each) of word `word`: the cell
+    /// stands for bytes k … k+n-1 of the word.
     template <class F>
     void visit(std::size_t word, unsigned bytes, F&& f) {
         Cell& cell = cells_[word];
@@ -82,8 +83,8 @@ class Region {
     std::vector<std::uint32_t> free_splits_;
 };
 
-/// Shadow of global memory, in pages made when they are first touched. Clusters on several host threads share it:
-/// a page is locked while it is used.
+/// Shadow of global memory, in pages made when they are first touched. Clusters on several host threads share
+/// it: a page is locked while it is used.
 class GlobalShadow {
   public:
     static constexpr unsigned page_bits = 12;

@@ -77,7 +77,8 @@ bool Threads::sees(const WarpClock& viewer, unsigned lane, const Record& record,
         return true;
     const auto own = [&](Component first) { return component == first + lane; };
     if (own(viewer.first))
-        return part == order || (part == shared_proxy ? viewer.fenced_shared : viewer.fenced_global)[lane] >= epoch;
+        return part == order ||
+               (part == shared_proxy ? viewer.fenced_shared : viewer.fenced_global)[lane] >= epoch;
     if (viewer.streams)
         for (const WarpStreams::One& one : viewer.streams->of)
             if (own(one.first))
@@ -149,10 +150,14 @@ void Threads::proxy_fence(const FenceEvent& event) {
 }
 
 void Threads::settle(WarpClock& warp, unsigned lane) {
-    if (!warp.sync || !(*warp.sync)[lane].pending)
+    if (!warp.sync)
         return;
-    const std::shared_ptr<Accumulator> pending = std::move((*warp.sync)[lane].pending);
-    learn(warp, lane, space_.freeze(*pending));
+    LaneSync& sync = (*warp.sync)[lane];
+    if (const std::shared_ptr<Accumulator> pending = std::move(sync.pending))
+        learn(warp, lane, space_.freeze(*pending));
+    // Each thread fences, all pass a barrier, one thread raises a flag: published code relies on this.
+    if (sync.release.epoch)
+        sync.release = {warp.base[lane], warp.now, sync.release.scope};
 }
 
 void Threads::memory_fence(const FenceEvent& event) {

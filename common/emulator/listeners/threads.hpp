@@ -32,8 +32,8 @@ inline constexpr unsigned stream_count = static_cast<unsigned>(Stream::count_);
 /// Asynchronous streams of the threads of one warp. Sequence numbers grow with commits, not with operations.
 struct WarpStreams {
     struct One {
-        Component first = 0; ///< Component of lane 0; the other lanes follow.
-        Epoch now = 1;       ///< Sequence number of the next operation.
+        Component first = 0;                          ///< Component of lane 0; the other lanes follow.
+        Epoch now = 1;                                ///< Sequence number of the next operation.
         std::array<Epoch, warp_size> seen{};          ///< What the lane has observed itself.
         std::array<Epoch, warp_size> fenced_shared{}; ///< … and then fenced for the async proxy.
         std::array<Epoch, warp_size> fenced_global{};
@@ -106,9 +106,10 @@ class Threads {
     }
     WarpStreams& streams(WarpClock& warp);
 
-    /// Whether the access `record`, made for byte k of a word by `ref`, happened before what `lane` of `viewer`
-    /// does now; in the proxy parts: and is visible to the async proxy.
-    bool sees(const WarpClock& viewer, unsigned lane, const Record& record, Component component, Part part = order) const;
+    /// Whether the access `record`, made for byte k of a word by `ref`, happened before what `lane` of
+    /// `viewer` does now; in the proxy parts: and is visible to the async proxy.
+    bool sees(const WarpClock& viewer, unsigned lane, const Record& record, Component component,
+              Part part = order) const;
     static Component component_of(const Record& record, Ref ref, unsigned k) {
         return record.component + (record.is(Record::by_lane) ? lane_at(ref, record, k) : 0);
     }
@@ -129,7 +130,8 @@ class Threads {
     void memory_fence(const FenceEvent& event);
     /// A strong access: an edge from releases to acquires at its location. True if it published something.
     bool strong_access(WarpClock& warp, unsigned lane, Address location, const AccessEvent& event);
-    /// A block or cluster barrier completes what relaxed reads began, as a fence would.
+    /// A block or cluster barrier completes what relaxed reads began, as a fence would, and carries an
+    /// earlier release fence of the lane forward.
     void settle(WarpClock& warp, unsigned lane);
     /// A relaxed arrival publishes what the lane's last release fence covered, if there was one.
     void gather_fenced(Accumulator& into, WarpClock& warp, unsigned lane);

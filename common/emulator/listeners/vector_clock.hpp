@@ -1,11 +1,11 @@
 #pragma once
 /// \file
 /// Vector clocks (Fidge/Mattern; epochs as in FastTrack, Flanagan and Freund 2009): who has seen how much of
-/// whom. A component belongs to a thread or to an "agent", a stand-in for asynchronous work. Component c of the
-/// clock of thread t is the epoch up to which everything c did happens before what t does next.
+/// whom. A component belongs to a thread or to an "agent", a stand-in for asynchronous work. Component c of
+/// the clock of thread t is the epoch up to which everything c did happens before what t does next.
 ///
-/// After a block barrier all threads know the same, so they share one immutable clock and keep apart only what
-/// each knows of itself. Joins of shared clocks are remembered.
+/// After a block barrier all threads know the same, so they share one immutable clock and keep apart only
+/// what each knows of itself. Joins of shared clocks are remembered.
 
 #include <array>
 #include <cstdint>

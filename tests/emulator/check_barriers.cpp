@@ -1,0 +1,81 @@
+// mbarriers whose counts are wrong, block barriers in branches, and shared memory nobody wrote.
+
+#include "check_support.hpp"
+
+using namespace check_test;
+
+namespace {
+const std::string meet = "bar.sync 0;\n";
+}
+
+TEST_CASE("tx-count-mismatch: fewer bytes expected than copied") {
+    const auto program = [](const std::string& bytes) {
+        return Case{tile_and_bar,
+                    addresses(64) + initialised_barrier() +
+                        "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], " + bytes + ";//!\n@%p0 " +
+                        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd0], "
+                        "256, [bar];\n" +
+                        "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile+256], "
+                        "[%rd0+256], "
+                        "256, [bar];\n" +
+                        wait_parity("bar", "0", "W1") +
+                        "ld.shared.u32 %r5, [%r11];\nadd.u32 %r11, %r11, 256;\n" +
+                        "ld.shared.u32 %r5, [%r11];\n"};
+    };
+    require_silent(program("512"));
+    const Case wrong = program("256");
+    for (const Order& order : async_test::all_orders()) {
+        INFO(async_test::name_of(order));
+        const emu::LaunchOutcome outcome = run(wrong, order);
+        REQUIRE(outcome.result.diagnostics.size() == 1);
+        REQUIRE(outcome.result.diagnostics.front().name == "tx-count-mismatch");
+        REQUIRE(outcome.result.fault == emu::Fault::launch_failure);
+    }
+}
+
+TEST_CASE("deadlock: more bytes expected than copied; the report names the missing bytes") {
+    const std::string body = addresses(64) + initialised_barrier() +
+                             "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 272;\n@%p0 " + bulk_load +
+                             "\n" +
+                             "W1:\nmbarrier.try_wait.parity.shared.b64 %p7, [bar], 0;//!\n@!%p7 bra W1;\n";
+    require_found("deadlock", {tile_and_bar, body}, emu::Fault::timeout);
+    const auto outcome = run({tile_and_bar, body}, {emu::CompletionOrder::late, 1});
+    const std::string& message = outcome.result.diagnostics.front().message;
+    REQUIRE(message.find("bar") != std::string::npos);
+    REQUIRE(message.find("16 bytes") != std::string::npos);
+}
+
+TEST_CASE("divergent-barrier: two instructions for one warp") {
+    const std::string split = "and.b32 %r9, %r0, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra EVEN;\n"
+                              "bar.sync 0;//!\nbra DONE;\nEVEN:\nbar.sync 0;//!\nDONE:\n";
+    require_found("divergent-barrier", {"", split});
+    // Whole warps may come by different instructions.
+    const std::string warps = "setp.lt.u32 %p1, %r0, 32;\n@%p1 bra EVEN;\n"
+                              "bar.sync 0;\nbra DONE;\nEVEN:\nbar.sync 0;\nDONE:\n";
+    require_silent({"", warps});
+    // barrier.sync is not aligned.
+    std::string unaligned = split;
+    for (std::size_t at = 0; (at = unaligned.find("bar.sync", at)) != std::string::npos; at += 12)
+        unaligned.replace(at, 8, "barrier.sync");
+    require_silent({"", unaligned});
+    // One lane comes later, by the same instruction.
+    require_silent({"", "setp.eq.u32 %p1, %r0, 5;\n@!%p1 bra MEET;\nnanosleep.u32 20;\nMEET:\n" + meet});
+}
+
+TEST_CASE("uninitialised-shared: exact to the byte") {
+    const std::string start = addresses(64) + "setp.lt.u32 %p1, %r0, 63;\n";
+    require_found("uninitialised-shared", {tile, start + "@%p1 st.shared.u32 [%r10], %r6;\n" + meet +
+                                                     "ld.shared.u32 %r5, [%r11];//!\n"});
+    require_silent(
+        {tile, start + "@%p1 st.shared.u32 [%r10], %r6;\n" + meet + "@%p1 ld.shared.u32 %r5, [%r10];\n"});
+    require_found(
+        "uninitialised-shared",
+        {tile, start + "cvt.u16.u32 %h0, %r0;\nst.shared.u16 [%r10], %h0;\nld.shared.u8 %h1, [%r10+1];\n"
+                       "ld.shared.u8 %h1, [%r10+2];//!\n"});
+    require_found("uninitialised-shared", {tile, start + "atom.shared.add.u32 %r5, [tile+512], 1;//!\n"});
+}
+
+TEST_CASE("a race explains an uninitialised read, which is then not told") {
+    const std::string body = addresses(64) + "ld.shared.u32 %r5, [%r11];//!\nst.shared.u32 [%r10], %r6;//!\n";
+    require_found("race-shared", {tile, body});
+}
