@@ -17,7 +17,7 @@ namespace {
 /// `name`.
 std::set<std::string> reported_names() {
     const std::regex pattern(
-        R"re((?:report|publish|make|first_time|DecodeError|fail)\(\s*"([a-z]+(?:-[a-z]+)*)"\s*,|(?:\.name|\bname) =[^;]*?"([a-z]+(?:-[a-z]+)*)"|(?:\?|:|return) "([a-z]+(?:-[a-z]+)+)")re");
+        R"re((?:report|publish|make|first_time|DecodeError)\(\s*"([a-z]+(?:-[a-z]+)*)"\s*,|(?:\.name|\bname) = [^;]*?"([a-z]+(?:-[a-z]+)*)"|(?:\?|:|return) "([a-z]+(?:-[a-z]+)+)")re");
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(EMULATOR_SOURCE)) {
         if (entry.path().extension() != ".cpp" || entry.path().filename() == "catalogue.cpp")
