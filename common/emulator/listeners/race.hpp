@@ -19,7 +19,13 @@ namespace emu::check {
 
 /// What the clusters of a launch share.
 struct LaunchChecks {
-    RecordStore records;
+    RecordStore records; ///< Of accesses to global memory.
+    std::mutex mutex;
+    std::vector<std::unique_ptr<RecordStore>>
+        spare; ///< Stores for accesses to shared memory, of clusters that ended.
+
+    std::unique_ptr<RecordStore> take_store();
+    void give_back(std::unique_ptr<RecordStore> store);
     GlobalShadow shadow;
     GlobalSync sync;
 };
@@ -36,11 +42,12 @@ struct Operation {
     std::uint32_t bytes = 0;     ///< tx_bytes.
     std::uint32_t reads = 0;     ///< Record of its source, 0 if none.
     std::uint32_t writes = 0;    ///< Record of its destination.
-    bool completed = false;      ///< Its complete_tx has arrived at the barrier.
-    bool reported = false;       ///< A mistake is told once per operation.
-    ClockRef clock;       ///< What the issuing thread knew, for operations that complete at an mbarrier.
-    Component issuer = 0; ///< The issuing thread (for cp.async: lane 0 of its warp)
-    Epoch epoch = 0;      ///< … and its epoch then.
+    bool reads_shared = false, writes_shared = false;
+    bool completed = false; ///< Its complete_tx has arrived at the barrier.
+    bool reported = false;  ///< A mistake is told once per operation.
+    ClockRef clock;         ///< What the issuing thread knew, for operations that complete at an mbarrier.
+    Component issuer = 0;   ///< The issuing thread (for cp.async: lane 0 of its warp)
+    Epoch epoch = 0;        ///< … and its epoch then.
 };
 
 class Checker final : public ClusterListener {
@@ -123,7 +130,11 @@ class Checker final : public ClusterListener {
     void touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
     void touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
     bool is_ordered(Ref old, const Record& record, unsigned k, unsigned n, const Actor& actor) const;
-    const Record& record(Ref ref) { return launch_.records[record_of(ref)]; }
+    RecordStore& store(bool shared) { return shared ? *local_records_ : launch_.records; }
+    std::uint32_t add_record(const Record& r) {
+        return (r.is(Record::local) ? local_source_ : source_).add(r);
+    }
+    const Record& record(Ref ref, const Actor& actor) { return store(actor.shared)[record_of(ref)]; }
 
     // race_async.cpp
     void issue_cp_async(const AsyncOperation& operation, WarpClock& clock);
@@ -170,6 +181,8 @@ class Checker final : public ClusterListener {
     LaunchChecks& launch_;
     Threads threads_;
     RecordSource source_;
+    std::unique_ptr<RecordStore> local_records_;
+    RecordSource local_source_;
     PageCache pages_;
     std::vector<Region> shared_;
     std::map<BarrierKey, Accumulator> barriers_;

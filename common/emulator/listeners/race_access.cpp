@@ -13,6 +13,8 @@ bool is_strong(const AccessEvent& e) {
 
 unsigned flags_of(const AccessEvent& e) {
     unsigned flags = Record::by_lane;
+    if (e.space == ptx::Space::shared)
+        flags |= Record::local;
     if (e.kind != AccessKind::read)
         flags |= Record::write;
     if (e.kind == AccessKind::atomic)
@@ -50,7 +52,7 @@ std::uint32_t Checker::record_for(WarpClock& warp, std::uint32_t pc, unsigned fl
     r.epoch = warp.now;
     r.warp = static_cast<std::uint16_t>(warp.warp->block().rank() * 32 + warp.warp->index());
     r.flags = static_cast<std::uint16_t>(flags);
-    recent = {pc, flags, warp.now, source_.add(r)};
+    recent = {pc, flags, warp.now, add_record(r)};
     return recent.record;
 }
 
@@ -82,7 +84,7 @@ void Checker::access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask 
     actor.is_write = (flags & Record::write) != 0;
     actor.shared = event.space == ptx::Space::shared;
     const std::uint32_t whole = record_for(clock, event.pc, flags);
-    actor.record = &launch_.records[whole];
+    actor.record = &store(actor.shared)[whole];
     const Record* const whole_record = actor.record;
     std::uint32_t packed = 0;
     for (LaneMask left = lanes; left;) {
@@ -96,7 +98,7 @@ void Checker::access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask 
             if (!packed)
                 packed = record_for(clock, event.pc, flags | (bytes == 1 ? Record::bytes1 : Record::bytes2));
             id = packed;
-            actor.record = &launch_.records[packed];
+            actor.record = &store(actor.shared)[packed];
             left &= ~(((1u << 4 / bytes) - 1) << lane);
             bytes = 4;
         }
@@ -169,7 +171,7 @@ void Checker::touch(Region& region, Cell& cell, unsigned k, unsigned n, Actor& a
 
 void Checker::touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor) {
     if (cell.write) {
-        const Record& w = record(cell.write);
+        const Record& w = record(cell.write, actor);
         if (!is_ordered(cell.write, w, k, n, actor))
             conflict(w, cell.write, k, n, actor);
         else if (actor.record->is(Record::async_proxy) && !w.is(Record::async_proxy))
@@ -185,7 +187,7 @@ void Checker::touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Act
     }
     // Keep readers that are not ordered before this one; asynchronous readers are never dropped for others.
     ReadPair readers = region.readers(cell);
-    const auto gone = [&](Ref r) { return r == 0 || is_ordered(r, record(r), k, n, actor); };
+    const auto gone = [&](Ref r) { return r == 0 || is_ordered(r, record(r, actor), k, n, actor); };
     if (gone(readers.first))
         readers.first = std::exchange(readers.second, 0);
     if (gone(readers.first))
@@ -194,11 +196,13 @@ void Checker::touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Act
         readers.second = 0;
     if (!readers.first)
         readers.first = actor.ref;
-    else if (!readers.second || !record(readers.second).is(Record::async) || actor.record->is(Record::async))
+    else if (!readers.second || !record(readers.second, actor).is(Record::async) ||
+             actor.record->is(Record::async))
         readers.second = actor.ref;
     if (readers.second && !actor.shared && region.pair_count() > region.words() / 4)
-        readers = {
-            record(readers.first).is(Record::async) || !(actor.word & 4) ? readers.first : readers.second, 0};
+        readers = {record(readers.first, actor).is(Record::async) || !(actor.word & 4) ? readers.first
+                                                                                       : readers.second,
+                   0};
     region.set_readers(cell, readers);
 }
 
@@ -209,7 +213,7 @@ void Checker::touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Ac
         uninitialised(k, n, actor);
     if (cell.write && record_of(cell.write) != record_of(actor.ref)) {
         // (Lanes of one instruction that write the same place are not told apart here.)
-        const Record& w = record(cell.write);
+        const Record& w = record(cell.write, actor);
         ordered = is_ordered(cell.write, w, k, n, actor);
         if (!ordered)
             conflict(w, cell.write, k, n, actor);
@@ -220,8 +224,8 @@ void Checker::touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Ac
         actor.first_write = cell.write == 0;
         const ReadPair readers = region.readers(cell);
         for (const Ref r : {readers.first, readers.second})
-            if (r && !is_ordered(r, record(r), k, n, actor))
-                conflict(record(r), r, k, n, actor);
+            if (r && !is_ordered(r, record(r, actor), k, n, actor))
+                conflict(record(r, actor), r, k, n, actor);
     }
     // A write that changed nothing does not hide an earlier one that did.
     if (same_value && cell.write && !ordered)

@@ -28,6 +28,8 @@ std::uint32_t Checker::add_operation(const AsyncOperation& operation, WarpClock&
     known.pc = operation.pc;
     known.barrier = operation.barrier;
     known.bytes = operation.tx_bytes;
+    known.reads_shared = operation.reads_shared;
+    known.writes_shared = operation.writes_shared;
     if (operation.completion == CompletionKind::mbarrier)
         known.clock = clock.base[operation.lane];
     known.issuer = clock.first + (operation.kind == AsyncKind::cp_async ? 0 : operation.lane);
@@ -41,8 +43,10 @@ std::uint32_t Checker::add_operation(const AsyncOperation& operation, WarpClock&
     r.flags = Record::async;
     if (in_async_proxy(operation.kind))
         r.flags |= Record::async_proxy;
-    const auto add = [&](Stream stream, unsigned more) {
+    const auto add = [&](Stream stream, bool shared, unsigned more) {
         Record mine = r;
+        if (shared)
+            mine.flags |= Record::local;
         mine.flags = static_cast<std::uint16_t>(mine.flags | more);
         if (operation.completion == CompletionKind::mbarrier) {
             mine.component = mbarriers_[operation.barrier].agent;
@@ -52,13 +56,13 @@ std::uint32_t Checker::add_operation(const AsyncOperation& operation, WarpClock&
             mine.component = one.first;
             mine.epoch = one.now;
         }
-        return source_.add(mine);
+        return add_record(mine);
     };
     const bool bulk = operation.completion == CompletionKind::bulk_group;
     if (operation.reads_shared || operation.reads_global)
-        known.reads = add(bulk ? Stream::bulk_read : Stream::cp_async, 0);
+        known.reads = add(bulk ? Stream::bulk_read : Stream::cp_async, known.reads_shared, 0);
     if (operation.writes_shared || operation.writes_global)
-        known.writes = add(bulk ? Stream::bulk_write : Stream::cp_async,
+        known.writes = add(bulk ? Stream::bulk_write : Stream::cp_async, known.writes_shared,
                            is_reduction(operation.kind) ? Record::write | Record::strong : Record::write);
     operations_.push_back(std::move(known));
     return index;
@@ -76,7 +80,7 @@ void Checker::touch_pieces(const AsyncOperation& operation, const Operation& kno
     const auto become = [&](std::uint32_t record, bool is_write) {
         actor.is_write = is_write;
         actor.ref = make_ref(record, operation.lane);
-        actor.record = &launch_.records[record];
+        actor.record = &store(is_write ? known.writes_shared : known.reads_shared)[record];
     };
     for (const AsyncPiece& piece : operation.source_pieces) {
         become(known.reads, false);

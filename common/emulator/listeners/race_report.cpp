@@ -369,7 +369,11 @@ void Checker::tell_the_rest() {
     uninitialised_.clear();
 }
 
-Checker::~Checker() { tell_the_rest(); }
+Checker::~Checker() {
+    tell_the_rest();
+    launch_.give_back(std::move(local_records_));
+}
+
 void Checker::on_cluster_end() { tell_the_rest(); }
 
 void Checker::unfinished_phase(const BarrierState& barrier, Operation& operation, std::uint32_t address,

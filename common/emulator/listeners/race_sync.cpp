@@ -9,7 +9,23 @@ namespace emu::check {
 Checker::Checker(Cluster& cluster, LaunchChecks& launch)
     : cluster_(cluster), launch_(launch),
       threads_(static_cast<std::uint32_t>(cluster.linear_index()), launch.sync), source_(launch.records),
-      pages_(launch.shadow), operations_(1) {}
+      local_records_(launch.take_store()), local_source_(*local_records_), pages_(launch.shadow),
+      operations_(1) {}
+
+std::unique_ptr<RecordStore> LaunchChecks::take_store() {
+    const std::lock_guard lock(mutex);
+    if (spare.empty())
+        return std::make_unique<RecordStore>();
+    auto store = std::move(spare.back());
+    spare.pop_back();
+    return store;
+}
+
+void LaunchChecks::give_back(std::unique_ptr<RecordStore> store) {
+    store->clear();
+    const std::lock_guard lock(mutex);
+    spare.push_back(std::move(store));
+}
 
 void Checker::on_block_start(Block& block) {
     threads_.add_block(block);
@@ -157,8 +173,9 @@ void Checker::on_mbarrier_init(const MbarrierEvent& event) {
     actor.lane = event.lane;
     actor.is_write = true;
     actor.shared = true;
-    const std::uint32_t id = record_for(clock, event.pc, Record::by_lane | Record::write | Record::init);
-    actor.record = &launch_.records[id];
+    const std::uint32_t id =
+        record_for(clock, event.pc, Record::by_lane | Record::write | Record::init | Record::local);
+    actor.record = &store(true)[id];
     actor.ref = make_ref(id, event.lane);
     access_one(actor, event.address, 8);
 }
@@ -182,10 +199,13 @@ void Checker::on_mbarrier_arrive(const MbarrierEvent& event) {
         barrier.arrived.join(operation.clock);
         operation.clock = {};
         barrier.arrived.raise(order, threads_.of(*operation.warp).first + operation.lane, operation.epoch);
-        for (const std::uint32_t record : {operation.reads, operation.writes})
+        const auto complete = [&](std::uint32_t record, bool shared) {
             if (record)
-                std::atomic_ref(launch_.records[record].epoch)
+                std::atomic_ref(store(shared)[record].epoch)
                     .store(static_cast<Epoch>(event.phase + 1), std::memory_order_relaxed);
+        };
+        complete(operation.reads, operation.reads_shared);
+        complete(operation.writes, operation.writes_shared);
         return;
     }
     if (!event.warp)

@@ -30,6 +30,7 @@ struct Record {
         bytes2 = 256,     ///< … by lane + k/2.
         init = 512,       ///< mbarrier.init.
         update = 1024,    ///< A write that read first: an atomic.
+        local = 2048,     ///< Of shared memory: lies in the cluster's own store.
     };
     std::uint32_t cluster = 0; ///< Linear index in the grid.
     std::uint32_t pc = 0;
@@ -76,6 +77,8 @@ class RecordStore {
     const Record& operator[](std::uint32_t id) const {
         return (*chunks_[id / chunk_size].load(std::memory_order_acquire))[id % chunk_size];
     }
+    /// Forgets all records; keeps their room.
+    void clear() { next_ = batch; }
     /// The first of `batch` new numbers, or 0 when the store is full.
     std::uint32_t take_batch();
 
@@ -91,7 +94,6 @@ class RecordSource {
   public:
     explicit RecordSource(RecordStore& store) : store_(store) {}
     std::uint32_t add(const Record& record);
-    RecordStore& store() { return store_; }
 
   private:
     RecordStore& store_;

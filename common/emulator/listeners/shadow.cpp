@@ -19,7 +19,9 @@ std::uint32_t take(std::vector<T>& table, std::vector<std::uint32_t>& unused) {
 } // namespace
 
 void Region::reset(std::size_t words) {
-    cells_.assign(words, Cell{});
+    words_ = words;
+    writes_.assign(words, 0);
+    reads_.assign(words, 0);
     pairs_.clear();
     free_pairs_.clear();
     splits_.clear();

@@ -30,25 +30,30 @@ struct ReadPair {
     Ref first = 0, second = 0;
 };
 
-/// The shadow of a stretch of memory. Not thread-safe.
+/// The shadow of a stretch of memory. Not thread-safe. Writes and reads lie apart and take room only once
+/// there are any: most pages of global memory are only read or only written by a kernel.
 class Region {
   public:
     Region() = default;
-    explicit Region(std::size_t words) : cells_(words) {}
+    explicit Region(std::size_t words) : words_(words) {}
 
-    std::size_t words() const { return cells_.size(); }
+    std::size_t words() const { return words_; }
     void reset(std::size_t words);
 
     /// Calls `f(cell, k, n)` for the cells of the bytes in `bytes` (one bit each) of word `word`: the cell
-    /// stands for bytes k … k+n-1 of the word.
+    /// stands for bytes k … k+n-1 of the word, and what `f` leaves in it is kept.
     template <class F>
     void visit(std::size_t word, unsigned bytes, F&& f) {
-        Cell& cell = cells_[word];
-        if (bytes == 15 && !(cell.write & marked)) [[likely]] {
+        const Cell old{writes_.empty() ? 0 : writes_[word], reads_.empty() ? 0 : reads_[word]};
+        Cell cell = old;
+        if (bytes == 15 && !(cell.write & marked)) [[likely]]
             f(cell, 0u, 4u);
-            return;
-        }
-        visit_split(cell, bytes, f);
+        else
+            visit_split(cell, bytes, f);
+        if (cell.write != old.write)
+            store(writes_, word, cell.write);
+        if (cell.read != old.read)
+            store(reads_, word, cell.read);
     }
 
     /// The readers of a cell: none, one, or two.
@@ -76,7 +81,14 @@ class Region {
     std::uint32_t split(Cell& cell);
     void merge(Cell& cell, std::uint32_t index);
 
-    std::vector<Cell> cells_;
+    void store(std::vector<Ref>& table, std::size_t word, Ref ref) {
+        if (table.empty())
+            table.resize(words_);
+        table[word] = ref;
+    }
+
+    std::size_t words_ = 0;
+    std::vector<Ref> writes_, reads_;
     std::vector<ReadPair> pairs_;
     std::vector<std::uint32_t> free_pairs_;
     std::vector<std::array<Cell, 4>> splits_;
