@@ -12,7 +12,7 @@ TEST_CASE("tx-count-mismatch: fewer bytes expected than copied") {
     const auto program = [](const std::string& bytes) {
         return Case{tile_and_bar,
                     addresses(64) + initialised_barrier() +
-                        "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], " + bytes + ";//!\n@%p0 " +
+                        "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], " + bytes + ";\n@%p0 " +
                         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd0], "
                         "256, [bar];\n" +
                         "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile+256], "
@@ -23,14 +23,30 @@ TEST_CASE("tx-count-mismatch: fewer bytes expected than copied") {
                         "ld.shared.u32 %r5, [%r11];\n"};
     };
     require_silent(program("512"));
-    const Case wrong = program("256");
+    // Which of the two copies comes too late, and so which read is wrong, depends on the order.
     for (const Order& order : async_test::all_orders()) {
         INFO(async_test::name_of(order));
-        const emu::LaunchOutcome outcome = run(wrong, order);
+        const emu::LaunchOutcome outcome = run(program("256"), order);
         REQUIRE(outcome.result.diagnostics.size() == 1);
-        REQUIRE(outcome.result.diagnostics.front().name == "tx-count-mismatch");
+        const emu::Diagnostic& d = outcome.result.diagnostics.front();
+        REQUIRE(d.name == "tx-count-mismatch");
+        REQUIRE(d.locations.size() == 2);
         REQUIRE(outcome.result.fault == emu::Fault::launch_failure);
     }
+}
+
+TEST_CASE("tx-count-mismatch: told at the end when nobody reads the late bytes") {
+    const std::string copy = "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes ";
+    const Case c{tile_and_bar, addresses(64) + initialised_barrier() +
+                                   "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;//!\n" + copy +
+                                   "[tile], [%rd0], 256, [bar];\n" + copy +
+                                   "[tile+256], [%rd0+256], 256, [bar];//!\n" +
+                                   wait_parity("bar", "0", "W1")};
+    const emu::LaunchOutcome outcome = run(c, {emu::CompletionOrder::late, 1});
+    bool told = false;
+    for (const auto& d : outcome.result.diagnostics)
+        told |= d.name == "tx-count-mismatch";
+    REQUIRE(told);
 }
 
 TEST_CASE("deadlock: more bytes expected than copied; the report names the missing bytes") {

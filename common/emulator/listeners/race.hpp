@@ -163,7 +163,7 @@ class Checker final : public ClusterListener {
     void missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void uninitialised(unsigned k, unsigned n, const Actor& actor);
     void tell_the_rest();
-    void unfinished_phase(const BarrierState& barrier, Operation& operation, std::uint32_t address,
+    void unfinished_phase(const BarrierState& barrier, std::uint32_t index, std::uint32_t address,
                           std::uint64_t phase);
     void report_init(const BarrierState& barrier, std::uint32_t address, Warp& warp, unsigned lane,
                      std::uint32_t pc, bool by_copy);
@@ -192,7 +192,9 @@ class Checker final : public ClusterListener {
     std::unordered_map<std::uint64_t, std::uint32_t> live_;     ///< Operation id to index, while not retired.
     std::set<std::tuple<std::string_view, std::uint32_t, std::uint32_t>> told_;
     std::vector<Undecided> undecided_;
-    std::set<std::uint32_t> raced_;                     ///< Instructions that took part in a finding.
+    std::map<std::uint32_t, Diagnostic>
+        unfinished_;                ///< By operation: told at the end, unless somebody read too early.
+    std::set<std::uint32_t> raced_; ///< Instructions that took part in a finding.
     std::map<std::uint32_t, Diagnostic> uninitialised_; ///< By instruction; told at the end.
 };
 

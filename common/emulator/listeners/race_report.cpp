@@ -282,7 +282,7 @@ const char* Checker::name_of_conflict(const Record& old, Ref ref, const Operatio
     if (group && (old.cluster != threads_.cluster() || !saw_issue(operation, ref, actor)))
         return actor.shared ? "race-shared" : "race-global";
     const Mbarrier* barrier = group ? nullptr : cluster_.mbarrier(operation.barrier);
-    return barrier && barrier->tx < 0 ? "tx-count-mismatch" : "read-before-completion";
+    return operation.surplus || (barrier && barrier->tx < 0) ? "tx-count-mismatch" : "read-before-completion";
 }
 
 void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, unsigned n,
@@ -363,6 +363,10 @@ void Checker::tell_the_rest() {
     for (Undecided& finding : undecided_)
         cluster_.report(std::move(finding.waited ? finding.if_waited : finding.if_not));
     undecided_.clear();
+    for (auto& [index, diagnostic] : unfinished_)
+        if (!operations_[index].reported)
+            cluster_.report(std::move(diagnostic));
+    unfinished_.clear();
     for (auto& [pc, diagnostic] : uninitialised_)
         if (!raced_.contains(pc))
             cluster_.report(std::move(diagnostic));
@@ -376,12 +380,12 @@ Checker::~Checker() {
 
 void Checker::on_cluster_end() { tell_the_rest(); }
 
-void Checker::unfinished_phase(const BarrierState& barrier, Operation& operation, std::uint32_t address,
+void Checker::unfinished_phase(const BarrierState& barrier, std::uint32_t index, std::uint32_t address,
                                std::uint64_t phase) {
-    operation.reported = true;
-    const std::uint32_t told_pc = barrier.expect_warp ? barrier.expect_pc : barrier.init_pc;
-    if (!first_time("tx-count-mismatch", told_pc, operation.pc))
+    Operation& operation = operations_[index];
+    if (operation.surplus)
         return;
+    operation.surplus = true;
     const std::string what = name_of(operation.kind);
     const std::string issuer = thread_name(*operation.warp, operation.lane);
     std::vector<SourceLine> lines;
@@ -390,15 +394,16 @@ void Checker::unfinished_phase(const BarrierState& barrier, Operation& operation
                                              "bytes expected by " +
                                                  thread_name(*barrier.expect_warp, barrier.expect_lane)));
     lines.push_back(cluster_.source_line(operation.pc, what + " issued by " + issuer));
-    publish("tx-count-mismatch",
-            "Phase " + std::to_string(phase) + " of mbarrier " +
-                shared_name(*cluster_.info().kernel, shared_offset(address)) + " ended although a " + what +
-                " of " + std::to_string(operation.bytes) +
-                " bytes that belongs to it has not landed (issued by " + issuer +
-                "): the barrier was told to expect too few bytes, so waiting threads go on too early.",
-            "expect_tx must announce the bytes of all copies of the phase, edges included: the full box of a "
-            "tensor copy.",
-            std::move(lines));
+    unfinished_[index] =
+        make("tx-count-mismatch",
+             "Phase " + std::to_string(phase) + " of mbarrier " +
+                 shared_name(*cluster_.info().kernel, shared_offset(address)) + " ended although a " + what +
+                 " of " + std::to_string(operation.bytes) +
+                 " bytes that belongs to it has not landed (issued by " + issuer +
+                 "): the barrier was told to expect too few bytes, so waiting threads go on too early.",
+             "expect_tx must announce the bytes of all copies of the phase, edges included: the full box of "
+             "a tensor copy.",
+             std::move(lines));
 }
 
 void Checker::report_init(const BarrierState& barrier, std::uint32_t address, Warp& warp, unsigned lane,

@@ -234,7 +234,7 @@ void Checker::on_mbarrier_phase(const MbarrierEvent& event) {
     BarrierState& barrier = found->second;
     for (const std::uint32_t index : barrier.pending)
         if (operations_[index].issued_in == event.phase && !operations_[index].reported)
-            unfinished_phase(barrier, operations_[index], event.address, event.phase);
+            unfinished_phase(barrier, index, event.address, event.phase);
     barrier.arrived.raise(order, barrier.agent, static_cast<Epoch>(event.phase + 1));
     barrier.completed = threads_.space().freeze(barrier.arrived);
 }
