@@ -44,6 +44,7 @@ struct Operation {
     std::uint32_t writes = 0;    ///< Record of its destination.
     bool reads_shared = false, writes_shared = false;
     bool completed = false; ///< Its complete_tx has arrived at the barrier.
+    bool surplus = false;   ///< The phase it belongs to ended without it.
     bool reported = false;  ///< A mistake is told once per operation.
     ClockRef clock;         ///< What the issuing thread knew, for operations that complete at an mbarrier.
     Component issuer = 0;   ///< The issuing thread (for cp.async: lane 0 of its warp)
