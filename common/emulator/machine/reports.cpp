@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 
 namespace emu {
@@ -19,8 +20,8 @@ std::string triple(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
 std::string demangle(std::string_view mangled) {
     int status = 0;
     const std::string text(mangled);
-    const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status),
-                                                       std::free);
+    const std::unique_ptr<char, void (*)(void*)> plain(
+        abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), std::free);
     return status == 0 ? plain.get() : text;
 }
 
@@ -28,7 +29,8 @@ std::string count_of(std::uint64_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-/// What one group of lanes waits for, without the lanes themselves, so that equal waits can be counted together.
+/// What one group of lanes waits for, without the lanes themselves, so that equal waits can be counted
+/// together.
 std::string describe_wait(Cluster& cluster, const Warp& warp, unsigned lane) {
     switch (warp.wait_of(lane)) {
     case Wait::block_barrier: {
@@ -49,12 +51,26 @@ std::string describe_wait(Cluster& cluster, const Warp& warp, unsigned lane) {
             text += " of cluster block " + std::to_string(shared_rank(address));
         if (const Mbarrier* b = cluster.mbarrier(address))
             text += ", phase " + std::to_string(b->phase) + ": " + std::to_string(b->pending) + " of " +
-                    count_of(b->expected, "arrival") + " missing, tx-count " + std::to_string(b->tx) + " bytes";
+                    count_of(b->expected, "arrival") + " missing, tx-count " + std::to_string(b->tx) +
+                    " bytes";
         return text;
     }
     default:
         return "polling without anything that could change";
     }
+}
+
+/// The compiler's path ("BUILD/../chapters/x.cu") as a reader would write it: without detours, and relative
+/// to the working directory where the file lies below it.
+std::string readable_path(const std::string& path) {
+    std::error_code error;
+    const auto normal = std::filesystem::path(path).lexically_normal();
+    const auto here = std::filesystem::current_path(error);
+    if (error)
+        return normal.string();
+    const auto relative = normal.lexically_relative(here);
+    const bool below = !relative.empty() && *relative.begin() != "..";
+    return (below ? relative : normal).string();
 }
 
 } // namespace
@@ -72,7 +88,7 @@ SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::string role)
     const ptx::Instruction& instruction = *kernel.sources[pc];
     const ptx::Location& where = module.reader_location(instruction.location);
     if (where.line)
-        return {module.files[where.file], where.line, std::move(role)};
+        return {readable_path(module.files[where.file]), where.line, std::move(role)};
     return {"PTX", ptx::position_of(module, instruction.text_offset).line, std::move(role)};
 }
 
@@ -80,18 +96,21 @@ std::string shared_name(const Kernel& kernel, std::uint32_t offset) {
     const auto named = [&](std::string_view name, std::uint32_t start) {
         const std::uint32_t inside = offset - start;
         std::string plain = demangle(name);
-        if (const auto colon = plain.rfind("::"); colon != std::string::npos && plain.find(')') != std::string::npos)
+        if (const auto colon = plain.rfind("::");
+            colon != std::string::npos && plain.find(')') != std::string::npos)
             plain = plain.substr(colon + 2);
         return plain + (inside ? " + " + std::to_string(inside) : "");
     };
     const ptx::Module& module = kernel.program->module();
     for (std::size_t i = 0; i < module.variables.size(); ++i)
-        if (const auto& v = module.variables[i]; v.space == ptx::Space::shared && !v.unsized && kernel.module_shared[i] &&
+        if (const auto& v = module.variables[i]; v.space == ptx::Space::shared && !v.unsized &&
+                                                 kernel.module_shared[i] &&
                                                  offset - kernel.module_shared[i] < v.size)
             return named(v.name, kernel.module_shared[i]);
     for (const auto& function : kernel.functions)
         for (std::size_t i = 0; i < function->variables.size(); ++i)
-            if (const auto& p = function->variables[i]; p.space == ptx::Space::shared && offset - p.offset < p.size)
+            if (const auto& p = function->variables[i];
+                p.space == ptx::Space::shared && offset - p.offset < p.size)
                 return named(function->source->variables[i].name, p.offset);
     if (offset >= kernel.dynamic_shared_offset)
         return "dynamic shared memory + " + std::to_string(offset - kernel.dynamic_shared_offset);
@@ -129,7 +148,8 @@ Diagnostic describe_deadlock(Cluster& cluster) {
     if (exited)
         d.message += "\n  " + count_of(exited, "thread") + " of this " +
                      (cluster.blocks().size() > 1 ? "cluster" : "block") + " already ended.";
-    d.advice = "Check that the expected count equals the arrivals, that the tx-count equals the bytes copied, that the parity "
+    d.advice = "Check that the expected count equals the arrivals, that the tx-count equals the bytes "
+               "copied, that the parity "
                "changes with every phase, and that every thread reaches the barrier.";
     return d;
 }
@@ -142,10 +162,12 @@ std::string describe_global_address(const GlobalMemory& memory, Address address,
         return what + ": a null pointer, or an offset from one";
     if (const auto inside = memory.find(address))
         return what + ": the last ones lie " +
-               std::to_string(address + bytes - (inside->base + inside->size)) + " bytes past the end of an allocation of " +
-               std::to_string(inside->size) + " bytes" + (inside->name.empty() ? "" : " (" + inside->name + ")");
+               std::to_string(address + bytes - (inside->base + inside->size)) +
+               " bytes past the end of an allocation of " + std::to_string(inside->size) + " bytes" +
+               (inside->name.empty() ? "" : " (" + inside->name + ")");
     if (const auto freed = memory.find_freed(address))
-        return what + ": memory that has been freed (an allocation of " + std::to_string(freed->size) + " bytes)";
+        return what + ": memory that has been freed (an allocation of " + std::to_string(freed->size) +
+               " bytes)";
     if (const auto near = memory.nearest(address)) {
         const bool before = address < near->base;
         const std::uint64_t distance = before ? near->base - address : address - (near->base + near->size);
