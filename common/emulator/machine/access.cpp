@@ -30,8 +30,9 @@ void report_misaligned(Warp& warp, const AccessExtra& access, unsigned lane, uns
     char hex[32];
     std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(warp.addresses[lane]));
     warp.cluster().report("misaligned", Fault::misaligned_address, warp, warp.pc(), lane,
-                          "The instruction " + verb(access.kind) + " " + std::to_string(bytes) + " bytes at address " + hex +
-                              ", which is not a multiple of " + std::to_string(bytes) + ".",
+                          "The instruction " + verb(access.kind) + " " + std::to_string(bytes) +
+                              " bytes at address " + hex + ", which is not a multiple of " +
+                              std::to_string(bytes) + ".",
                           "Align the pointer to the size of the access, or use a narrower type.");
 }
 
@@ -48,24 +49,29 @@ void report_outside(Warp& warp, const AccessExtra& access, Space space, unsigned
         const std::string size = std::to_string(cluster.info().shared_size - shared_reserved);
         if (!owner || address > 0xffffffffu) {
             name = "rank-out-of-range";
-            where = "an address of cluster block " + std::to_string(shared_rank(a)) + ", but the cluster has " +
-                    std::to_string(cluster.blocks().size());
+            where = "an address of cluster block " + std::to_string(shared_rank(a)) +
+                    ", but the cluster has " + std::to_string(cluster.blocks().size());
             advice = "A rank must be smaller than the number of blocks of the cluster.";
         } else if (owner->finished()) {
             name = "remote-block-exited";
-            where = "the shared memory of cluster block " + std::to_string(shared_rank(a)) + ", which has ended";
-            advice = "End the kernel with a cluster barrier, so that no block leaves while others use its shared memory.";
+            where =
+                "the shared memory of cluster block " + std::to_string(shared_rank(a)) + ", which has ended";
+            advice = "End the kernel with a cluster barrier, so that no block leaves while others use its "
+                     "shared memory.";
         } else {
             where = std::to_string(bytes) + " bytes at offset " +
-                    std::to_string(static_cast<std::int64_t>(shared_offset(a)) - shared_reserved) + " of " + size +
-                    " bytes of shared memory (" + shared_name(*cluster.info().kernel, shared_offset(a)) + ")";
+                    std::to_string(static_cast<std::int64_t>(shared_offset(a)) - shared_reserved) + " of " +
+                    size + " bytes of shared memory (" +
+                    shared_name(*cluster.info().kernel, shared_offset(a)) + ")";
         }
     } else if (space == Space::local) {
-        where = std::to_string(bytes) + " bytes at offset " + std::to_string(address) + " of the thread's local memory";
+        where = std::to_string(bytes) + " bytes at offset " + std::to_string(address) +
+                " of the thread's local memory";
     } else {
         where = describe_global_address(cluster.launch().device().memory(), address, bytes);
     }
-    cluster.report(name, fault, warp, warp.pc(), lane, "The instruction " + verb(access.kind) + " " + where + ".", advice);
+    cluster.report(name, fault, warp, warp.pc(), lane,
+                   "The instruction " + verb(access.kind) + " " + where + ".", advice);
 }
 
 std::byte* shared_pointer(Warp& warp, const AccessExtra& access, Address address, unsigned bytes) {
@@ -82,7 +88,8 @@ std::byte* shared_pointer(Warp& warp, const AccessExtra& access, Address address
 }
 
 /// Pointers of lanes that all lie in `space`; stops at the first bad lane.
-bool resolve_space(Warp& warp, const AccessExtra& access, Space space, LaneMask mask, unsigned bytes, Pointers& out) {
+bool resolve_space(Warp& warp, const AccessExtra& access, Space space, LaneMask mask, unsigned bytes,
+                   Pointers& out) {
     Cluster& cluster = warp.cluster();
     Cluster::Window window{};
     for (LaneMask rest = mask; rest; rest &= rest - 1) {
@@ -160,13 +167,15 @@ void compute_addresses(Warp& warp, const DecodeContext::AddressParts& parts, Lan
 bool resolve(Warp& warp, const AccessExtra& access, LaneMask mask, unsigned bytes, Pointers& out) {
     if (access.address.in_frame) {
         std::byte* base = warp.frame_bytes(access.address.base.offset) + access.address.offset;
-        for_lanes(mask, [&](unsigned lane) { out.at[lane] = base + std::size_t{lane} * access.address.stride; });
+        for_lanes(mask,
+                  [&](unsigned lane) { out.at[lane] = base + std::size_t{lane} * access.address.stride; });
         out.space = Space::param;
         return true;
     }
     compute_addresses(warp, access.address, mask);
     if (access.space != Space::generic) {
-        out.space = access.space == Space::param || access.space == Space::constant ? Space::constant : access.space;
+        out.space =
+            access.space == Space::param || access.space == Space::constant ? Space::constant : access.space;
         // A shared-space address is 32 bits wide even when it sits in a 64-bit register.
         return resolve_space(warp, access, access.space, mask, bytes, out);
     }
@@ -176,7 +185,9 @@ bool resolve(Warp& warp, const AccessExtra& access, LaneMask mask, unsigned byte
         const LaneMask lanes = lanes_in(warp, mask, space);
         if (!lanes)
             continue;
-        const Address window = space == Space::shared ? shared_window : space == Space::local ? local_window : 0;
+        const Address window = space == Space::shared  ? shared_window
+                               : space == Space::local ? local_window
+                                                       : 0;
         for_lanes(lanes, [&](unsigned lane) { warp.addresses[lane] -= window; });
         const bool good = resolve_space(warp, access, space, lanes, bytes, out);
         for_lanes(lanes, [&](unsigned lane) { warp.addresses[lane] += window; });

@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// Addresses of one warp instruction: computed, checked against allocation, alignment and space, and turned into host pointers.
+/// Addresses of one warp instruction: computed, checked against allocation, alignment and space, and turned
+/// into host pointers.
 
 #include "machine/decoder.hpp"
 #include "machine/warp.hpp"
@@ -10,18 +11,19 @@ namespace emu {
 /// What memory instructions know beyond their rows.
 struct AccessExtra : OpExtra {
     DecodeContext::AddressParts address;
-    std::vector<Row> rows;        ///< Elements of a vector access, or the sources of an atomic.
+    std::vector<Row> rows; ///< Elements of a vector access, or the sources of an atomic.
     ptx::Space space = ptx::Space::generic;
     AccessKind kind = AccessKind::read;
     Semantics semantics = Semantics::weak;
     Scope scope = Scope::cta;
-    bool own_block_only = false;  ///< `.shared::cta` and plain `.shared`: another block's memory is an error.
+    bool own_block_only = false; ///< `.shared::cta` and plain `.shared`: another block's memory is an error.
 };
 
 /// Host pointers of an access.
 struct Pointers {
     std::array<std::byte*, warp_size> at;
-    ptx::Space space = ptx::Space::global; ///< Resolved space; of the first lane when a generic access mixes them.
+    ptx::Space space =
+        ptx::Space::global; ///< Resolved space; of the first lane when a generic access mixes them.
 };
 
 /// Reads semantics and scope from the modifiers (PTX ISA 8.4, 8.5).
@@ -30,7 +32,8 @@ void decode_semantics(DecodeContext& context, AccessExtra& access);
 /// Writes the lanes' addresses into warp.addresses, in the space of the instruction.
 void compute_addresses(Warp& warp, const DecodeContext::AddressParts& parts, LaneMask mask);
 
-/// Computes and checks the addresses of `bytes` per lane. On an error reports it, stops the launch and returns false.
+/// Computes and checks the addresses of `bytes` per lane. On an error reports it, stops the launch and
+/// returns false.
 bool resolve(Warp& warp, const AccessExtra& access, LaneMask mask, unsigned bytes, Pointers& pointers);
 
 /// Tells listeners, one event per space when a generic access mixes them. `changing`: see AccessEvent.

@@ -7,14 +7,15 @@
 namespace emu {
 namespace {
 
-constexpr std::byte shared_poison{0xff}; ///< Shared memory starts with whatever was there: NaN and -1 show best.
+constexpr std::byte shared_poison{
+    0xff}; ///< Shared memory starts with whatever was there: NaN and -1 show best.
 
 } // namespace
 
 Block::Block(Cluster& cluster, unsigned rank, Dim3 index)
     : cluster_(cluster), rank_(rank), index_(index),
-      thread_count_(static_cast<std::uint32_t>(cluster.info().config.block.volume())), live_threads_(thread_count_),
-      shared_(cluster.info().shared_size, shared_poison) {
+      thread_count_(static_cast<std::uint32_t>(cluster.info().config.block.volume())),
+      live_threads_(thread_count_), shared_(cluster.info().shared_size, shared_poison) {
     for (std::uint32_t first = 0; first < thread_count_; first += warp_size) {
         const std::uint32_t lanes = std::min(warp_size, thread_count_ - first);
         const LaneMask present = lanes == warp_size ? all_lanes : (1u << lanes) - 1;
@@ -44,7 +45,8 @@ bool Block::is_complete(const BlockBarrier& barrier) const {
     return barrier.arrived >= (barrier.all_threads ? live_threads_ : barrier.expected);
 }
 
-Flow Block::arrive(unsigned id, std::uint32_t threads, const WarpLanes& lanes, bool wait, LaneMask predicate) {
+Flow Block::arrive(unsigned id, std::uint32_t threads, const WarpLanes& lanes, bool wait,
+                   LaneMask predicate) {
     BlockBarrier& barrier = barriers_[id];
     if (barrier.arrivals.empty()) {
         barrier.all_threads = threads == 0;
@@ -84,10 +86,12 @@ void Block::complete(unsigned id) {
         case BarrierReduction::none:
             break;
         case BarrierReduction::popc:
-            for_lanes(lanes.mask, [&](unsigned i) { lanes.warp->row<std::uint32_t>(op.dst)[i] = done.predicate_count; });
+            for_lanes(lanes.mask,
+                      [&](unsigned i) { lanes.warp->row<std::uint32_t>(op.dst)[i] = done.predicate_count; });
             break;
         case BarrierReduction::all:
-            lanes.warp->set_predicate(op.dst, lanes.mask, done.predicate_count == done.participants ? all_lanes : 0);
+            lanes.warp->set_predicate(op.dst, lanes.mask,
+                                      done.predicate_count == done.participants ? all_lanes : 0);
             break;
         case BarrierReduction::any:
             lanes.warp->set_predicate(op.dst, lanes.mask, done.predicate_count ? all_lanes : 0);

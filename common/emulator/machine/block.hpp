@@ -25,7 +25,8 @@ enum class BarrierReduction : std::uint8_t { none, popc, all, any };
 struct BlockBarrier {
     bool all_threads = false;   ///< Expects every thread of the block that has not exited.
     std::uint32_t expected = 0; ///< Threads, when not all.
-    std::uint32_t arrived = 0;  ///< Threads; a whole warp counts as 32 even if the block's last warp is partial.
+    std::uint32_t arrived =
+        0; ///< Threads; a whole warp counts as 32 even if the block's last warp is partial.
     std::uint32_t predicate_count = 0; ///< For bar.red.popc/and/or.
     std::uint32_t participants = 0;    ///< Threads that gave a predicate.
     std::vector<WarpLanes> arrivals;   ///< Everybody who arrived (sync and arrive).

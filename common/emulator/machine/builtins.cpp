@@ -1,5 +1,5 @@
-// Device functions that nvcc calls and never defines: printf, assert, malloc (CUDA programming guide, "C++ language
-// extensions").
+// Device functions that nvcc calls and never defines: printf, assert, malloc (CUDA programming guide, "C++
+// language extensions").
 
 #include "machine/cluster.hpp"
 #include "machine/decoder.hpp"
@@ -43,8 +43,8 @@ const std::byte* byte_at(Warp& warp, unsigned lane, Address address) {
 /// The zero-terminated string at a generic address.
 std::string string_at(Warp& warp, unsigned lane, Address address) {
     std::string text;
-    for (const std::byte* p = nullptr; text.size() < 65536 && (p = byte_at(warp, lane, address)) && *p != std::byte{0};
-         ++address)
+    for (const std::byte* p = nullptr;
+         text.size() < 65536 && (p = byte_at(warp, lane, address)) && *p != std::byte{0}; ++address)
         text += static_cast<char>(*p);
     return text;
 }
@@ -81,11 +81,13 @@ void append(std::string& out, const std::string& conversion, T value) {
     out.append(buffer, static_cast<std::size_t>(std::clamp(n, 0, static_cast<int>(sizeof buffer) - 1)));
 }
 
-void append_conversion(std::string& out, std::string conversion, PackedArguments& arguments, Warp& warp, unsigned lane) {
+void append_conversion(std::string& out, std::string conversion, PackedArguments& arguments, Warp& warp,
+                       unsigned lane) {
     const char kind = conversion.back();
     for (auto star = conversion.find('*'); star != std::string::npos; star = conversion.find('*'))
         conversion.replace(star, 1, std::to_string(arguments.take<std::int32_t>()));
-    const bool wide = conversion.find('l') != std::string::npos || conversion.find('j') != std::string::npos ||
+    const bool wide = conversion.find('l') != std::string::npos ||
+                      conversion.find('j') != std::string::npos ||
                       conversion.find('z') != std::string::npos || conversion.find('t') != std::string::npos;
     switch (kind) {
     case 'd':
@@ -153,7 +155,8 @@ Flow assert_failed(const BuiltinCall& call) {
 Flow allocate(const BuiltinCall& call) {
     GlobalMemory& memory = call.warp.cluster().launch().device().memory();
     for_lanes(call.mask, [&](unsigned lane) {
-        give<Address>(call, lane, memory.allocate(argument<std::uint64_t>(call, 0, lane), Allocation::Kind::heap));
+        give<Address>(call, lane,
+                      memory.allocate(argument<std::uint64_t>(call, 0, lane), Allocation::Kind::heap));
     });
     return Flow::next;
 }
@@ -164,9 +167,10 @@ Flow release(const BuiltinCall& call) {
     for_lanes(call.mask, [&](unsigned lane) {
         const auto address = argument<Address>(call, 0, lane);
         if (address && !memory.release(address))
-            cluster.report("out-of-bounds", Fault::illegal_address, call.warp, call.pc, lane,
-                           "free() of a pointer that malloc() in a kernel did not return, or that was freed before.",
-                           "Free each allocation once, with the pointer malloc() gave.");
+            cluster.report(
+                "out-of-bounds", Fault::illegal_address, call.warp, call.pc, lane,
+                "free() of a pointer that malloc() in a kernel did not return, or that was freed before.",
+                "Free each allocation once, with the pointer malloc() gave.");
     });
     return Flow::next;
 }

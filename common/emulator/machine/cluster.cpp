@@ -17,7 +17,8 @@ constexpr unsigned rounds_before_deadlock = 64; ///< Rounds of time-outs without
 Cluster::Cluster(Launch& launch, std::uint64_t linear_index, Dim3 first_block)
     : launch_(launch), linear_index_(linear_index),
       async_(*this, launch.settings().order, launch.settings().seed + linear_index),
-      random_(launch.settings().seed * 0x9e3779b97f4a7c15ull + linear_index), memory_(launch.device().memory()) {
+      random_(launch.settings().seed * 0x9e3779b97f4a7c15ull + linear_index),
+      memory_(launch.device().memory()) {
     for (const auto& observer : launch.observers())
         if (auto listener = observer->listen(*this))
             listeners_.push_back(std::move(listener));
@@ -135,8 +136,8 @@ void Cluster::report(Diagnostic diagnostic, bool fatal) {
     launch_.report(std::move(diagnostic), fatal);
 }
 
-void Cluster::report(std::string name, Fault fault, Warp& warp, std::uint32_t pc, unsigned lane, std::string message,
-                     std::string advice, bool fatal) {
+void Cluster::report(std::string name, Fault fault, Warp& warp, std::uint32_t pc, unsigned lane,
+                     std::string message, std::string advice, bool fatal) {
     Diagnostic d;
     d.name = std::move(name);
     d.fault = fault;
@@ -173,7 +174,8 @@ void Cluster::cluster_barrier_arrive(const WarpLanes& lanes, Semantics semantics
     cluster_arrived_ += static_cast<std::uint32_t>(std::popcount(lanes.mask));
     cluster_arrivals_.push_back(lanes);
     if (listening())
-        emit(&ClusterListener::on_barrier_arrive, ClusterListener::BarrierKind::cluster, 0u, lanes, semantics);
+        emit(&ClusterListener::on_barrier_arrive, ClusterListener::BarrierKind::cluster, 0u, lanes,
+             semantics);
     made_progress();
     cluster_barrier_recheck();
 }
@@ -185,7 +187,8 @@ bool Cluster::cluster_barrier_done(const Warp& warp, unsigned lane) const {
 void Cluster::cluster_barrier_recheck() {
     if (cluster_arrivals_.empty())
         return;
-    // Threads that arrived and then exited were counted; threads that exited without arriving are not waited for.
+    // Threads that arrived and then exited were counted; threads that exited without arriving are not waited
+    // for.
     std::uint32_t expected = 0;
     for (const Warp* warp : warps_)
         for_lanes(warp->present() & ~warp->exited(), [&](unsigned) { ++expected; });

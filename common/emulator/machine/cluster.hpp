@@ -66,7 +66,9 @@ class Cluster {
     /// A range of addresses that belong to one allocation.
     struct Window {
         Address base = 0, end = 0;
-        bool contains(Address a, std::uint64_t bytes) const { return a >= base && a < end && bytes <= end - a; }
+        bool contains(Address a, std::uint64_t bytes) const {
+            return a >= base && a < end && bytes <= end - a;
+        }
     };
     /// The allocation that contains `address`; an empty window if there is none. Remembers the last few.
     Window window(Address address) {

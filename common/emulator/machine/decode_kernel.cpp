@@ -14,7 +14,8 @@ constexpr std::uint32_t align_up(std::uint32_t value, std::uint32_t alignment) {
     return (value + alignment - 1) / alignment * alignment;
 }
 
-/// Builds one kernel: finds the functions it can reach, lays out frames and shared memory, decodes instruction by instruction.
+/// Builds one kernel: finds the functions it can reach, lays out frames and shared memory, decodes
+/// instruction by instruction.
 class KernelBuilder {
   public:
     KernelBuilder(const Program& program, std::uint32_t index)
@@ -58,8 +59,8 @@ class KernelBuilder {
         }
     }
 
-    /// Every function whose address the module takes, in an initialiser or in any body: a pointer to it may come from memory that
-    /// another kernel wrote.
+    /// Every function whose address the module takes, in an initialiser or in any body: a pointer to it may
+    /// come from memory that another kernel wrote.
     void collect_addressed(std::deque<std::uint32_t>& queue) const {
         for (const ptx::Variable& v : module_.variables)
             for (const ptx::Relocation& r : v.relocations)
@@ -69,7 +70,8 @@ class KernelBuilder {
             for (const ptx::Instruction& instruction : function.body)
                 if (instruction.opcode != "call")
                     for (const Operand& operand : instruction.operands)
-                        if (operand.kind == Operand::Kind::symbol && operand.symbol_kind == SymbolKind::function)
+                        if (operand.kind == Operand::Kind::symbol &&
+                            operand.symbol_kind == SymbolKind::function)
                             queue.push_back(operand.index);
     }
 
@@ -87,7 +89,8 @@ class KernelBuilder {
         std::uint32_t offset = 0;
         for (const ptx::Register& r : f.source->registers) {
             f.registers.push_back(offset);
-            const std::uint32_t bytes = r.type == ptx::Type::pred ? 4 : warp_size * std::max(2u, ptx::size_of(r.type));
+            const std::uint32_t bytes =
+                r.type == ptx::Type::pred ? 4 : warp_size * std::max(2u, ptx::size_of(r.type));
             offset = align_up(offset + bytes, 64);
         }
         const auto in_frame = [&](const ptx::Variable& v) {
@@ -122,7 +125,8 @@ class KernelBuilder {
         f.frame_bytes = offset;
     }
 
-    /// Static shared memory: module variables the kernel's functions name, then each function's own. Dynamic memory follows.
+    /// Static shared memory: module variables the kernel's functions name, then each function's own. Dynamic
+    /// memory follows.
     void lay_out_shared() {
         std::uint32_t offset = shared_reserved;
         std::uint32_t dynamic_alignment = 16;
@@ -185,7 +189,8 @@ class KernelBuilder {
             return instruction;
         }();
         for (std::size_t i = 0; i <= f.source->body.size(); ++i, ++pc) {
-            const ptx::Instruction& instruction = i < f.source->body.size() ? f.source->body[i] : implicit_return;
+            const ptx::Instruction& instruction =
+                i < f.source->body.size() ? f.source->body[i] : implicit_return;
             kernel_->sources[pc] = &instruction;
             kernel_->function_of[pc] = number;
             context.begin(instruction);
@@ -208,7 +213,8 @@ class KernelBuilder {
         std::uint32_t most = 0;
         if (depth < 32)
             for (const std::uint32_t callee : f.callees)
-                if (const auto it = kernel_->by_module_index.find(callee); it != kernel_->by_module_index.end())
+                if (const auto it = kernel_->by_module_index.find(callee);
+                    it != kernel_->by_module_index.end())
                     most = std::max(most, local_need(it->second, depth + 1));
         return f.local_bytes + most;
     }

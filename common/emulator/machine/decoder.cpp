@@ -14,7 +14,8 @@ using ptx::SymbolKind;
 using ptx::Type;
 
 constexpr bool is_float(Type type) {
-    return type == Type::f16 || type == Type::bf16 || type == Type::f32 || type == Type::f64 || type == Type::tf32;
+    return type == Type::f16 || type == Type::bf16 || type == Type::f32 || type == Type::f64 ||
+           type == Type::tf32;
 }
 
 /// The bits of an immediate as a value of `type`.
@@ -125,14 +126,17 @@ unsigned DecodeContext::register_bytes(const Operand& operand, unsigned fallback
     return std::max(2u, ptx::size_of(function_.source->registers[operand.index].type));
 }
 
-Row DecodeContext::source(std::size_t i, Type type, bool allow_wider) { return source(operand(i), type, allow_wider); }
+Row DecodeContext::source(std::size_t i, Type type, bool allow_wider) {
+    return source(operand(i), type, allow_wider);
+}
 
 Row DecodeContext::source(const Operand& operand, Type type, bool allow_wider) {
     const unsigned bytes = std::max(2u, ptx::size_of(type));
     switch (operand.kind) {
     case Operand::Kind::reg: {
         if (function_.source->registers[operand.index].type == Type::pred)
-            malformed("takes a value where it names predicate " + function_.source->register_name(operand.index));
+            malformed("takes a value where it names predicate " +
+                      function_.source->register_name(operand.index));
         if (!type_fits(register_bytes(operand, bytes), ptx::size_of(type), allow_wider))
             malformed("takes " + std::to_string(8 * bytes) + "-bit operands, but " +
                       function_.source->register_name(operand.index) + " is ." +
@@ -151,7 +155,8 @@ Row DecodeContext::source(const Operand& operand, Type type, bool allow_wider) {
         unsupported("special register " + std::string(operand.name) + " is not supported here");
     case Operand::Kind::symbol: {
         if (operand.symbol_kind == SymbolKind::function)
-            return constant(code_window + 16 * Address{operand.index} + static_cast<Address>(operand.offset), bytes);
+            return constant(code_window + 16 * Address{operand.index} + static_cast<Address>(operand.offset),
+                            bytes);
         Operand at;
         at.kind = Operand::Kind::address;
         at.elements.push_back(operand);
@@ -286,9 +291,11 @@ DecodeContext::AddressParts DecodeContext::address(const Operand& operand, Space
     default:
         malformed("has an address whose base is neither register, variable nor constant");
     }
-    const auto in_function = [&](const ptx::Variable& variable, const LocalPlacement& placed) -> AddressParts {
+    const auto in_function = [&](const ptx::Variable& variable,
+                                 const LocalPlacement& placed) -> AddressParts {
         if (variable.space == Space::shared)
-            return relative(Special::shared_base32, variable.unsized ? kernel_.dynamic_shared_offset : placed.offset, false);
+            return relative(Special::shared_base32,
+                            variable.unsized ? kernel_.dynamic_shared_offset : placed.offset, false);
         if (variable.space == Space::local)
             return relative(Special::local_base32, placed.offset, false);
         if (function_.source->is_entry && base.symbol_kind == SymbolKind::parameter)
@@ -305,7 +312,8 @@ DecodeContext::AddressParts DecodeContext::address(const Operand& operand, Space
             return relative(Special::shared_base32, kernel_.module_shared[base.index], false);
         const Address address = kernel_.program->variable_address(base.index);
         if (address == 0)
-            malformed("uses variable " + std::string(variable.name) + ", which no file of the program defines");
+            malformed("uses variable " + std::string(variable.name) +
+                      ", which no file of the program defines");
         parts.base = special_row(Special::zero64);
         parts.offset += static_cast<std::int64_t>(address);
         return parts;
@@ -324,7 +332,8 @@ DecodeContext::AddressParts DecodeContext::address(const Operand& operand, Space
 
 namespace {
 
-std::string place(const ptx::Module& module, const ptx::Function& function, const ptx::Instruction& instruction) {
+std::string place(const ptx::Module& module, const ptx::Function& function,
+                  const ptx::Instruction& instruction) {
     std::string text = std::string(instruction.opcode);
     for (const auto m : instruction.modifiers)
         text += "." + std::string(m);
@@ -332,17 +341,20 @@ std::string place(const ptx::Module& module, const ptx::Function& function, cons
     if (where.line)
         return module.files[where.file] + ":" + std::to_string(where.line) + ": instruction " + text;
     const ptx::TextPosition position = ptx::position_of(module, instruction.text_offset);
-    return "PTX line " + std::to_string(position.line) + " in " + std::string(function.name) + ": instruction " + text;
+    return "PTX line " + std::to_string(position.line) + " in " + std::string(function.name) +
+           ": instruction " + text;
 }
 
 } // namespace
 
 void DecodeContext::unsupported(const std::string& why) const {
-    throw DecodeError("unsupported-instruction", place(module(), *function_.source, *instruction_) + ": " + why);
+    throw DecodeError("unsupported-instruction",
+                      place(module(), *function_.source, *instruction_) + ": " + why);
 }
 
 void DecodeContext::malformed(const std::string& why) const {
-    throw DecodeError("unsupported-instruction", place(module(), *function_.source, *instruction_) + " " + why);
+    throw DecodeError("unsupported-instruction",
+                      place(module(), *function_.source, *instruction_) + " " + why);
 }
 
 } // namespace emu

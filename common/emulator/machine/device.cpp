@@ -37,28 +37,36 @@ std::string text(Dim3 d) {
     return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
 }
 
-/// The rules of a launch (CUDA programming guide, technical specifications of compute capability 9.0; PTX ISA 11.4).
-LaunchOutcome check(const Kernel& kernel, const LaunchConfig& c, std::uint32_t max_dynamic_shared, bool nonportable) {
+/// The rules of a launch (CUDA programming guide, technical specifications of compute capability 9.0; PTX
+/// ISA 11.4).
+LaunchOutcome check(const Kernel& kernel, const LaunchConfig& c, std::uint32_t max_dynamic_shared,
+                    bool nonportable) {
     const ptx::Function& f = kernel.source();
     if (zero(c.grid) || zero(c.block) || zero(c.cluster))
-        return refuse(LaunchError::invalid_configuration, "grid " + text(c.grid) + " and block " + text(c.block) +
-                                                              " must have no zero dimension");
+        return refuse(LaunchError::invalid_configuration, "grid " + text(c.grid) + " and block " +
+                                                              text(c.block) + " must have no zero dimension");
     if (c.block.volume() > DeviceNumbers::max_threads_per_block || c.block.z > 64)
         return refuse(LaunchError::invalid_configuration,
                       "block " + text(c.block) + " has more than 1024 threads, or more than 64 in z");
     if (c.grid.x > 2147483647u || c.grid.y > 65535 || c.grid.z > 65535)
-        return refuse(LaunchError::invalid_configuration, "grid " + text(c.grid) + " exceeds 2^31-1 x 65535 x 65535");
+        return refuse(LaunchError::invalid_configuration,
+                      "grid " + text(c.grid) + " exceeds 2^31-1 x 65535 x 65535");
     const std::array<std::uint32_t, 3> shape{c.block.x, c.block.y, c.block.z};
     if (f.required_threads[0] && f.required_threads != shape)
         return refuse(LaunchError::invalid_configuration, "the kernel requires blocks of exactly " +
-                                                              std::to_string(f.required_threads[0]) + " x ... threads");
-    const auto bound = std::uint64_t{f.max_threads[0]} * std::max(1u, f.max_threads[1]) * std::max(1u, f.max_threads[2]);
+                                                              std::to_string(f.required_threads[0]) +
+                                                              " x ... threads");
+    const auto bound =
+        std::uint64_t{f.max_threads[0]} * std::max(1u, f.max_threads[1]) * std::max(1u, f.max_threads[2]);
     if (bound && c.block.volume() > bound)
-        return refuse(LaunchError::out_of_resources, "block " + text(c.block) + " exceeds the kernel's __launch_bounds__(" +
+        return refuse(LaunchError::out_of_resources, "block " + text(c.block) +
+                                                         " exceeds the kernel's __launch_bounds__(" +
                                                          std::to_string(bound) + ")");
-    if (c.dynamic_shared > max_dynamic_shared || kernel.static_shared + c.dynamic_shared > max_shared_per_block)
+    if (c.dynamic_shared > max_dynamic_shared ||
+        kernel.static_shared + c.dynamic_shared > max_shared_per_block)
         return refuse(LaunchError::invalid_configuration,
-                      std::to_string(c.dynamic_shared) + " bytes of dynamic and " + std::to_string(kernel.static_shared) +
+                      std::to_string(c.dynamic_shared) + " bytes of dynamic and " +
+                          std::to_string(kernel.static_shared) +
                           " of static shared memory exceed the limit; above 48 KiB set "
                           "cudaFuncAttributeMaxDynamicSharedMemorySize, up to 227 KiB");
     const std::uint64_t size = c.cluster.volume();
@@ -66,9 +74,9 @@ LaunchOutcome check(const Kernel& kernel, const LaunchConfig& c, std::uint32_t m
         return refuse(LaunchError::invalid_cluster,
                       "grid " + text(c.grid) + " is not a multiple of the cluster " + text(c.cluster));
     if (size > DeviceNumbers::max_cluster || (size > DeviceNumbers::portable_cluster && !nonportable))
-        return refuse(LaunchError::invalid_cluster,
-                      "a cluster of " + std::to_string(size) +
-                          " blocks is too large: 8 is portable, 16 needs cudaFuncAttributeNonPortableClusterSizeAllowed");
+        return refuse(LaunchError::invalid_cluster, "a cluster of " + std::to_string(size) +
+                                                        " blocks is too large: 8 is portable, 16 needs "
+                                                        "cudaFuncAttributeNonPortableClusterSizeAllowed");
     return {};
 }
 
@@ -83,14 +91,16 @@ std::shared_ptr<Program> Device::load(std::string ptx) {
 }
 
 LaunchOutcome Device::launch(Program& program, std::string_view name, const LaunchConfig& wanted,
-                             std::span<const std::byte> parameters, std::uint32_t max_dynamic_shared, bool nonportable) {
+                             std::span<const std::byte> parameters, std::uint32_t max_dynamic_shared,
+                             bool nonportable) {
     const Kernel* kernel = nullptr;
     try {
         kernel = program.kernel(name);
     } catch (const DecodeError& error) {
         LaunchOutcome outcome = refuse(LaunchError::unsupported, error.what());
         outcome.result.fault = Fault::illegal_instruction;
-        outcome.result.diagnostics.push_back({error.name, Fault::illegal_instruction, std::string(name), error.what(), {}, {}});
+        outcome.result.diagnostics.push_back(
+            {error.name, Fault::illegal_instruction, std::string(name), error.what(), {}, {}});
         return outcome;
     }
     if (!kernel)
@@ -99,7 +109,8 @@ LaunchOutcome Device::launch(Program& program, std::string_view name, const Laun
     const auto& required = kernel->source().required_cluster;
     if (config.cluster.volume() == 1 && required[0])
         config.cluster = {required[0], std::max(1u, required[1]), std::max(1u, required[2])};
-    if (LaunchOutcome bad = check(*kernel, config, max_dynamic_shared, nonportable); bad.error != LaunchError::none)
+    if (LaunchOutcome bad = check(*kernel, config, max_dynamic_shared, nonportable);
+        bad.error != LaunchError::none)
         return bad;
 
     LaunchInfo info;
@@ -107,8 +118,8 @@ LaunchOutcome Device::launch(Program& program, std::string_view name, const Laun
     info.config = config;
     info.serial = ++launches_;
     info.shared_size = kernel->dynamic_shared_offset + config.dynamic_shared;
-    info.parameters = memory_.allocate(std::max<std::uint64_t>(kernel->parameter_bytes, 8), Allocation::Kind::parameters,
-                                       "kernel parameters");
+    info.parameters = memory_.allocate(std::max<std::uint64_t>(kernel->parameter_bytes, 8),
+                                       Allocation::Kind::parameters, "kernel parameters");
     if (info.parameters == 0)
         return refuse(LaunchError::out_of_resources, "no memory is left for the kernel's parameters");
     std::memcpy(reinterpret_cast<void*>(info.parameters), parameters.data(),
@@ -116,7 +127,8 @@ LaunchOutcome Device::launch(Program& program, std::string_view name, const Laun
     if (config.cooperative) {
         // Two words, size and barrier (cooperative_groups/details/driver_abi.h); the barrier starts at zero.
         constexpr std::array<std::uint32_t, 2> workspace{8, 0};
-        info.grid_workspace = memory_.allocate(sizeof workspace, Allocation::Kind::parameters, "grid workspace");
+        info.grid_workspace =
+            memory_.allocate(sizeof workspace, Allocation::Kind::parameters, "grid workspace");
         if (info.grid_workspace == 0)
             return refuse(LaunchError::out_of_resources, "no memory is left for the grid's barrier");
         std::memcpy(reinterpret_cast<void*>(info.grid_workspace), workspace.data(), sizeof workspace);

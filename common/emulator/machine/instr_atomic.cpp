@@ -40,7 +40,8 @@ T replace(std::byte* p, F&& f) {
     return old;
 }
 
-/// Read-modify-write of elements of type T (an unsigned integer of the element's size) by Combine(old, operand).
+/// Read-modify-write of elements of type T (an unsigned integer of the element's size) by Combine(old,
+/// operand).
 template <class T, class Combine>
 Flow update(Warp& warp, const Op& op, LaneMask mask) {
     const auto& x = *static_cast<const AtomicExtra*>(op.extra);
@@ -52,7 +53,8 @@ Flow update(Warp& warp, const Op& op, LaneMask mask) {
         T* d = x.results.empty() ? nullptr : warp.row<T>(x.results[e]);
         for_lanes(mask, [&](unsigned lane) {
             const T operand = b[lane];
-            const T old = replace<T>(p.at[lane] + e * sizeof(T), [&](T value) { return Combine{}(value, operand); });
+            const T old =
+                replace<T>(p.at[lane] + e * sizeof(T), [&](T value) { return Combine{}(value, operand); });
             if (d)
                 d[lane] = old;
         });
@@ -71,8 +73,8 @@ Flow compare_and_swap(Warp& warp, const Op& op, LaneMask mask) {
     T* d = warp.row<T>(x.results[0]);
     for_lanes(mask, [&](unsigned lane) {
         T old = expected[lane];
-        __atomic_compare_exchange_n(reinterpret_cast<T*>(p.at[lane]), &old, wanted[lane], false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE);
+        __atomic_compare_exchange_n(reinterpret_cast<T*>(p.at[lane]), &old, wanted[lane], false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
         d[lane] = old;
     });
     return Flow::next;
@@ -154,8 +156,8 @@ struct Max {
         return static_cast<T>(std::max(static_cast<Value>(a), static_cast<Value>(b)));
     }
 };
-/// f32 and f64 addition, nearest even. PTX ISA: atom.add.f32 on global memory flushes subnormals; hardware of this
-/// generation does not, and neither do we.
+/// f32 and f64 addition, nearest even. PTX ISA: atom.add.f32 on global memory flushes subnormals; hardware of
+/// this generation does not, and neither do we.
 template <class Value>
 struct AddFloat {
     template <class T>
@@ -236,7 +238,8 @@ Handler pick(DecodeContext& c, Type type) {
     if (c.has("add") && type == Type::f64)
         return update<std::uint64_t, AddFloat<double>>;
     if (type == Type::f32 || type == Type::f64)
-        c.unsupported("only addition exists for ." + std::string(ptx::name_of(type)) + " on this architecture");
+        c.unsupported("only addition exists for ." + std::string(ptx::name_of(type)) +
+                      " on this architecture");
     if (c.has("add"))
         return by_size<Add>(bytes);
     if (c.has("and"))
@@ -259,7 +262,9 @@ Handler pick(DecodeContext& c, Type type) {
 }
 
 void add_rows(DecodeContext& c, const Operand& operand, Type type, bool destination, std::vector<Row>& rows) {
-    const auto row = [&](const Operand& o) { return destination ? c.destination(o, type) : c.source(o, type); };
+    const auto row = [&](const Operand& o) {
+        return destination ? c.destination(o, type) : c.source(o, type);
+    };
     if (operand.kind == Operand::Kind::vector)
         for (const Operand& element : operand.elements)
             rows.push_back(row(element));
@@ -268,9 +273,34 @@ void add_rows(DecodeContext& c, const Operand& operand, Type type, bool destinat
 }
 
 void decode_atomic(DecodeContext& c, Op& op, bool with_result) {
-    c.allow({"relaxed", "acquire", "release", "acq_rel", "volatile", "cta", "cluster", "gpu", "sys", "global", "shared",
-             "shared::cta", "shared::cluster", "and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max", "noftz",
-             "v2", "v4", "v8", "L2::cache_hint"});
+    c.allow({"relaxed",
+             "acquire",
+             "release",
+             "acq_rel",
+             "volatile",
+             "cta",
+             "cluster",
+             "gpu",
+             "sys",
+             "global",
+             "shared",
+             "shared::cta",
+             "shared::cluster",
+             "and",
+             "or",
+             "xor",
+             "cas",
+             "exch",
+             "add",
+             "inc",
+             "dec",
+             "min",
+             "max",
+             "noftz",
+             "v2",
+             "v4",
+             "v8",
+             "L2::cache_hint"});
     const Type type = c.type();
     auto x = std::make_unique<AtomicExtra>();
     x->kind = AccessKind::atomic;

@@ -66,14 +66,16 @@ struct CallSite final : OpExtra {
 };
 
 /// Copies `.param` values of some lanes between two frames; storage is lane-major.
-void copy_parameters(Warp& warp, LaneMask lanes, std::uint32_t from_frame, std::span<const LocalPlacement> from,
-                     std::uint32_t to_frame, std::span<const LocalPlacement> to) {
+void copy_parameters(Warp& warp, LaneMask lanes, std::uint32_t from_frame,
+                     std::span<const LocalPlacement> from, std::uint32_t to_frame,
+                     std::span<const LocalPlacement> to) {
     for (std::size_t i = 0; i < from.size() && i < to.size(); ++i) {
         const std::byte* source = warp.frame_storage(from_frame) + from[i].offset;
         std::byte* target = warp.frame_storage(to_frame) + to[i].offset;
         const std::uint32_t bytes = std::min(from[i].size, to[i].size);
         for_lanes(lanes, [&](unsigned lane) {
-            std::memcpy(target + std::size_t{lane} * to[i].size, source + std::size_t{lane} * from[i].size, bytes);
+            std::memcpy(target + std::size_t{lane} * to[i].size, source + std::size_t{lane} * from[i].size,
+                        bytes);
         });
     }
 }
@@ -200,9 +202,10 @@ void decode_exit(DecodeContext& c, Op& op) {
 }
 
 Flow trap_thread(Warp& warp, const Op&, LaneMask mask) {
-    warp.cluster().report("trap", Fault::trap, warp, warp.pc(), static_cast<unsigned>(std::countr_zero(mask)),
-                          "The kernel executed a trap instruction.",
-                          "The program or a library it uses stops here on purpose: look at the condition before it.");
+    warp.cluster().report(
+        "trap", Fault::trap, warp, warp.pc(), static_cast<unsigned>(std::countr_zero(mask)),
+        "The kernel executed a trap instruction.",
+        "The program or a library it uses stops here on purpose: look at the condition before it.");
     return Flow::next;
 }
 
@@ -262,7 +265,8 @@ void decode_alloca(DecodeContext& c, Op& op) {
 }
 
 Flow save_stack(Warp& warp, const Op& op, LaneMask mask) {
-    map_lanes(mask, warp.row<std::uint64_t>(op.dst), [&](unsigned i) { return std::uint64_t{warp.local_top(i)}; });
+    map_lanes(mask, warp.row<std::uint64_t>(op.dst),
+              [&](unsigned i) { return std::uint64_t{warp.local_top(i)}; });
     return Flow::next;
 }
 
@@ -285,22 +289,15 @@ void decode_stackrestore(DecodeContext& c, Op& op) {
 }
 
 constexpr InstructionRow control_table[] = {
-    {"bra", "9.7.12.3", decode_bra},
-    {"brx.idx", "9.7.12.4", decode_brx},
-    {"call", "9.7.12.5", decode_call},
-    {"ret", "9.7.12.6", decode_ret},
-    {"exit", "9.7.12.7", decode_exit},
+    {"bra", "9.7.12.3", decode_bra}, {"brx.idx", "9.7.12.4", decode_brx}, {"call", "9.7.12.5", decode_call},
+    {"ret", "9.7.12.6", decode_ret}, {"exit", "9.7.12.7", decode_exit},
 };
 
 constexpr InstructionRow misc_table[] = {
-    {"stacksave", "9.7.17.1", decode_stacksave},
-    {"stackrestore", "9.7.17.2", decode_stackrestore},
-    {"alloca", "9.7.17.3", decode_alloca},
-    {"brkpt", "9.7.19.1", decode_nothing},
-    {"nanosleep", "9.7.19.2", decode_nanosleep},
-    {"pmevent", "9.7.19.3", decode_nothing},
-    {"trap", "9.7.19.4", decode_trap},
-    {"setmaxnreg", "9.7.19.5", decode_nothing},
+    {"stacksave", "9.7.17.1", decode_stacksave}, {"stackrestore", "9.7.17.2", decode_stackrestore},
+    {"alloca", "9.7.17.3", decode_alloca},       {"brkpt", "9.7.19.1", decode_nothing},
+    {"nanosleep", "9.7.19.2", decode_nanosleep}, {"pmevent", "9.7.19.3", decode_nothing},
+    {"trap", "9.7.19.4", decode_trap},           {"setmaxnreg", "9.7.19.5", decode_nothing},
 };
 
 } // namespace

@@ -14,18 +14,54 @@ using ptx::Type;
 
 /// Modifiers of ld, ldu and st that choose a space, a semantics or a size, or only hint at caches.
 const std::initializer_list<std::string_view> access_modifiers{
-    "weak",        "volatile",          "relaxed",         "acquire",           "release",         "mmio",
-    "cta",         "cluster",           "gpu",             "sys",               "global",          "shared",
-    "shared::cta", "shared::cluster",   "local",           "const",             "param",           "param::entry",
-    "param::func", "ca",                "cg",              "cs",                "lu",              "cv",
-    "wb",          "wt",                "nc",              "v2",                "v4",              "v8",
-    "unified",     "L1::evict_normal",  "L1::evict_first", "L1::evict_unchanged", "L1::evict_last", "L1::no_allocate",
-    "L2::64B",     "L2::evict_normal",  "L2::evict_first", "L2::evict_last",    "L2::cache_hint",  "L2::128B",
+    "weak",
+    "volatile",
+    "relaxed",
+    "acquire",
+    "release",
+    "mmio",
+    "cta",
+    "cluster",
+    "gpu",
+    "sys",
+    "global",
+    "shared",
+    "shared::cta",
+    "shared::cluster",
+    "local",
+    "const",
+    "param",
+    "param::entry",
+    "param::func",
+    "ca",
+    "cg",
+    "cs",
+    "lu",
+    "cv",
+    "wb",
+    "wt",
+    "nc",
+    "v2",
+    "v4",
+    "v8",
+    "unified",
+    "L1::evict_normal",
+    "L1::evict_first",
+    "L1::evict_unchanged",
+    "L1::evict_last",
+    "L1::no_allocate",
+    "L2::64B",
+    "L2::evict_normal",
+    "L2::evict_first",
+    "L2::evict_last",
+    "L2::cache_hint",
+    "L2::128B",
     "L2::256B",
 };
 
 /// The rows of a register operand or of each element of a vector.
-std::vector<Row> element_rows(DecodeContext& context, const ptx::Operand& operand, Type type, bool destination) {
+std::vector<Row> element_rows(DecodeContext& context, const ptx::Operand& operand, Type type,
+                              bool destination) {
     std::vector<Row> rows;
     const auto row = [&](const ptx::Operand& o) {
         return destination ? context.destination(o, type, true) : context.source(o, type, true);
@@ -38,7 +74,8 @@ std::vector<Row> element_rows(DecodeContext& context, const ptx::Operand& operan
     return rows;
 }
 
-/// Bytes of the registers an element sits in; all elements must agree. Sinks and immediates take the type's own size.
+/// Bytes of the registers an element sits in; all elements must agree. Sinks and immediates take the type's
+/// own size.
 unsigned element_register_bytes(const DecodeContext& context, const ptx::Operand& operand, Type type) {
     const unsigned natural = std::max(2u, ptx::size_of(type));
     if (operand.kind != ptx::Operand::Kind::vector)
@@ -170,19 +207,21 @@ Flow nothing(Warp&, const Op&, LaneMask) { return Flow::next; }
 
 /// prefetch, prefetchu, applypriority, discard: hints. The address is not checked, as on hardware.
 void decode_hint(DecodeContext& c, Op& op) {
-    c.allow({"global", "local", "const", "param", "L1", "L2", "L2::evict_last", "L2::evict_normal", "L2::128B", "L1::evict_last"});
+    c.allow({"global", "local", "const", "param", "L1", "L2", "L2::evict_last", "L2::evict_normal",
+             "L2::128B", "L1::evict_last"});
     op.handler = nothing;
 }
 
 /// createpolicy: an opaque 64-bit cache policy; the emulator has no caches to apply it to.
 Flow make_policy(Warp& warp, const Op& op, LaneMask mask) {
-    map_lanes(mask, warp.row<std::uint64_t>(op.dst), [](unsigned) { return std::uint64_t{0x10f0000000000000}; });
+    map_lanes(mask, warp.row<std::uint64_t>(op.dst),
+              [](unsigned) { return std::uint64_t{0x10f0000000000000}; });
     return Flow::next;
 }
 
 void decode_createpolicy(DecodeContext& c, Op& op) {
-    c.allow({"fractional", "range", "cvt", "global", "L2", "L2::evict_last", "L2::evict_normal", "L2::evict_first",
-             "L2::evict_unchanged"});
+    c.allow({"fractional", "range", "cvt", "global", "L2", "L2::evict_last", "L2::evict_normal",
+             "L2::evict_first", "L2::evict_unchanged"});
     op.dst = c.destination(0, Type::b64);
     op.handler = make_policy;
 }
@@ -197,7 +236,8 @@ Flow convert_address(Warp& warp, const Op& op, LaneMask mask) {
 }
 
 void decode_cvta(DecodeContext& c, Op& op) {
-    c.allow({"to", "global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry"});
+    c.allow({"to", "global", "shared", "shared::cta", "shared::cluster", "local", "const", "param",
+             "param::entry"});
     const Type type = c.type();
     const bool to = c.has("to");
     const Space space = c.space();
@@ -230,7 +270,8 @@ Flow test_space(Warp& warp, const Op& op, LaneMask mask) {
 }
 
 void decode_isspacep(DecodeContext& c, Op& op) {
-    c.allow({"global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry"});
+    c.allow(
+        {"global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry"});
     op.dst = c.predicate(c.operand(0));
     op.a = c.source(1, Type::b64);
     op.flags = static_cast<std::uint8_t>(c.space());

@@ -31,10 +31,11 @@ Flow meet_members(Warp& warp, const Op& op, LaneMask mask) {
     LaneMask same = 0;
     for_lanes(mask, [&](unsigned i) { same |= LaneMask{row[i] == members} << i; });
     if (!(members >> first & 1)) {
-        warp.cluster().report("divergent-barrier", Fault::illegal_instruction, warp, warp.pc(), first,
-                              "The thread executes a warp-synchronous instruction whose member mask does not name it.",
-                              "Pass a mask with every lane that executes the instruction; 0xffffffff when the whole warp "
-                              "comes.");
+        warp.cluster().report(
+            "divergent-barrier", Fault::illegal_instruction, warp, warp.pc(), first,
+            "The thread executes a warp-synchronous instruction whose member mask does not name it.",
+            "Pass a mask with every lane that executes the instruction; 0xffffffff when the whole warp "
+            "comes.");
         return Flow::next;
     }
     const Flow flow = warp.meet(op, same, members, x.action);
@@ -46,7 +47,8 @@ Flow meet_members(Warp& warp, const Op& op, LaneMask mask) {
     return flow;
 }
 
-void finish(DecodeContext& c, Op& op, std::size_t members, Warp::MeetingAction action, const Operand* second = nullptr) {
+void finish(DecodeContext& c, Op& op, std::size_t members, Warp::MeetingAction action,
+            const Operand* second = nullptr) {
     auto x = std::make_unique<WarpExtra>();
     x->members = c.source(members, Type::b32);
     x->action = action;
@@ -60,7 +62,9 @@ void finish(DecodeContext& c, Op& op, std::size_t members, Warp::MeetingAction a
 
 /// A destination `d` or `d|p`.
 const Operand& first_of_pair(const Operand& o) { return o.kind == Operand::Kind::pair ? o.elements[0] : o; }
-const Operand* second_of_pair(const Operand& o) { return o.kind == Operand::Kind::pair ? &o.elements[1] : nullptr; }
+const Operand* second_of_pair(const Operand& o) {
+    return o.kind == Operand::Kind::pair ? &o.elements[1] : nullptr;
+}
 
 enum class Shuffle : std::uint8_t { up, down, bfly, idx };
 
@@ -177,8 +181,9 @@ void decode_match(DecodeContext& c, Op& op) {
     const bool wide = ptx::size_of(c.type()) == 8;
     op.dst = c.destination(first_of_pair(c.operand(0)), Type::b32);
     op.a = c.source(1, c.type());
-    const Warp::MeetingAction action = c.has("any") ? (wide ? match_any<std::uint64_t> : match_any<std::uint32_t>)
-                                                    : (wide ? match_all<std::uint64_t> : match_all<std::uint32_t>);
+    const Warp::MeetingAction action = c.has("any")
+                                           ? (wide ? match_any<std::uint64_t> : match_any<std::uint32_t>)
+                                           : (wide ? match_all<std::uint64_t> : match_all<std::uint32_t>);
     finish(c, op, 2, action, second_of_pair(c.operand(0)));
 }
 
@@ -196,9 +201,13 @@ Warp::MeetingAction redux_action(const DecodeContext& c) {
     if (c.has("add"))
         return [](Warp& w, const Op& op, LaneMask l) { reduce<T>(w, op, l, [](T x, T y) { return x + y; }); };
     if (c.has("min"))
-        return [](Warp& w, const Op& op, LaneMask l) { reduce<T>(w, op, l, [](T x, T y) { return std::min(x, y); }); };
+        return [](Warp& w, const Op& op, LaneMask l) {
+            reduce<T>(w, op, l, [](T x, T y) { return std::min(x, y); });
+        };
     if (c.has("max"))
-        return [](Warp& w, const Op& op, LaneMask l) { reduce<T>(w, op, l, [](T x, T y) { return std::max(x, y); }); };
+        return [](Warp& w, const Op& op, LaneMask l) {
+            reduce<T>(w, op, l, [](T x, T y) { return std::max(x, y); });
+        };
     if (c.has("and"))
         return [](Warp& w, const Op& op, LaneMask l) { reduce<T>(w, op, l, [](T x, T y) { return x & y; }); };
     if (c.has("or"))

@@ -12,9 +12,11 @@
 namespace emu {
 namespace {
 
-constexpr std::uint64_t budget = 1u << 18;   ///< Instructions of a cluster before its worker looks at the others.
-constexpr std::uint64_t long_runner = 16;    ///< Budgets after which the worker also starts the next cluster: it may be awaited.
-constexpr std::size_t max_findings = 10;     ///< Distinct findings after which a launch stops.
+constexpr std::uint64_t budget =
+    1u << 18; ///< Instructions of a cluster before its worker looks at the others.
+constexpr std::uint64_t long_runner =
+    16; ///< Budgets after which the worker also starts the next cluster: it may be awaited.
+constexpr std::size_t max_findings = 10; ///< Distinct findings after which a launch stops.
 constexpr auto nap = std::chrono::microseconds(50);
 
 } // namespace
@@ -35,7 +37,8 @@ std::span<const std::unique_ptr<Observer>> Launch::observers() const { return de
 
 LaunchResult Launch::run() {
     const std::uint64_t clusters = info_.config.grid.volume() / info_.config.cluster.volume();
-    unsigned count = settings().threads ? settings().threads : std::max(1u, std::thread::hardware_concurrency());
+    unsigned count =
+        settings().threads ? settings().threads : std::max(1u, std::thread::hardware_concurrency());
     count = static_cast<unsigned>(std::min<std::uint64_t>(count, clusters));
     residency_ = residency(count);
     workers_ = count;
@@ -54,13 +57,16 @@ LaunchResult Launch::run() {
 }
 
 std::uint64_t Launch::residency(unsigned workers) const {
-    // What the hardware could hold at once (CUDA programming guide, compute capability 9.0), shared among the workers.
+    // What the hardware could hold at once (CUDA programming guide, compute capability 9.0), shared among the
+    // workers.
     using N = DeviceNumbers;
     const std::uint64_t threads = (info_.config.block.volume() + 31) / 32 * 32;
-    std::uint64_t per_sm = std::min<std::uint64_t>(N::max_blocks_per_multiprocessor, N::max_threads_per_multiprocessor / threads);
+    std::uint64_t per_sm = std::min<std::uint64_t>(N::max_blocks_per_multiprocessor,
+                                                   N::max_threads_per_multiprocessor / threads);
     if (info_.shared_size)
         per_sm = std::min<std::uint64_t>(per_sm, N::shared_per_multiprocessor / info_.shared_size);
-    const std::uint64_t clusters = std::max<std::uint64_t>(1, per_sm) * N::multiprocessors / info_.config.cluster.volume();
+    const std::uint64_t clusters =
+        std::max<std::uint64_t>(1, per_sm) * N::multiprocessors / info_.config.cluster.volume();
     return std::max<std::uint64_t>(1, clusters / workers);
 }
 
@@ -127,7 +133,8 @@ void Launch::work() {
             resident.moved = now;
             unmark();
         } else if (state == Cluster::State::running &&
-                   std::chrono::duration<double>(now - resident.moved).count() > settings().watchdog_seconds) {
+                   std::chrono::duration<double>(now - resident.moved).count() >
+                       settings().watchdog_seconds) {
             report_endless_loop(*resident.cluster);
             break;
         }
@@ -183,7 +190,8 @@ void Launch::report_endless_loop(Cluster& cluster) {
 void Launch::report(Diagnostic diagnostic, bool fatal) {
     const std::lock_guard lock(mutex_);
     diagnostic.kernel = info_.kernel->name;
-    // A later finding about lines that an earlier one names is mostly its consequence: mend the first, then look again.
+    // A later finding about lines that an earlier one names is mostly its consequence: mend the first, then
+    // look again.
     const auto names_line = [](const Diagnostic& d, const SourceLine& line) {
         return std::any_of(d.locations.begin(), d.locations.end(), [&](const SourceLine& other) {
             return other.line == line.line && other.file == line.file;

@@ -27,6 +27,7 @@ struct LaunchConfig {
     Dim3 cluster;                     ///< {1,1,1}: none.
     std::uint32_t dynamic_shared = 0; ///< Bytes.
     bool cooperative = false;
+    friend bool operator==(const LaunchConfig&, const LaunchConfig&) = default;
 };
 
 /// What listeners and reports know of a launch.
@@ -36,7 +37,7 @@ struct LaunchInfo {
     std::uint64_t serial = 0;      ///< Number of the launch in the process, from 1.
     std::uint32_t shared_size = 0; ///< Per block, reserved KiB included.
     Address parameters = 0;        ///< The parameter block, in global memory.
-    Address grid_workspace = 0;    ///< Cooperative launches: where cooperative groups count the grid's barrier.
+    Address grid_workspace = 0; ///< Cooperative launches: where cooperative groups count the grid's barrier.
 };
 
 /// Settings of the machine, usually from the environment.
@@ -95,10 +96,10 @@ class Launch {
     std::atomic<std::uint64_t> next_cluster_{0};
     std::atomic<std::uint64_t> instructions_{0};
     std::atomic<std::uint64_t> time_{1'000'000'000};
-    std::atomic<unsigned> workers_{0};      ///< That still have clusters.
-    std::atomic<unsigned> idle_workers_{0}; ///< Of these, those whose clusters all wait.
+    std::atomic<unsigned> workers_{0};          ///< That still have clusters.
+    std::atomic<unsigned> idle_workers_{0};     ///< Of these, those whose clusters all wait.
     std::atomic<Cluster*> deadlocked_{nullptr}; ///< Chosen to tell about a deadlock of the whole launch.
-    std::uint64_t residency_ = 1;           ///< Clusters a worker may hold at once.
+    std::uint64_t residency_ = 1;               ///< Clusters a worker may hold at once.
     std::mutex mutex_;
     std::vector<Diagnostic> diagnostics_;
     Fault fault_ = Fault::none;

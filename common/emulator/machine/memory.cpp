@@ -9,9 +9,10 @@ namespace emu {
 namespace {
 
 constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t gap = 512;                      ///< Unallocated bytes between neighbours, so that overruns are found.
-constexpr std::uint64_t poison_limit = 64ull << 20;     ///< Larger allocations keep zero pages: poisoning them would cost real memory.
-constexpr int poison = 0xff;                            ///< NaN in every floating type, -1 in every integer type.
+constexpr std::uint64_t gap = 512; ///< Unallocated bytes between neighbours, so that overruns are found.
+constexpr std::uint64_t poison_limit =
+    64ull << 20;             ///< Larger allocations keep zero pages: poisoning them would cost real memory.
+constexpr int poison = 0xff; ///< NaN in every floating type, -1 in every integer type.
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) {
     return (value + alignment - 1) / alignment * alignment;
@@ -28,7 +29,8 @@ struct GlobalMemory::Arena {
 
     explicit Arena(std::uint64_t wanted) {
         for (size = round_up(wanted, page); size >= (64u << 20); size /= 2) {
-            void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                           -1, 0);
             if (p != MAP_FAILED) {
                 base = static_cast<std::byte*>(p);
                 return;
@@ -47,7 +49,8 @@ GlobalMemory::GlobalMemory(std::uint64_t capacity)
 
 GlobalMemory::~GlobalMemory() = default;
 
-Address GlobalMemory::allocate(std::uint64_t size, Allocation::Kind kind, std::string name, std::uint64_t alignment) {
+Address GlobalMemory::allocate(std::uint64_t size, Allocation::Kind kind, std::string name,
+                               std::uint64_t alignment) {
     std::unique_lock lock(mutex_);
     if (size > capacity_ || arena_->used + size > capacity_)
         return 0;
@@ -128,7 +131,8 @@ std::optional<Allocation> GlobalMemory::nearest(Address address) const {
     if (above == allocations_.begin())
         return above->second;
     const auto below = std::prev(above);
-    if (above == allocations_.end() || address - (below->first + below->second.size) <= above->first - address)
+    if (above == allocations_.end() ||
+        address - (below->first + below->second.size) <= above->first - address)
         return below->second;
     return above->second;
 }

@@ -11,7 +11,8 @@ namespace {
 /// Writes the addresses an initialiser names (PTX ISA 5.4.4).
 void relocate(const ptx::Variable& variable, std::byte* bytes, const std::vector<Address>& addresses) {
     for (const ptx::Relocation& r : variable.relocations) {
-        Address value = r.kind == ptx::SymbolKind::function ? code_window + 16 * Address{r.index} : addresses[r.index];
+        Address value =
+            r.kind == ptx::SymbolKind::function ? code_window + 16 * Address{r.index} : addresses[r.index];
         value = (value + static_cast<Address>(r.addend)) >> r.shift;
         std::memcpy(bytes + r.offset, &value, r.width);
     }
@@ -27,9 +28,11 @@ Program::Program(ptx::Module module, GlobalMemory& memory)
             continue;
         if (v.linkage == ptx::Linkage::external && v.initial.empty() && v.size == 0)
             continue;
-        const Address address = memory.allocate(v.size, Allocation::Kind::module, std::string(v.name), v.alignment);
+        const Address address =
+            memory.allocate(v.size, Allocation::Kind::module, std::string(v.name), v.alignment);
         if (address == 0)
-            throw std::runtime_error("the module's variables do not fit in device memory: " + std::string(v.name));
+            throw std::runtime_error("the module's variables do not fit in device memory: " +
+                                     std::string(v.name));
         variable_address_[i] = address;
         auto* bytes = reinterpret_cast<std::byte*>(address);
         std::memset(bytes, 0, v.size);
@@ -37,7 +40,8 @@ Program::Program(ptx::Module module, GlobalMemory& memory)
     }
     for (std::size_t i = 0; i < module_.variables.size(); ++i)
         if (variable_address_[i])
-            relocate(module_.variables[i], reinterpret_cast<std::byte*>(variable_address_[i]), variable_address_);
+            relocate(module_.variables[i], reinterpret_cast<std::byte*>(variable_address_[i]),
+                     variable_address_);
 }
 
 Program::~Program() {

@@ -81,7 +81,7 @@ struct DecodedFunction {
     std::uint32_t first = 0;               ///< Program counter of the first instruction.
     std::uint32_t frame_bytes = 0;         ///< Registers (rows) and `.param` storage (32 lanes).
     std::uint32_t local_bytes = 0;         ///< `.local` bytes per thread of this function alone.
-    std::vector<std::uint32_t> registers;   ///< Frame offset of each register's row.
+    std::vector<std::uint32_t> registers;  ///< Frame offset of each register's row.
     std::vector<LocalPlacement> variables; ///< Parallel to ptx::Function::variables.
     std::vector<LocalPlacement>
         parameters; ///< Device functions: in the frame. Kernels: offset in the parameter block.
@@ -118,13 +118,13 @@ class Kernel {
     std::uint32_t local_need = 0;            ///< Local bytes per thread without recursion.
     std::uint32_t parameter_bytes = 0;
 
-    /// A row of the warp's specials that this kernel needs beyond the fixed ones: an address that depends on the block's rank or on the
-    /// thread's frame.
+    /// A row of the warp's specials that this kernel needs beyond the fixed ones: an address that depends on
+    /// the block's rank or on the thread's frame.
     struct AddressRow {
         bool shared = true;         ///< Else local.
         std::uint32_t function = 0; ///< local: the function whose frame it is relative to.
         std::uint32_t offset = 0;
-        std::uint32_t bytes = 8;    ///< Of the row's elements, 4 or 8.
+        std::uint32_t bytes = 8; ///< Of the row's elements, 4 or 8.
         friend bool operator==(const AddressRow&, const AddressRow&) = default;
     };
     std::vector<AddressRow> address_rows; ///< Row number Special::count_ + i.

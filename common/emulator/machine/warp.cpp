@@ -8,7 +8,8 @@
 namespace emu {
 namespace {
 
-constexpr std::uint64_t fairness_slice = 65536; ///< Instructions a diverged group may loop before the others get a turn.
+constexpr std::uint64_t fairness_slice =
+    65536; ///< Instructions a diverged group may loop before the others get a turn.
 constexpr std::uint32_t row_bytes = 256;
 constexpr std::uint32_t frame_limit = 64u << 20;
 
@@ -46,7 +47,8 @@ void Warp::fill_specials() {
     set(Special::shared_base32, block_.shared_base());
     fill<std::uint64_t>(special_row(Special::shared_base64), block_.shared_base());
     set(Special::dynamic_shared32, block_.shared_base() + info.kernel->dynamic_shared_offset);
-    fill<std::uint64_t>(special_row(Special::dynamic_shared64), block_.shared_base() + info.kernel->dynamic_shared_offset);
+    fill<std::uint64_t>(special_row(Special::dynamic_shared64),
+                        block_.shared_base() + info.kernel->dynamic_shared_offset);
     fill<std::uint64_t>(special_row(Special::parameters64), info.parameters);
     for (unsigned lane = 0; lane < warp_size; ++lane) {
         const std::uint32_t t = thread_of(lane);
@@ -92,9 +94,9 @@ void Warp::fill_address_rows() {
         const Row r{(static_cast<std::uint32_t>(Special::count_) + static_cast<std::uint32_t>(i)) * row_bytes,
                     Row::Base::specials};
         for (unsigned lane = 0; lane < warp_size; ++lane) {
-            const Address base = wanted.shared                         ? block_.shared_base()
+            const Address base = wanted.shared                      ? block_.shared_base()
                                  : wanted.function == parameter_row ? cluster().info().parameters
-                                                                       : local_base_[lane];
+                                                                    : local_base_[lane];
             if (wanted.bytes == 8)
                 row<std::uint64_t>(r)[lane] = base + wanted.offset;
             else

@@ -95,7 +95,8 @@ class Warp {
     /// Lanes of `mask` wait at this instruction; the rest of the group continues behind it. `tag` says for
     /// what (barrier number or shared-window address); `phase` is kept for reports.
     Flow block_lanes(LaneMask mask, Wait why, std::uint64_t tag, std::uint64_t phase = 0);
-    /// Lanes of `mask` execute this instruction again later; the rest of the group that does not wait continues behind it.
+    /// Lanes of `mask` execute this instruction again later; the rest of the group that does not wait
+    /// continues behind it.
     Flow retry(LaneMask mask);
     /// After a handler that moved part of the group: these lanes stay at the instruction.
     void hold(LaneMask mask) {
@@ -105,11 +106,15 @@ class Warp {
     struct Return {
         std::uint32_t pc, frame, local_base, local_top;
     };
-    const Return* return_of(unsigned lane) const { return returns_[lane].empty() ? nullptr : &returns_[lane].back(); }
+    const Return* return_of(unsigned lane) const {
+        return returns_[lane].empty() ? nullptr : &returns_[lane].back();
+    }
     /// Bytes of any frame of this warp.
     std::byte* frame_storage(std::uint32_t frame) { return frames_.data() + frame; }
     /// Where the frame of a function called from the current frame begins.
-    std::uint32_t next_frame(const DecodedFunction& caller) const { return frame_ + (caller.frame_bytes + 63) / 64 * 64; }
+    std::uint32_t next_frame(const DecodedFunction& caller) const {
+        return frame_ + (caller.frame_bytes + 63) / 64 * 64;
+    }
     /// Lanes of `mask` end.
     Flow exit_lanes(LaneMask mask);
     /// Lanes of `mask` call `function`: a new frame, same registers rows for lanes that call from the same
@@ -117,9 +122,10 @@ class Warp {
     Flow call(LaneMask mask, const DecodedFunction& caller, const DecodedFunction& callee);
     /// Lanes of `mask` return; lanes in the outermost frame end.
     Flow ret(LaneMask mask);
-    /// Warp-synchronous instructions (PTX ISA 9.7.13, .sync with a member mask): lanes wait until all members that have not exited
-    /// have come to such an instruction, then `action` runs once for all of them. Registers are the same rows for all, so
-    /// lanes that come from different places must use the same instruction form.
+    /// Warp-synchronous instructions (PTX ISA 9.7.13, .sync with a member mask): lanes wait until all members
+    /// that have not exited have come to such an instruction, then `action` runs once for all of them.
+    /// Registers are the same rows for all, so lanes that come from different places must use the same
+    /// instruction form.
     using MeetingAction = void (*)(Warp& warp, const Op& op, LaneMask lanes);
     Flow meet(const Op& op, LaneMask mask, LaneMask members, MeetingAction action);
     /// The group gives way: other warps run before it goes on behind this instruction. Used by failed polls
