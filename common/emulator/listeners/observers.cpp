@@ -1,6 +1,8 @@
 #include "listeners/observers.hpp"
+#include "listeners/counters.hpp"
 #include "listeners/race.hpp"
 #include "listeners/report.hpp"
+#include "listeners/trace.hpp"
 
 namespace emu {
 namespace {
@@ -26,6 +28,10 @@ void add_default_observers(Device& device) {
     const Settings& settings = device.settings();
     if (settings.checks)
         device.add_observer(make_checks());
+    if (!settings.counters_file.empty())
+        device.add_observer(std::make_unique<Counters>(settings.counters_file));
+    if (!settings.trace_file.empty())
+        device.add_observer(std::make_unique<Trace>(settings.trace_file));
 }
 
 } // namespace emu

@@ -1,0 +1,116 @@
+#pragma once
+/// \file
+/// Exact, repeatable counters of a launch and of its source lines. They count what PTX instructions ask of
+/// the memory system, in the terms of Nsight Compute where it has the same counter. They do not depend on
+/// host threads.
+
+#include "machine/device.hpp"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace emu {
+
+/// What is counted.
+enum class Counter : std::uint8_t {
+    warp_instructions,   ///< PTX instructions a warp executed with at least one lane.
+    thread_instructions, ///< The same, times lanes.
+    global_load_requests,
+    global_load_sectors, ///< 32-byte sectors, each once per request.
+    global_store_requests,
+    global_store_sectors,
+    global_atomic_requests,
+    shared_load_requests,
+    shared_load_wavefronts, ///< Passes over the 32 banks of 4 bytes; the same word for many lanes is one
+                            ///< access.
+    shared_load_conflicts,  ///< Wavefronts beyond the fewest an access of that width can take.
+    shared_store_requests,
+    shared_store_wavefronts,
+    shared_store_conflicts,
+    shared_atomic_requests,
+    local_requests, ///< Register spills, stack.
+    bytes_global_to_registers,
+    bytes_registers_to_global,
+    bytes_cluster_shared, ///< Loads and stores of registers in another block's shared memory.
+    bytes_cp_async,
+    bytes_bulk_load, ///< Bytes that land in shared memory.
+    bytes_bulk_store,
+    bytes_bulk_shared,
+    bytes_bulk_reduce,
+    bytes_tensor_load, ///< Bytes of the box; multicast counts every destination.
+    bytes_tensor_store,
+    bytes_tensor_reduce,
+    bytes_st_async,
+    async_operations,
+    block_barriers,   ///< Completed.
+    cluster_barriers, ///< Completed.
+    mbarrier_arrivals,
+    mbarrier_phases,
+    count_
+};
+inline constexpr unsigned counter_count = static_cast<unsigned>(Counter::count_);
+std::string_view name_of(Counter counter);
+
+struct Counts {
+    std::array<std::uint64_t, counter_count> value{};
+    std::uint64_t& operator[](Counter c) { return value[static_cast<unsigned>(c)]; }
+    std::uint64_t operator[](Counter c) const { return value[static_cast<unsigned>(c)]; }
+    Counts& operator+=(const Counts& other);
+    bool operator==(const Counts&) const = default;
+};
+
+/// The counters of one launch.
+struct LaunchCounts {
+    std::string kernel;
+    LaunchConfig config;
+    std::uint64_t serial = 0;
+    std::uint64_t launches = 1; ///< More when launches of one kernel and shape were added up.
+    Counts total;
+    std::map<std::pair<std::string, std::uint32_t>, Counts> lines; ///< By file and line.
+
+    void merge(const LaunchCounts& other);
+};
+
+/// Passes over the banks that a shared-memory access of `bytes` per lane takes, and the fewest it could take.
+/// 8-byte accesses go in two halves of the warp, 16-byte accesses in four quarters.
+struct Wavefronts {
+    unsigned taken = 0, fewest = 0;
+};
+Wavefronts shared_wavefronts(std::span<const Address> addresses, LaneMask lanes, unsigned bytes);
+
+/// 32-byte sectors the lanes touch, each counted once.
+unsigned global_sectors(std::span<const Address> addresses, LaneMask lanes, unsigned bytes);
+
+/// Counts every launch. `file`: where each launch adds a line of JSON; "-" prints a table for each kernel and
+/// shape on stderr when the observer ends; "" keeps the counters for launches().
+class Counters final : public Observer {
+  public:
+    explicit Counters(std::string file);
+    ~Counters() override;
+    void on_launch_begin(const LaunchInfo& info) override;
+    std::unique_ptr<ClusterListener> listen(Cluster& cluster) override;
+    void on_launch_end(const LaunchInfo& info) override;
+
+    const std::vector<LaunchCounts>& launches() const { return launches_; }
+    /// One row per counter that is not zero, one column per launch of a kernel, then the lines.
+    static std::string table(const LaunchCounts& counts);
+    static std::string json(const LaunchCounts& counts);
+    /// Adds a cluster's counts; thread-safe.
+    void add(const std::vector<std::pair<std::uint32_t, Counts>>& by_pc);
+
+  private:
+    std::string file_;
+    std::mutex mutex_;
+    std::vector<Counts> by_pc_;
+    std::vector<LaunchCounts> launches_;
+};
+
+} // namespace emu

@@ -1,0 +1,40 @@
+#pragma once
+/// \file
+/// A time line of asynchronous operations and barrier phases in the format of Chrome's tracing (load it in
+/// chrome://tracing or Perfetto). The emulator has no clock: the axis counts the warp instructions that the
+/// cluster has executed, one "microsecond" each. The file says so.
+
+#include "machine/device.hpp"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace emu {
+
+/// Records the first clusters of each launch, up to a limit of events in all, and writes the file after each
+/// launch.
+class Trace final : public Observer {
+  public:
+    static constexpr std::uint64_t traced_clusters = 8; ///< Per launch.
+    static constexpr std::size_t max_events = 500'000;
+
+    explicit Trace(std::string file) : file_(std::move(file)) {}
+    std::unique_ptr<ClusterListener> listen(Cluster& cluster) override;
+    void on_launch_end(const LaunchInfo& info) override;
+    /// Adds the events of a cluster; thread-safe.
+    void add(std::uint64_t cluster, std::vector<std::string> events);
+    /// The whole file's contents.
+    std::string json() const;
+
+  private:
+    std::string file_;
+    std::mutex mutex_;
+    std::vector<std::pair<std::uint64_t, std::vector<std::string>>>
+        launch_; ///< Of the launch under way, by cluster.
+    std::vector<std::string> events_;
+    bool truncated_ = false;
+};
+
+} // namespace emu
