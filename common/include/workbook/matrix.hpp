@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 namespace workbook {
 
@@ -29,7 +31,10 @@ struct Matrix {
     [[nodiscard]] constexpr bool empty() const { return width == 0 || height == 0; }
 
     /// A view that does not write.
-    constexpr operator Matrix<const T>() const { return {data, width, height, pitch}; }
+    template <class U>
+    requires(std::same_as<U, const T> && !std::is_const_v<T>) constexpr operator Matrix<U>() const {
+        return {data, width, height, pitch};
+    }
 };
 
 /// Width and height of a matrix.
