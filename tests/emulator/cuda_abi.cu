@@ -52,6 +52,7 @@ static_assert(int(abi::FunctionAttribute::cache_mode_ca) == CU_FUNC_ATTRIBUTE_CA
 
 static_assert(same<abi::PointerAttributes, cudaPointerAttributes>);
 static_assert(offsetof(abi::PointerAttributes, host_pointer) == offsetof(cudaPointerAttributes, hostPointer));
+static_assert(same<abi::ChannelDescription, cudaChannelFormatDesc>);
 static_assert(same<abi::PitchedPointer, cudaPitchedPtr> && same<abi::Extent, cudaExtent>);
 static_assert(same<abi::Copy3D, cudaMemcpy3DParms>);
 static_assert(offsetof(abi::Copy3D, destination) == offsetof(cudaMemcpy3DParms, dstPtr));

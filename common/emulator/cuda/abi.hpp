@@ -164,6 +164,11 @@ struct PitchedPointer {
 struct Extent {
     std::size_t width, height, depth;
 };
+/// cudaChannelFormatDesc.
+struct ChannelDescription {
+    int x, y, z, w;
+    int kind;
+};
 struct Position {
     std::size_t x, y, z;
 };

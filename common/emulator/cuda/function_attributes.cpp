@@ -36,8 +36,8 @@ std::array<int, 3> required_cluster(Function& function) {
 Error set_dynamic_shared(Function& function, int value) {
     const std::uint32_t most = max_shared_per_block - function.kernel().static_shared;
     if (value < 0 || static_cast<std::uint32_t>(value) > most) {
-        say_once(std::to_string(value) + " bytes of dynamic shared memory are asked for " + function.name +
-                 "; at most " + std::to_string(most) + " are possible");
+        say_once(std::to_string(value) + " bytes of dynamic shared memory are asked for " +
+                 function.readable_name() + "; at most " + std::to_string(most) + " are possible");
         return Error::invalid_value;
     }
     function.max_dynamic_shared = value;

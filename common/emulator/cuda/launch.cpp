@@ -20,7 +20,7 @@ std::string text(abi::Dim3 d) {
 }
 
 [[noreturn]] void refuse(Error error, const Function& function, const std::string& why) {
-    throw ApiError(error, "launch of " + function.name + " refused: " + why);
+    throw ApiError(error, "launch of " + function.readable_name() + " refused: " + why);
 }
 
 void check_shape(Function& function, const LaunchRequest& request) {

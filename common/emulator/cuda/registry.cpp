@@ -37,14 +37,6 @@ std::string text_of_linked(const abi::FatbinWrapper& wrapper) {
     return link_ptx(std::move(texts));
 }
 
-/// Name as the source has it.
-std::string readable(const std::string& mangled) {
-    int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> text(
-        __cxxabiv1::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
-    return status == 0 && text ? text.get() : mangled;
-}
-
 std::uint32_t magic_of(const void* image) {
     std::uint32_t magic = 0;
     // PTX text may be shorter than four bytes; strnlen stops at its end.
@@ -58,6 +50,13 @@ constexpr std::uint32_t elf_magic = 0x464c457f;
 
 } // namespace
 
+std::string Function::readable_name() const {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> text(
+        __cxxabiv1::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+    return status == 0 && text ? text.get() : name;
+}
+
 const Kernel& Function::kernel() {
     try {
         if (const Kernel* found = image->program().kernel(name))
@@ -65,7 +64,7 @@ const Kernel& Function::kernel() {
     } catch (const DecodeError& error) {
         if (!std::exchange(explained, true))
             report(State::get().device(),
-                   {error.name, Fault::illegal_instruction, readable(name), error.what(), {}, {}});
+                   {error.name, Fault::illegal_instruction, readable_name(), error.what(), {}, {}});
         throw ApiError(Error::not_supported);
     }
     throw ApiError(Error::invalid_device_function, "the module has no kernel " + name);

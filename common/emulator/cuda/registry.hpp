@@ -34,6 +34,8 @@ struct Function {
     std::atomic<int> cluster_policy = 0;
     std::array<std::atomic<int>, 3> required_cluster{}; ///< Set by attribute; zeros: none.
 
+    /// As the source has it, for messages.
+    std::string readable_name() const;
     /// The decoded kernel; loads the module when this is its first use. Throws ApiError.
     const Kernel& kernel();
     bool explained = false; ///< That it holds an instruction the emulator does not know was reported.

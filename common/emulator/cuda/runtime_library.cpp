@@ -113,4 +113,9 @@ Error __cudaGetProcAddress(const char* symbol, void** function, unsigned version
     return cudaGetDriverEntryPointByVersion(symbol, function, version, flags, status);
 }
 
+/// A plain value that names no resource; texture functions themselves are not supported.
+abi::ChannelDescription cudaCreateChannelDesc(int x, int y, int z, int w, int kind) {
+    return {x, y, z, w, kind};
+}
+
 } // extern "C"

@@ -1,0 +1,139 @@
+// The driver API, reached as programs without -lcuda reach it. Passes on a GPU as well.
+#include "cuda_support.cuh"
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include <cstring>
+#include <string>
+
+namespace {
+
+template <class Function>
+Function entry_point(const char* name, unsigned version = 12000) {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult status{};
+    REQUIRE(cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &status) ==
+            cudaSuccess);
+    INFO(name);
+    REQUIRE(status == cudaDriverEntryPointSuccess);
+    REQUIRE(function != nullptr);
+    return reinterpret_cast<Function>(function);
+}
+
+constexpr const char* module_text = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .global .align 4 .u32 factor = 3;
+.visible .entry multiply(.param .u64 data)
+{
+    .reg .b32 %r<5>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [data];
+    cvta.to.global.u64 %rd2, %rd1;
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.s64 %rd4, %rd2, %rd3;
+    ld.global.u32 %r2, [%rd4];
+    ld.global.u32 %r3, [factor];
+    mul.lo.u32 %r4, %r2, %r3;
+    st.global.u32 [%rd4], %r4;
+    ret;
+}
+)";
+
+} // namespace
+
+TEST_CASE("a module from text, its function and its variable") {
+    CHECK_CUDA(cudaFree(nullptr));
+    const auto load = entry_point<PFN_cuModuleLoadData_v2000>("cuModuleLoadData");
+    const auto get_function = entry_point<PFN_cuModuleGetFunction_v2000>("cuModuleGetFunction");
+    const auto get_global = entry_point<PFN_cuModuleGetGlobal_v3020>("cuModuleGetGlobal");
+    const auto launch = entry_point<PFN_cuLaunchKernel_v4000>("cuLaunchKernel");
+    const auto copy_to = entry_point<PFN_cuMemcpyHtoD_v3020>("cuMemcpyHtoD");
+    CUmodule module = nullptr;
+    CUfunction function = nullptr;
+    REQUIRE(load(&module, module_text) == CUDA_SUCCESS);
+    REQUIRE(get_function(&function, module, "multiply") == CUDA_SUCCESS);
+    CHECK(get_function(&function, module, "divide") == CUDA_ERROR_NOT_FOUND);
+    REQUIRE(get_function(&function, module, "multiply") == CUDA_SUCCESS);
+    const Memory<unsigned> data(std::vector<unsigned>{1, 2, 3, 4});
+    unsigned* pointer = data.data();
+    void* arguments[] = {&pointer};
+    CHECK(launch(function, 1, 1, 1, 4, 1, 1, 0, nullptr, arguments, nullptr) == CUDA_SUCCESS);
+    CHECK(data.read() == std::vector<unsigned>{3, 6, 9, 12});
+    CUdeviceptr variable = 0;
+    std::size_t size = 0;
+    REQUIRE(get_global(&variable, &size, module, "factor") == CUDA_SUCCESS);
+    CHECK(size == 4);
+    const unsigned ten = 10;
+    CHECK(copy_to(variable, &ten, sizeof ten) == CUDA_SUCCESS);
+    std::size_t parameter_size = sizeof pointer;
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &pointer, CU_LAUNCH_PARAM_BUFFER_SIZE, &parameter_size,
+                     CU_LAUNCH_PARAM_END};
+    CHECK(launch(function, 1, 1, 1, 4, 1, 1, 0, nullptr, nullptr, extra) == CUDA_SUCCESS);
+    CHECK(data.read() == std::vector<unsigned>{30, 60, 90, 120});
+    CHECK(launch(function, 1, 1, 1, 4096, 1, 1, 0, nullptr, arguments, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(cudaGetLastError() == cudaSuccess); // The driver's errors are not the runtime's.
+}
+
+TEST_CASE("a module that is not PTX is refused") {
+    CHECK_CUDA(cudaFree(nullptr));
+    const auto load = entry_point<PFN_cuModuleLoadData_v2000>("cuModuleLoadData");
+    CUmodule module = nullptr;
+    CHECK(load(&module, ".version 8.0\n.target sm_90\n.address_size 64\nnonsense here;\n") ==
+          CUDA_ERROR_INVALID_PTX);
+}
+
+TEST_CASE("device and context") {
+    const auto get_device = entry_point<PFN_cuDeviceGet_v2000>("cuDeviceGet");
+    const auto get_name = entry_point<PFN_cuDeviceGetName_v2000>("cuDeviceGetName");
+    const auto error_name = entry_point<PFN_cuGetErrorName_v6000>("cuGetErrorName");
+    const auto create = entry_point<PFN_cuCtxCreate_v3020>("cuCtxCreate", 3020);
+    const auto current = entry_point<PFN_cuCtxGetCurrent_v4000>("cuCtxGetCurrent");
+    const auto destroy = entry_point<PFN_cuCtxDestroy_v4000>("cuCtxDestroy");
+    REQUIRE(entry_point<PFN_cuInit_v2000>("cuInit")(0) == CUDA_SUCCESS);
+    CUdevice device = -1;
+    CHECK(get_device(&device, 0) == CUDA_SUCCESS);
+    CHECK(get_device(&device, 99) == CUDA_ERROR_INVALID_DEVICE);
+    char name[100] = "";
+    CHECK(get_name(name, sizeof name, 0) == CUDA_SUCCESS);
+    CHECK(std::string(name).find("H200") != std::string::npos);
+    CUcontext context = nullptr, seen = nullptr;
+    CHECK(create(&context, 0, 0) == CUDA_SUCCESS);
+    CHECK(current(&seen) == CUDA_SUCCESS);
+    CHECK(seen == context);
+    CHECK(destroy(context) == CUDA_SUCCESS);
+    const char* text = nullptr;
+    CHECK(error_name(CUDA_ERROR_INVALID_CONTEXT, &text) == CUDA_SUCCESS);
+    CHECK(std::string(text) == "CUDA_ERROR_INVALID_CONTEXT");
+}
+
+TEST_CASE("entry points by name") {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult status{};
+    CHECK_CUDA(
+        cudaGetDriverEntryPointByVersion("cuNoSuchFunction", &function, 12000, cudaEnableDefault, &status));
+    CHECK(status == cudaDriverEntryPointSymbolNotFound);
+    CHECK(function == nullptr);
+}
+
+TEST_CASE("tensor maps") {
+    CHECK_CUDA(cudaFree(nullptr));
+    const auto encode = entry_point<PFN_cuTensorMapEncodeTiled_v12000>("cuTensorMapEncodeTiled");
+    const Memory<float> data(64 * 64);
+    alignas(128) CUtensorMap map{};
+    const cuuint64_t dims[2] = {64, 64}, strides[1] = {64 * sizeof(float)}, odd_strides[1] = {20};
+    const cuuint32_t box[2] = {32, 32}, large_box[2] = {512, 1}, steps[2] = {1, 1};
+    const auto call = [&](void* address, cuuint32_t rank, const cuuint64_t* stride, const cuuint32_t* shape) {
+        return encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, rank, address, dims, stride, shape, steps,
+                      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                      CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    };
+    CHECK(call(data.data(), 2, strides, box) == CUDA_SUCCESS);
+    CHECK(call(data.data() + 1, 2, strides, box) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(call(data.data(), 2, odd_strides, box) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(call(data.data(), 2, strides, large_box) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(call(data.data(), 6, strides, box) == CUDA_ERROR_INVALID_VALUE);
+}

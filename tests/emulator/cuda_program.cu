@@ -1,0 +1,111 @@
+// A program whose first argument says what it does; cuda_program_test.cpp runs it and looks at its output and
+// status.
+
+#include <cstdio>
+#include <cstring>
+#include <cuda_runtime.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int* other_file_sum(int n); // cuda_program_other.cu
+
+namespace {
+
+__global__ void store(int* p) { *p = 1; }
+__global__ void print() { printf("thread %d of block %d\n", threadIdx.x, blockIdx.x); }
+
+/// Frees in its destructor, which runs after main() has ended.
+struct LateUser {
+    int* data = nullptr;
+    ~LateUser() {
+        if (data)
+            std::printf("late free: %s\n", cudaGetErrorName(cudaFree(data)));
+    }
+} late_user;
+
+int print_lines() {
+    std::puts("before");
+    print<<<2, 2>>>();
+    cudaDeviceSynchronize();
+    std::puts("after");
+    return 0;
+}
+
+int fault_and(bool ask) {
+    store<<<1, 1>>>(nullptr);
+    if (ask)
+        std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
+
+int refused_launch() {
+    store<<<1, 5000>>>(nullptr);
+    return 0;
+}
+
+int unsupported_function() {
+    cudaArray_t array = nullptr;
+    const cudaChannelFormatDesc format = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
+    std::puts(cudaGetErrorName(cudaMallocArray(&array, &format, 16, 16)));
+    std::puts(cudaGetErrorName(cudaMallocArray(&array, &format, 16, 16)));
+    return cudaGetLastError() == cudaErrorNotSupported ? 3 : 4;
+}
+
+int fork_child() {
+    int* data = nullptr;
+    std::puts(cudaGetErrorName(cudaMalloc(&data, 4)));
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        std::puts(cudaGetErrorName(cudaMalloc(&data, 4)));
+        return 0;
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::printf("child ended with %d, parent: %s\n", status, cudaGetErrorName(cudaFree(data)));
+    return 0;
+}
+
+int use_late() {
+    cudaMalloc(&late_user.data, 16);
+    return 0;
+}
+
+int several_files() {
+    int sum = 0;
+    cudaMemcpy(&sum, other_file_sum(10), sizeof sum, cudaMemcpyDeviceToHost);
+    std::printf("sum %d\n", sum);
+    return 0;
+}
+
+int touch_device() {
+    int count = 0;
+    return cudaGetDeviceCount(&count) == cudaSuccess && count == 1 ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    const char* what = argc > 1 ? argv[1] : "";
+    const auto is = [&](const char* name) { return std::strcmp(what, name) == 0; };
+    if (is("print"))
+        return print_lines();
+    if (is("fault"))
+        return fault_and(false);
+    if (is("asked-fault"))
+        return fault_and(true);
+    if (is("refused-launch"))
+        return refused_launch();
+    if (is("unsupported"))
+        return unsupported_function();
+    if (is("fork"))
+        return fork_child();
+    if (is("late-free"))
+        return use_late();
+    if (is("several-files"))
+        return several_files();
+    if (is("start"))
+        return touch_device();
+    std::fprintf(stderr, "unknown: %s\n", what);
+    return 2;
+}

@@ -1,0 +1,164 @@
+// Whole programs on the emulator's CUDA libraries: what they print and how they end.
+
+#include "process.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+using test_support::Command;
+using test_support::Finished;
+
+namespace {
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    REQUIRE(value != nullptr);
+    return value;
+}
+
+Finished run_emulated(std::vector<std::string> argv) {
+    return test_support::run(
+        {.argv = std::move(argv), .environment = {{"LD_LIBRARY_PATH", variable("EMULATOR_LIB")}}});
+}
+Finished run_program(const std::string& what) { return run_emulated({variable("CUDA_PROGRAM"), what}); }
+
+long count(const std::string& text, const std::string& part) {
+    long found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        ++found;
+    return found;
+}
+
+/// A directory that goes away with the test.
+class Scratch {
+  public:
+    Scratch() : path_(std::filesystem::temp_directory_path() / ("cuda_program_" + std::to_string(getpid()))) {
+        std::filesystem::create_directories(path_);
+    }
+    ~Scratch() { std::filesystem::remove_all(path_); }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+  private:
+    std::filesystem::path path_;
+};
+
+std::string compile(const Scratch& scratch, const std::string& name, std::vector<std::string> options) {
+    std::vector<std::string> argv{variable("NVCC"), "-std=c++20", "-cudart",
+                                  "shared",         "-o",         scratch.file(name)};
+    argv.insert(argv.end(), options.begin(), options.end());
+    const Finished built = test_support::run({.argv = argv, .time_limit = std::chrono::seconds(120)});
+    INFO(built.err);
+    REQUIRE(built.exit_code == 0);
+    return scratch.file(name);
+}
+
+} // namespace
+
+TEST_CASE("device printf comes between the host's lines") {
+    const Finished ended = run_program("print");
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.out ==
+          "before\nthread 0 of block 0\nthread 1 of block 0\nthread 0 of block 1\nthread 1 of block "
+          "1\nafter\n");
+    CHECK(ended.err.empty());
+}
+
+TEST_CASE("a fault that nobody asks about makes the status 1") {
+    const Finished ended = run_program("fault");
+    CHECK(ended.exit_code == 1);
+    CHECK(count(ended.err, "out-of-bounds") == 1);
+    CHECK(count(ended.err, "exit status becomes 1") == 1);
+}
+
+TEST_CASE("a fault that the program asked about leaves its status alone") {
+    const Finished ended = run_program("asked-fault");
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.out == "cudaErrorIllegalAddress\n");
+}
+
+TEST_CASE("a refused launch is explained and makes the status 1") {
+    const Finished ended = run_program("refused-launch");
+    CHECK(ended.exit_code == 1);
+    CHECK(count(ended.err, "5000x1x1") == 1);
+}
+
+TEST_CASE("an unsupported function is named once and returns an error") {
+    const Finished ended = run_program("unsupported");
+    CHECK(ended.exit_code == 3);
+    CHECK(ended.out == "cudaErrorNotSupported\ncudaErrorNotSupported\n");
+    CHECK(count(ended.err, "cudaMallocArray is not supported") == 1);
+}
+
+TEST_CASE("a child of fork is told that it has no GPU") {
+    const Finished ended = run_program("fork");
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.out ==
+          "cudaSuccess\ncudaErrorInitializationError\nchild ended with 0, parent: cudaSuccess\n");
+}
+
+TEST_CASE("a destructor of the program may still use CUDA") {
+    const Finished ended = run_program("late-free");
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.out == "late free: cudaSuccess\n");
+}
+
+TEST_CASE("several source files, each with its own module") {
+    const Finished ended = run_program("several-files");
+    CHECK(ended.out == "sum 55\n");
+    CHECK(ended.exit_code == 0);
+}
+
+TEST_CASE("starting costs at most 50 ms") {
+    auto best = std::chrono::milliseconds::max();
+    for (int i = 0; i < 5; ++i) {
+        const Finished ended = run_program("start");
+        REQUIRE(ended.exit_code == 0);
+        best = std::min(best, ended.elapsed);
+    }
+    CHECK(best <= std::chrono::milliseconds(50));
+}
+
+TEST_CASE("relocatable device code of two files") {
+    const Scratch scratch;
+    const std::string source = variable("CUDA_SOURCES");
+    const std::string program =
+        compile(scratch, "linked",
+                {"-rdc=true", "-lineinfo", "-gencode", "arch=compute_90,code=[compute_90,sm_90]",
+                 source + "/cuda_linked_main.cu", source + "/cuda_linked_part.cu"});
+    const Finished ended = run_emulated({program});
+    INFO(ended.err);
+    CHECK(ended.out == "1121 1141 1161 1181\n");
+    CHECK(ended.exit_code == 0);
+}
+
+TEST_CASE("a program without PTX says how to build it") {
+    const Scratch scratch;
+    const std::string program =
+        compile(scratch, "machine_code",
+                {"-gencode", "arch=compute_90,code=sm_90", variable("CUDA_SOURCES") + "/cuda_program.cu",
+                 variable("CUDA_SOURCES") + "/cuda_program_other.cu"});
+    const Finished ended = run_emulated({program, "asked-fault"});
+    CHECK(count(ended.err, "arch=compute_90,code=[compute_90,sm_90]") == 1);
+    CHECK(ended.exit_code == 1);
+}
+
+TEST_CASE("uncompressed and LZ4-compressed fat binaries") {
+    const Scratch scratch;
+    for (const std::string mode : {"none", "speed", "size"}) {
+        const std::string program =
+            compile(scratch, "program_" + mode,
+                    {"-gencode", "arch=compute_90,code=compute_90", "-compress-mode=" + mode,
+                     variable("CUDA_SOURCES") + "/cuda_program.cu",
+                     variable("CUDA_SOURCES") + "/cuda_program_other.cu"});
+        INFO(mode);
+        CHECK(run_emulated({program, "several-files"}).out == "sum 55\n");
+    }
+}
