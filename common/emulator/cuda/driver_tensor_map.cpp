@@ -28,8 +28,7 @@ std::uint8_t narrow(int enumerator) {
 void check_destination(const void* map) {
     if (!map)
         refuse("tensorMap is null");
-    if (reinterpret_cast<std::uintptr_t>(map) % tensor_map_alignment != 0)
-        refuse("tensorMap must be aligned to 64 bytes");
+    // The documentation asks for 64 bytes of alignment; the driver writes to any address, and so do we.
 }
 
 } // namespace
@@ -44,7 +43,7 @@ Error cuTensorMapEncodeTiled(void* map, int type, std::uint32_t rank, void* addr
         check_destination(map);
         if (rank == 0 || rank > max_rank)
             refuse("tensorRank is " + std::to_string(rank) + ", but must be 1 to 5");
-        if (!dims || !box || !element_strides || (rank > 1 && !strides))
+        if (!dims || !box || !element_strides || !strides)
             refuse("globalDim, globalStrides, boxDim and elementStrides must not be null");
         TensorMap wanted;
         wanted.type = static_cast<TensorType>(narrow(type));
