@@ -54,6 +54,7 @@ def native_file(workspace: Workspace, tools: Tools) -> str:
 
 def _configure(workspace: Workspace, tools: Tools) -> None:
     """Runs `meson setup` where it has not been run for these tools; a build directory of the user's own is left alone."""
+    _link_packages(workspace)
     text = native_file(workspace, tools)
     cuda = "enabled" if tools.has("nvcc") else "disabled"
     signature = hashlib.sha256(f"{workspace.root}\n{cuda}\n{text}".encode()).hexdigest()
@@ -64,6 +65,7 @@ def _configure(workspace: Workspace, tools: Tools) -> None:
         if mark.read_text("utf-8").strip() == signature:
             return
     _clear(workspace.build)
+    _link_packages(workspace)
     workspace.native_file.write_text(text, "utf-8")
     line = progress.Line()
     line.note("Configuring")
@@ -87,10 +89,24 @@ def _configure(workspace: Workspace, tools: Tools) -> None:
     mark.write_text(signature + "\n", "utf-8")
 
 
+def _link_packages(workspace: Workspace) -> None:
+    """Leads the build directory to the private packages, if there are any; their pkg-config files rely on it."""
+    link = workspace.build / Workspace.LINK
+    if workspace.packages.is_dir() and not link.is_symlink():
+        link.symlink_to(workspace.packages / "root")
+
+
 def _clear(directory: Path) -> None:
     """Empties a build directory; refuses one that does not look like Meson's."""
     entries = list(directory.iterdir())
-    known = {"meson-private", "meson-info", "meson-logs", "build.ninja", ".configured-by-workbook"}
+    known = {
+        Workspace.LINK,
+        "meson-private",
+        "meson-info",
+        "meson-logs",
+        "build.ninja",
+        ".configured-by-workbook",
+    }
     if entries and not known & {entry.name for entry in entries}:
         raise UserError(
             f"{directory} exists and is no build directory of Meson's; move it away or set WORKBOOK_BUILD"

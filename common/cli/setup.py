@@ -150,7 +150,7 @@ def _unpack(workspace: Workspace, plan: Sequence[tuple[Requirement, apt.Choice]]
     root.mkdir(parents=True, exist_ok=True)
     archive.unpack(archive.closure([choice for _, choice in plan]), root)
     relink_libraries(root)
-    relocate_modules(root, final / "root")
+    relocate_modules(root)
     if (root / "usr/bin/pkgconf").exists():
         _write_pkg_config(partial / requirements.private_pkg_config(workspace).name)
     shutil.rmtree(final, ignore_errors=True)
@@ -170,18 +170,18 @@ def relink_libraries(root: Path, system: Path = Path("/")) -> None:
                     break
 
 
-def relocate_modules(root: Path, final: Path) -> None:
-    """Makes the pkg-config files below `root`, which will be moved to `final`, name the unpacked headers and libraries."""
-    home = re.sub(r"([ #\\$])", r"\\\1", str(final))
+def relocate_modules(root: Path) -> None:
+    """Makes the pkg-config files below `root` name the unpacked headers and libraries.
+
+    They name them by a link in the build directory, where compilers are started: no compiler then sees a path with a
+    space, which Meson's calls of nvcc do not stand.
+    """
+    home = Workspace.LINK
     for path in root.glob("usr/**/pkgconfig/*.pc"):
-        text = re.sub(
-            r"^(\w+)=/usr", lambda m: f"{m[1]}={home}/usr", path.read_text("utf-8"), flags=re.MULTILINE
-        )
+        text = re.sub(r"^(\w+)=/usr", rf"\1={home}/usr", path.read_text("utf-8"), flags=re.MULTILINE)
         if path.parts[-3] not in ("lib", "share"):
             # Debian's libzstd.pc names /usr/lib, which its linker searches by architecture and ours does not.
-            text = re.sub(
-                r"^libdir=.*$", lambda _: f"libdir={home}/usr/lib/{path.parts[-3]}", text, flags=re.MULTILINE
-            )
+            text = re.sub(r"^libdir=.*$", f"libdir={home}/usr/lib/{path.parts[-3]}", text, flags=re.MULTILINE)
         path.write_text(text, "utf-8")
 
 

@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from .errors import UserError
 
@@ -13,6 +14,9 @@ class Workspace:
 
     root: Path
     build: Path
+
+    LINK: ClassVar[str] = "packages"
+    """Name of the link in the build directory that leads to the unpacked system packages."""
 
     @classmethod
     def locate(cls) -> "Workspace":

@@ -293,12 +293,12 @@ class Packages(unittest.TestCase):
                 "prefix=/usr\nlibdir=${prefix}/lib\nincludedir=${prefix}/include\nv=2.5\nVersion: ${v}.1\n",
                 "utf-8",
             )
-            setup.relocate_modules(Path(directory), Path("/a b/root"))
+            setup.relocate_modules(Path(directory))
             self.assertEqual(
                 module.read_text("utf-8").splitlines()[:3],
                 [
-                    "prefix=/a\\ b/root/usr",
-                    "libdir=/a\\ b/root/usr/lib/x86_64-linux-gnu",
+                    "prefix=packages/usr",
+                    "libdir=packages/usr/lib/x86_64-linux-gnu",
                     "includedir=${prefix}/include",
                 ],
             )
