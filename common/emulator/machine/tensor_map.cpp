@@ -103,6 +103,15 @@ Error box_error(const TensorMap& m) {
         return wrong("boxDim[0]", m.box[0],
                      "the inner dimension of the box has " + std::to_string(inner) +
                          " bytes, the swizzle allows " + std::to_string(span));
+    // The driver of an H200 accepts boxes of 228 KiB and refuses 229; elements that a stride skips do not count.
+    constexpr std::uint64_t most = 228 * 1024;
+    std::uint64_t bytes = inner;
+    for (std::size_t i = 1; i < m.rank; ++i)
+        bytes *= (m.box[i] + m.element_strides[i] - 1) / m.element_strides[i];
+    if (bytes > most)
+        return wrong("boxDim", m.box[0],
+                     "the box has " + std::to_string(bytes) + " bytes, more than shared memory's " +
+                         std::to_string(most));
     return std::nullopt;
 }
 
