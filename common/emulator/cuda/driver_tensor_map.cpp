@@ -43,8 +43,10 @@ Error cuTensorMapEncodeTiled(void* map, int type, std::uint32_t rank, void* addr
         check_destination(map);
         if (rank == 0 || rank > max_rank)
             refuse("tensorRank is " + std::to_string(rank) + ", but must be 1 to 5");
-        if (!dims || !box || !element_strides || !strides)
-            refuse("globalDim, globalStrides, boxDim and elementStrides must not be null");
+        if (!dims || !box || !element_strides)
+            refuse("globalDim, boxDim and elementStrides must not be null");
+        if (!strides)
+            refuse("globalStrides must not be null, not even for rank 1, which has no strides");
         TensorMap wanted;
         wanted.type = static_cast<TensorType>(narrow(type));
         wanted.rank = rank;

@@ -233,13 +233,15 @@ make_tensor_map(const T* base, const TensorLayout<rank>& layout,
     if (const std::string problem = tensor_map_problem(base, layout); !problem.empty())
         refuse(problem);
     CUtensorMap map{};
-    const CUresult result =
-        tensor_map_encoder(where)(&map, tensor_data_type<T>(), rank, const_cast<T*>(base), layout.dims.data(),
-                                  layout.strides.data(), layout.box.data(), layout.element_strides.data(),
-                                  static_cast<CUtensorMapInterleave>(layout.interleave),
-                                  static_cast<CUtensorMapSwizzle>(layout.swizzle),
-                                  static_cast<CUtensorMapL2promotion>(layout.l2_promotion),
-                                  static_cast<CUtensorMapFloatOOBfill>(layout.out_of_bounds));
+    // A tensor of rank 1 has no strides, but the driver refuses a null pointer all the same.
+    const std::uint64_t no_strides = 0;
+    const CUresult result = tensor_map_encoder(where)(
+        &map, tensor_data_type<T>(), rank, const_cast<T*>(base), layout.dims.data(),
+        rank > 1 ? layout.strides.data() : &no_strides, layout.box.data(), layout.element_strides.data(),
+        static_cast<CUtensorMapInterleave>(layout.interleave),
+        static_cast<CUtensorMapSwizzle>(layout.swizzle),
+        static_cast<CUtensorMapL2promotion>(layout.l2_promotion),
+        static_cast<CUtensorMapFloatOOBfill>(layout.out_of_bounds));
     if (result != CUDA_SUCCESS)
         refuse("the driver refused it with CUresult " + std::to_string(result));
     return map;
