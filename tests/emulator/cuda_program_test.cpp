@@ -116,6 +116,15 @@ TEST_CASE("several source files, each with its own module") {
     CHECK(ended.exit_code == 0);
 }
 
+TEST_CASE("a wrong setting ends the program with one line") {
+    const Finished ended = test_support::run(
+        {.argv = {variable("CUDA_PROGRAM"), "start"},
+         .environment = {{"LD_LIBRARY_PATH", variable("EMULATOR_LIB")}, {"EMULATOR_ORDER", "sideways"}}});
+    CHECK(ended.exit_code == 2);
+    CHECK(count(ended.err, "EMULATOR_ORDER must be") == 1);
+    CHECK(count(ended.err, "\n") == 1);
+}
+
 TEST_CASE("starting costs at most 50 ms") {
     auto best = std::chrono::milliseconds::max();
     for (int i = 0; i < 5; ++i) {

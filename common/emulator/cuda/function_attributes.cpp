@@ -98,62 +98,30 @@ Error set_attribute(Function& function, abi::FunctionAttribute attribute, int va
 }
 
 Error get_attribute(Function& function, abi::FunctionAttribute attribute, int* value) {
-    using A = abi::FunctionAttribute;
-    if (!value)
-        return Error::invalid_value;
     const abi::FunctionAttributes a = attributes_of(function);
-    switch (attribute) {
-    case A::max_threads_per_block:
-        *value = a.max_threads_per_block;
-        break;
-    case A::shared_size:
-        *value = static_cast<int>(a.shared_size);
-        break;
-    case A::const_size:
-        *value = static_cast<int>(a.const_size);
-        break;
-    case A::local_size:
-        *value = static_cast<int>(a.local_size);
-        break;
-    case A::registers:
-        *value = a.registers;
-        break;
-    case A::ptx_version:
-        *value = a.ptx_version;
-        break;
-    case A::binary_version:
-        *value = a.binary_version;
-        break;
-    case A::cache_mode_ca:
-        *value = a.cache_mode_ca;
-        break;
-    case A::max_dynamic_shared_size:
-        *value = a.max_dynamic_shared_size;
-        break;
-    case A::preferred_shared_carveout:
-        *value = a.preferred_shared_carveout;
-        break;
-    case A::cluster_dim_must_be_set:
-        *value = a.cluster_dim_must_be_set;
-        break;
-    case A::required_cluster_width:
-        *value = a.required_cluster_width;
-        break;
-    case A::required_cluster_height:
-        *value = a.required_cluster_height;
-        break;
-    case A::required_cluster_depth:
-        *value = a.required_cluster_depth;
-        break;
-    case A::nonportable_cluster_size_allowed:
-        *value = a.nonportable_cluster_size_allowed;
-        break;
-    case A::cluster_scheduling_policy:
-        *value = a.cluster_scheduling_policy;
-        break;
-    default:
+    // In the order of CUfunction_attribute.
+    const std::array<int, 16> values{
+        a.max_threads_per_block,
+        static_cast<int>(a.shared_size),
+        static_cast<int>(a.const_size),
+        static_cast<int>(a.local_size),
+        a.registers,
+        a.ptx_version,
+        a.binary_version,
+        a.cache_mode_ca,
+        a.max_dynamic_shared_size,
+        a.preferred_shared_carveout,
+        a.cluster_dim_must_be_set,
+        a.required_cluster_width,
+        a.required_cluster_height,
+        a.required_cluster_depth,
+        a.nonportable_cluster_size_allowed,
+        a.cluster_scheduling_policy,
+    };
+    const auto index = static_cast<std::size_t>(attribute);
+    if (!value || index >= values.size())
         return Error::invalid_value;
-    }
+    *value = values[index];
     return Error::success;
 }
 

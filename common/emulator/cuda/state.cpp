@@ -52,6 +52,17 @@ std::unique_ptr<State> make_state() {
     return std::make_unique<State>();
 }
 
+/// A wrong EMULATOR_ variable is the user's mistake, not the program's: no API error could say what is wrong.
+Settings settings_or_exit() {
+    try {
+        return Settings::from_environment();
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "emulator: %s\n", error.what());
+        process().closed = true; // Destructors of the program that still use CUDA get an error.
+        std::exit(2);
+    }
+}
+
 /// Runs when the dynamic loader unloads the libraries, after the program's destructors: writes what listeners
 /// collected.
 [[gnu::destructor]] void shut_down() {
@@ -72,7 +83,7 @@ std::unique_ptr<State> make_state() {
 } // namespace
 
 State::State()
-    : device_(std::make_unique<Device>(Settings::from_environment())), streams_(std::make_unique<Streams>()),
+    : device_(std::make_unique<Device>(settings_or_exit())), streams_(std::make_unique<Streams>()),
       graphs_(std::make_unique<Graphs>()) {
     add_observers(*device_);
 }
