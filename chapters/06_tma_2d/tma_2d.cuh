@@ -409,8 +409,8 @@ inline void launch_gather_rows(Matrix<const int> in, Matrix<int> out, int first,
 // ---- reduce-add ----
 
 /// Adds every tile of `from` to the same place (x, y) of `to`. The additions are atomic, element by element.
-__global__ void reduce_add_tiles(const __grid_constant__ CUtensorMap from,
-                                 const __grid_constant__ CUtensorMap to, int x, int y) {
+__global__ void reduce_add(const __grid_constant__ CUtensorMap from, const __grid_constant__ CUtensorMap to,
+                           int x, int y) {
     __shared__ alignas(128) int tile[tile_elements];
     __shared__ std::uint64_t bar;
     const std::int32_t source[] = {static_cast<int>(blockIdx.x) * tile_width,
@@ -426,9 +426,9 @@ __global__ void reduce_add_tiles(const __grid_constant__ CUtensorMap from,
 
 /// totals[y + j][x + i] += the sum of the elements (i, j) of all tiles of `in`, modulo 2^32, for all places
 /// that `totals` has.
-inline void launch_reduce_add_tiles(Matrix<const int> in, Matrix<int> totals, int x, int y) {
+inline void launch_reduce_add(Matrix<const int> in, Matrix<int> totals, int x, int y) {
     if (!in.empty() && !totals.empty())
-        workbook::launch(reduce_add_tiles, {.grid = tiles_of(in)}, matrix_map(in), matrix_map(totals), x, y);
+        workbook::launch(reduce_add, {.grid = tiles_of(in)}, matrix_map(in), matrix_map(totals), x, y);
 }
 
 } // namespace tma_2d

@@ -290,14 +290,14 @@ TEST_CASE("gather_rows refuses a step that no tensor map has, and does nothing o
     CHECK_NOTHROW(launch_gather_rows({}, {}, 0, 8));
 }
 
-TEST_CASE("reduce_add_tiles adds all tiles to one place, clipped at the edges of the totals") {
+TEST_CASE("reduce_add adds all tiles to one place, clipped at the edges of the totals") {
     require_device(hopper);
     for_each_shape([](Shape shape) {
         for (const Corner corner : {Corner{0, 0}, {-3, 2}, {5, -4}, {60, 10}, {-64, 0}}) {
             INFO("place " << corner.x << ", " << corner.y);
             TestMatrix<int> in(shape, 6);
             TestMatrix<int> totals({71, 19}, 7);
-            launch_reduce_add_tiles(in.device(), totals.device(), corner.x, corner.y);
+            launch_reduce_add(in.device(), totals.device(), corner.x, corner.y);
             for (std::size_t y = 0; y < shape.height; ++y)
                 for (std::size_t x = 0; x < shape.width; ++x) {
                     const auto to_x =
