@@ -1,0 +1,205 @@
+/// @file transpose_test.cu
+/// Every rung of chapter 8's ladder, on matrices of many shapes: bit for bit, and nothing else is written.
+#include "tma_transpose.cuh"
+#include "transpose.cuh"
+
+#include "workbook/buffer.hpp"
+#include "workbook/compare.hpp"
+#include "workbook/random.hpp"
+
+#include "device_case.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cuda_bf16.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace transpose;
+using workbook::DeviceBuffer;
+using workbook::Guards;
+
+namespace {
+
+constexpr workbook::DeviceNeeds hopper{.compute_major = 9, .dynamic_shared = sizeof(Ring)};
+
+/// Empty, one element, single rows and columns, multiples of 16 bytes or not, whole tiles of 32, 64 and 128
+/// and such that hang over by the least and the most; never square but for two.
+constexpr Extent extents[] = {{0, 0},   {0, 5},    {7, 0},     {1, 1},    {1, 1000}, {1000, 1},  {3, 5},
+                              {4, 8},   {8, 4},    {31, 33},   {32, 32},  {32, 64},  {64, 32},   {33, 1025},
+                              {36, 68}, {60, 124}, {128, 256}, {132, 64}, {64, 132}, {100, 300}, {264, 520}};
+
+/// Random bits: every kind of NaN is among them.
+template <class T>
+std::vector<T> random_bits(std::size_t size, std::uint64_t seed) {
+    const auto words = workbook::random_values<std::uint16_t>(size * sizeof(T) / 2, seed);
+    std::vector<T> values(size);
+    if (size > 0)
+        std::memcpy(static_cast<void*>(values.data()), words.data(), size * sizeof(T));
+    return values;
+}
+
+/// Element by element, by the definition; the program's reference goes tile by tile.
+template <class T>
+std::vector<T> by_definition(const std::vector<T>& in, Extent extent) {
+    std::vector<T> out(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i)
+        out[i % extent.columns * extent.rows + i / extent.columns] = in[i];
+    return out;
+}
+
+/// Transposes one matrix with `launch` and returns which rung did it.
+template <class T, class Launch>
+std::string check_matrix(const Launch& launch, Extent extent, std::size_t offset = 0,
+                         Guards guards = Guards::filled) {
+    INFO(extent.rows << " x " << extent.columns << ", offset " << offset);
+    const std::vector<T> values = random_bits<T>(extent.size(), extent.rows + offset);
+    const DeviceBuffer<T> in(values, offset, guards);
+    DeviceBuffer<T> out(values.size(), offset, guards);
+    out.poison();
+    const std::string ran = launch(in.span(), out.span(), extent);
+    CHECK(workbook::compare_bits<T>(by_definition(values, extent), out.download()).summary() == "ok");
+    CHECK(workbook::compare_bits<T>(values, in.download()).summary() == "ok");
+    CHECK(in.check_guards() == "");
+    CHECK(out.check_guards() == "");
+    return ran;
+}
+
+/// A rung that takes any matrix, at any address.
+template <class T, class Launch>
+void check_any(const Launch& launch, std::string_view name) {
+    for (const Extent& extent : extents)
+        for (const std::size_t offset : {0, 1, 3}) {
+            CHECK(check_matrix<T>(launch, extent, offset) == name);
+            CHECK(check_matrix<T>(launch, extent, offset, Guards::none) == name);
+        }
+}
+
+/// A rung that takes rows and columns of multiples of 16 bytes; padded_tile must take the others.
+template <class T, class Launch>
+void check_wide(const Launch& launch, std::string_view name) {
+    for (const Extent& extent : extents) {
+        const bool multiple = extent.rows % micro_edge<T> == 0 && extent.columns % micro_edge<T> == 0;
+        for (const Guards guards : {Guards::filled, Guards::none}) {
+            CHECK(check_matrix<T>(launch, extent, 0, guards) == (multiple ? name : "padded_tile"));
+            CHECK(check_matrix<T>(launch, extent, micro_edge<T>, guards) ==
+                  (multiple ? name : "padded_tile"));
+            CHECK(check_matrix<T>(launch, extent, 1, guards) == "padded_tile"); // begins beside 16 bytes
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("the reference is the definition") {
+    for (const Extent& extent : extents) {
+        const std::vector<float> values = random_bits<float>(extent.size(), 1);
+        const auto fast = transposed<float>(values, extent);
+        CHECK(workbook::compare_bits<float>(by_definition(values, extent), fast).summary() == "ok");
+    }
+}
+
+TEST_CASE("both walks visit every tile once") {
+    const Tiling tiles = tiling({100, 300}, 64);
+    CHECK(tiles.count() == 2 * 5);
+    for (const Walk walk : {Walk::along_rows, Walk::down_columns}) {
+        std::set<std::pair<std::size_t, std::size_t>> corners;
+        for (unsigned tile = 0; tile < tiles.count(); ++tile) {
+            const auto [row, column] = tiles.corner(tile, walk);
+            CHECK((row % 64 == 0 && row < 100 && column % 64 == 0 && column < 300));
+            corners.insert({row, column});
+        }
+        CHECK(corners.size() == tiles.count());
+    }
+    CHECK(tiles.corner(1, Walk::along_rows).column == 64);
+    CHECK(tiles.corner(1, Walk::down_columns).row == 64);
+}
+
+TEST_CASE("global_only, shared_tile and padded_tile take any matrix") {
+    require_device(hopper);
+    check_any<float>(launch_global_only<float>, "global_only");
+    check_any<float>(launch_shared_tile<float>, "shared_tile");
+    check_any<float>(launch_padded_tile<float>, "padded_tile");
+    check_any<__nv_bfloat16>(launch_padded_tile<__nv_bfloat16>, "padded_tile");
+}
+
+TEST_CASE("tma_plain, tma_swizzled and tma_batched") {
+    require_device(hopper);
+    check_wide<float>(launch_tma_plain, "tma_plain");
+    check_wide<float>(launch_tma_swizzled, "tma_swizzled");
+    check_wide<float>(launch_tma_batched, "tma_batched");
+}
+
+TEST_CASE("micro_tiles and column_walk, for float and bf16") {
+    require_device(hopper);
+    check_wide<float>(launch_micro_tiles<float>, "micro_tiles");
+    check_wide<float>(launch_column_walk<float>, "column_walk");
+    check_wide<__nv_bfloat16>(launch_micro_tiles<__nv_bfloat16>, "micro_tiles");
+    check_wide<__nv_bfloat16>(launch_column_walk<__nv_bfloat16>, "column_walk");
+}
+
+TEST_CASE("tma_micro_tiles and tma_persistent") {
+    require_device(hopper);
+    check_wide<float>(launch_tma_micro_tiles, "tma_micro_tiles");
+    check_wide<float>([](auto in, auto out, Extent extent) { return launch_tma_persistent(in, out, extent); },
+                      "tma_persistent");
+}
+
+TEST_CASE("tma_persistent goes around its ring several times") {
+    require_device(hopper);
+    const auto few_blocks = [](auto in, auto out, Extent extent) {
+        return launch_tma_persistent(in, out, extent, 1);
+    };
+    const auto sms = static_cast<std::size_t>(workbook::device_attribute(cudaDevAttrMultiProcessorCount));
+    const std::size_t tiles_down = (sms * (2 * stages + 1) + 1) / 2; // in two columns of tiles
+    CHECK(check_matrix<float>(few_blocks, {tiles_down * 64 - 60, 68}) == "tma_persistent");
+}
+
+TEST_CASE("odd and long matrices") {
+    require_device(hopper);
+    CHECK(check_matrix<float>(launch_column_walk<float>, {1000, 300}) == "column_walk");
+    CHECK(check_matrix<float>(launch_column_walk<float>, {33, 6553}) == "padded_tile");
+    CHECK(check_matrix<float>(launch_tma_micro_tiles, {4, 65'536}) == "tma_micro_tiles");
+    CHECK(check_matrix<float>(launch_tma_micro_tiles, {65'536, 4}) == "tma_micro_tiles");
+}
+
+TEST_CASE("arrays of another size are refused") {
+    require_device(hopper);
+    const DeviceBuffer<float> in(100);
+    DeviceBuffer<float> out(99);
+    CHECK_THROWS_AS(launch_padded_tile<float>(in.span(), out.span(), {10, 10}), std::invalid_argument);
+    CHECK_THROWS_AS(launch_column_walk<float>(in.span(), out.span(), {10, 10}), std::invalid_argument);
+    CHECK_THROWS_AS(launch_tma_plain(in.span(), out.span(), {10, 10}), std::invalid_argument);
+    CHECK_THROWS_AS(launch_tma_micro_tiles(in.span(), out.span(), {10, 10}), std::invalid_argument);
+    CHECK_THROWS_AS(launch_tma_persistent(in.span(), out.span(), {10, 10}), std::invalid_argument);
+}
+
+TEST_CASE("eight lanes with 16 bytes each meet eight groups of banks in turn_panels") {
+    // The lanes of a quarter warp go together; the group of banks is the place of the chunk in its line.
+    for (int first = 0; first < micro_threads; first += 8)
+        for (int i = 0; i < 4; ++i) {
+            std::set<unsigned> read;
+            std::set<unsigned> written;
+            for (int thread = first; thread < first + 8; ++thread) {
+                const int across = thread % chunks_per_row;
+                const int down = micro_down(thread);
+                const auto group = [](int row, int chunk) {
+                    return workbook::swizzled_chunk(static_cast<unsigned>(row),
+                                                    static_cast<unsigned>(chunk % 8), Swizzle::bytes128);
+                };
+                read.insert(group(down * 4 + i, across));
+                written.insert(group(across * 4 + i, down));
+            }
+            CHECK(read.size() == 8);
+            CHECK(written.size() == 8);
+        }
+}
