@@ -20,6 +20,35 @@ struct TensorOperands final : OpExtra {
     ReduceOp reduce = ReduceOp::add;
 };
 
+/// Two rules of the hardware: the box starts at a multiple of 16 bytes along the innermost dimension (an H200
+/// stops with an illegal instruction otherwise), and what is written has no negative start (CUDA programming
+/// guide, tensor memory access: only reads may begin before the tensor).
+bool check_start(const Place& place, const TensorOperands& o, const TensorMap& map,
+                 const std::array<std::int32_t, 5>& start) {
+    const auto inner = std::int64_t{start[0]} * element_bytes(map.type);
+    if (inner % 16 != 0) {
+        place.report("misaligned", Fault::illegal_instruction,
+                     "The box starts at innermost coordinate " + std::to_string(start[0]) +
+                         ", which is byte " + std::to_string(inner) + " of its row: not a multiple of 16.",
+                     "Start boxes at innermost coordinates whose byte offset is a multiple of 16; to reach "
+                     "one element to the "
+                     "left, load a wider box that starts 16 bytes earlier.");
+        return false;
+    }
+    const bool writes = o.direction != Direction::load && o.direction != Direction::prefetch;
+    for (std::size_t i = 0; writes && i < o.coordinates.size(); ++i)
+        if (start[i] < 0) {
+            place.report("out-of-bounds", Fault::illegal_instruction,
+                         "The box to be written starts at coordinate " + std::to_string(start[i]) +
+                             " of dimension " + std::to_string(i) + ", before the tensor.",
+                         "Stores and reductions may hang over the end of a tensor, where they are clipped, "
+                         "but may not "
+                         "start before it.");
+            return false;
+        }
+    return true;
+}
+
 /// What the copy of one lane will move, all checks of the map and of global memory done.
 std::optional<TensorTile> tile_of(const Place& place, const TensorOperands& o, std::uint64_t address) {
     const auto map = load_tensor_map(place, address);
@@ -41,6 +70,8 @@ std::optional<TensorTile> tile_of(const Place& place, const TensorOperands& o, s
     std::array<std::int32_t, 5> start{};
     for (std::size_t i = 0; i < o.coordinates.size(); ++i)
         start[i] = place.warp.row<std::int32_t>(o.coordinates[i])[place.lane];
+    if (!check_start(place, o, *map, start))
+        return std::nullopt;
     TensorTile tile(*map, start);
     for (std::uint32_t r = 0; r < tile.rows(); ++r) {
         const TensorTile::Row row = tile.row(r);
