@@ -3,11 +3,11 @@
 import argparse
 import sys
 
-from .commands import doctor, emulate, list_chapters, run, sass, test
+from .commands import doctor, emulate, list_chapters, mutate, run, sass, test
 from .errors import FAILURE, INTERRUPTED, USAGE, UserError
 from .workspace import Workspace
 
-COMMANDS = (run, test, emulate, list_chapters, doctor, sass)
+COMMANDS = (run, test, emulate, list_chapters, doctor, sass, mutate)
 
 
 class _Parser(argparse.ArgumentParser):
