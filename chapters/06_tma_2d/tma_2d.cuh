@@ -174,15 +174,17 @@ inline void launch_overhanging_box(Matrix<const int> matrix, int x, int y, std::
 
 // ---- a 3×3 box filter: the halo comes from the fill ----
 
-inline constexpr int halo_width = tile_width + 4; // 2 are needed; a row of the box is a multiple of 16 bytes
+/// One column is needed on each side. But a box begins at a multiple of 16 bytes, so the halo takes four.
+inline constexpr int halo_margin = 4;
+inline constexpr int halo_width = tile_width + 2 * halo_margin;
 inline constexpr int halo_height = tile_height + 2;
 inline constexpr int halo_elements = halo_width * halo_height;
 
-/// One thread: loads the tile at `at` with one more element on each side.
+/// One thread: loads the tile at `at` with one more row above and below and halo_margin columns on each side.
 template <class T>
 __device__ inline void load_with_halo(T* halo, const CUtensorMap& map, const std::int32_t (&at)[2],
                                       std::uint64_t* bar) {
-    const std::int32_t corner[] = {at[0] - 1, at[1] - 1}; // negative in the first tiles
+    const std::int32_t corner[] = {at[0] - halo_margin, at[1] - 1}; // negative in the first tiles
     expect(bar, halo_elements * sizeof(T));
     ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, halo, &map, corner, bar);
 }
@@ -201,7 +203,7 @@ __global__ void box_filter_3x3(const __grid_constant__ CUtensorMap from,
     __syncthreads();
     wait(&bar, 0);
     for (int i = threadIdx.x; i < tile_elements; i += blockDim.x) {
-        const unsigned* corner = halo + i / tile_width * halo_width + i % tile_width;
+        const unsigned* corner = halo + i / tile_width * halo_width + i % tile_width + halo_margin - 1;
         unsigned sum = 0;
         for (int k = 0; k < 9; ++k)
             sum += corner[k / 3 * halo_width + k % 3];
@@ -234,7 +236,7 @@ __global__ void box_mean_3x3(const __grid_constant__ CUtensorMap from,
     __syncthreads();
     wait(&bar, 0);
     for (int i = threadIdx.x; i < tile_elements; i += blockDim.x) {
-        const float* corner = halo + i / tile_width * halo_width + i % tile_width;
+        const float* corner = halo + i / tile_width * halo_width + i % tile_width + halo_margin - 1;
         float sum = 0;
         int inside = 0;
         for (int k = 0; k < 9; ++k) {
