@@ -23,9 +23,9 @@ using workbook::Shape;
 
 constexpr int gather_first = 1;
 constexpr int gather_step = 3;
-constexpr int reduce_x = -5; // the sums of the first five columns fall off the edge
+constexpr int reduce_x = 8; // the sums of the last columns fall off the edge
 constexpr int reduce_y = 2;
-constexpr int copy_shift[] = {3, -1, 1, -1, 1};
+constexpr int copy_shift[] = {4, -1, 1, -1, 1};
 
 /// The dimensions of a tensor of at most `size` elements, no two alike where that can be; 2^30 elements at
 /// most, since coordinates are 32-bit integers.
@@ -109,12 +109,16 @@ void set_each(std::vector<T>& values, Shape shape, Value value) {
 // ---- one tile ----
 
 /// Where add_tile and overhanging_box look: a corner that hangs over the right and the lower edge.
-int corner_x(const Matrices& matrices) { return static_cast<int>(matrices.shape.width) - 40; }
-int corner_y(const Matrices& matrices) { return static_cast<int>(matrices.shape.height) - 10; }
+int corner_x(const Matrices& matrices) {
+    const auto width = static_cast<int>(matrices.shape.width);
+    return std::max(0, width - 40) / x_step * x_step;
+}
+int corner_y(const Matrices& matrices) { return std::max(0, static_cast<int>(matrices.shape.height) - 10); }
 
 /// How many elements of that tile the matrix has.
 std::size_t inside_corner(const Matrices& matrices) {
-    return std::min<std::size_t>(matrices.shape.width, 40) * std::min<std::size_t>(matrices.shape.height, 10);
+    return (matrices.shape.width - static_cast<std::size_t>(corner_x(matrices))) *
+           (matrices.shape.height - static_cast<std::size_t>(corner_y(matrices)));
 }
 
 Comparison check_add_tile(Matrices& matrices) {
@@ -123,8 +127,9 @@ Comparison check_add_tile(Matrices& matrices) {
         const int value = matrices.at_or(x, y, 0);
         const long long column = x - corner_x(matrices);
         const long long row = y - corner_y(matrices);
-        return column >= 0 && row >= 0 ? wrapping_add(value, static_cast<int>(row * tile_width + column))
-                                       : value;
+        return column >= 0 && row >= 0 && column < tile_width && row < tile_height
+                   ? wrapping_add(value, static_cast<int>(row * tile_width + column))
+                   : value;
     });
     return workbook::check_exact(matrices.out, expected);
 }
@@ -202,7 +207,7 @@ Comparison check_reduce(Matrices& matrices) {
         for (std::size_t x = 0; x < matrices.shape.width; ++x) {
             const auto to_x = static_cast<int>(x % tile_width) + reduce_x;
             const auto to_y = static_cast<int>(y % tile_height) + reduce_y;
-            if (to_x >= 0 && to_y < tile_height) {
+            if (to_x < tile_width && to_y < tile_height) {
                 int& sum = expected[static_cast<std::size_t>(to_y * tile_width + to_x)];
                 sum = wrapping_add(sum, matrices.host[y * matrices.input().pitch + x]);
             }

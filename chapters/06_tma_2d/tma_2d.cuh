@@ -2,8 +2,9 @@
 /// Chapter 6: tensor copies. One thread names a tile by its coordinates; a tensor map knows the rest.
 ///
 /// The tensor map is made on the host (workbook/tensor_map.hpp) and says once what the tensor is like and how
-/// large the box is that a copy moves. Coordinates are (x, y): innermost first, in elements, and they may be
-/// negative or lie beyond the end.
+/// large the box is that a copy moves. Coordinates are (x, y): innermost first, in elements. A box may hang
+/// over the end of every dimension, and one that is read may also begin before the tensor. Along x it begins
+/// at a multiple of 16 bytes: an H200 stops with an illegal instruction at any other place.
 #pragma once
 
 #include "workbook/launch.hpp"
@@ -12,11 +13,13 @@
 
 #include <cuda/ptx>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string>
 
 namespace tma_2d {
 
@@ -46,6 +49,20 @@ CUtensorMap matrix_map(Matrix<T> matrix, std::uint32_t box_width = tile_width,
 template <class T>
 dim3 tiles_of(Matrix<T> matrix) {
     return {workbook::blocks_for(matrix.width, tile_width), workbook::blocks_for(matrix.height, tile_height)};
+}
+
+inline constexpr int x_step = 16 / sizeof(int); ///< boxes begin at multiples of it along x
+
+/// Throws std::invalid_argument unless a box may begin at (x, y); one that is written only at y >= 0 and x >=
+/// 0 (CUDA C++ Programming Guide, 'Multi-dimensional TMA': the corner of a written tile has no negative
+/// index).
+inline void check_corner(const char* kernel, int x, int y, bool written) {
+    if (x % x_step != 0)
+        throw std::invalid_argument(std::string(kernel) + ": x = " + std::to_string(x) +
+                                    " does not lie at a multiple of 16 bytes");
+    if (written && (x < 0 || y < 0))
+        throw std::invalid_argument(std::string(kernel) + ": a tile that is written cannot begin at (" +
+                                    std::to_string(x) + ", " + std::to_string(y) + "), before the matrix");
 }
 
 /// Waits until the phase with this parity is complete. The bytes it counted are then visible to this thread.
@@ -82,9 +99,23 @@ __global__ void add_tile(const __grid_constant__ CUtensorMap map, int x, int y) 
     }
 }
 
+/// Two rules of the hardware that the manual does not state where it describes the copies; an H200 answers
+/// cudaErrorIllegalInstruction to who breaks them. A box begins at a multiple of 16 bytes along the innermost
+/// dimension: `x` at a multiple of 4 ints. And only a load may begin before the tensor.
+/// Throws std::invalid_argument.
+inline void require_corner(const char* kernel, int x, bool writes, int lowest) {
+    if (x % 4 != 0)
+        throw std::invalid_argument(std::string(kernel) + ": x = " + std::to_string(x) +
+                                    ": a box begins at a multiple of 16 bytes, which is 4 elements");
+    if (writes && lowest < 0)
+        throw std::invalid_argument(std::string(kernel) +
+                                    ": what is written may not begin before the tensor");
+}
+
 /// Adds to each element of the tile at (x, y) its number in the tile, row by row. What of the tile lies
-/// outside of the matrix is left alone.
+/// beyond the matrix is left alone. x is a multiple of 4, and neither is negative.
 inline void launch_add_tile(Matrix<int> matrix, int x, int y) {
+    require_corner("add_tile", x, true, std::min(x, y));
     if (!matrix.empty())
         workbook::launch(add_tile, {.block = block_threads}, matrix_map(matrix), x, y);
 }
@@ -164,8 +195,10 @@ __global__ void overhanging_box(const __grid_constant__ CUtensorMap map, int x, 
         out[i] = tile[i];
 }
 
-/// Writes the tile at (x, y), with zeros where the matrix is not, to `out` of tile_elements elements.
+/// Writes the tile at (x, y), with zeros where the matrix is not, to `out` of tile_elements elements. x is a
+/// multiple of 4, and may be negative.
 inline void launch_overhanging_box(Matrix<const int> matrix, int x, int y, std::span<int> out) {
+    require_corner("overhanging_box", x, false, x);
     if (out.size() != tile_elements)
         throw std::invalid_argument("overhanging_box: out must have one element per element of the tile");
     if (!matrix.empty())
@@ -357,11 +390,13 @@ CUtensorMap tensor_map_of(const Tensor<T, rank>& tensor) {
 }
 
 /// out[c] = in[c + shift] for all c of `out`, 0 where c + shift lies outside of `in`. `kernel` is the copy of
-/// this rank.
+/// this rank. The innermost shift is a multiple of 4.
 template <int rank>
 void launch_copy(void (*kernel)(const CUtensorMap, const CUtensorMap, Extents<rank>, Extents<rank>),
                  const Tensor<const int, rank>& in, const Tensor<int, rank>& out,
                  const Extents<rank>& shift) {
+    require_corner("copy", shift.of[0], false, 0);
+    check_corner("copy", shift.of[0], 0, false);
     if (out.padded_size() == 0 || in.padded_size() == 0)
         return;
     Extents<rank> tiles{};
@@ -427,8 +462,10 @@ __global__ void reduce_add(const __grid_constant__ CUtensorMap from, const __gri
 }
 
 /// totals[y + j][x + i] += the sum of the elements (i, j) of all tiles of `in`, modulo 2^32, for all places
-/// that `totals` has.
+/// that `totals` has. x is a multiple of 4, and neither is negative.
 inline void launch_reduce_add(Matrix<const int> in, Matrix<int> totals, int x, int y) {
+    check_corner("reduce_add", x, y, true);
+    require_corner("reduce_add", x, true, std::min(x, y));
     if (!in.empty() && !totals.empty())
         workbook::launch(reduce_add, {.grid = tiles_of(in)}, matrix_map(in), matrix_map(totals), x, y);
 }
