@@ -23,7 +23,7 @@ using workbook::Shape;
 
 constexpr int gather_first = 1;
 constexpr int gather_step = 3;
-constexpr int reduce_x = 8; // the sums of the last columns fall off the edge
+constexpr int reduce_x = 8; // the sums of the last eight columns and two rows fall off the edge
 constexpr int reduce_y = 2;
 constexpr int copy_shift[] = {4, -1, 1, -1, 1};
 

@@ -13,7 +13,6 @@
 
 #include <cuda/ptx>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -53,9 +52,10 @@ dim3 tiles_of(Matrix<T> matrix) {
 
 inline constexpr int x_step = 16 / sizeof(int); ///< boxes begin at multiples of it along x
 
-/// Throws std::invalid_argument unless a box may begin at (x, y); one that is written only at y >= 0 and x >=
-/// 0 (CUDA C++ Programming Guide, 'Multi-dimensional TMA': the corner of a written tile has no negative
-/// index).
+/// Two rules of the hardware; an H200 answers cudaErrorIllegalInstruction to who breaks them. A box begins at
+/// a multiple of 16 bytes along the innermost dimension, and only a load may begin before the tensor (the
+/// latter is stated in the CUDA C++ Programming Guide, 'Using TMA to Transfer Multi-Dimensional Arrays').
+/// Throws std::invalid_argument.
 inline void check_corner(const char* kernel, int x, int y, bool written) {
     if (x % x_step != 0)
         throw std::invalid_argument(std::string(kernel) + ": x = " + std::to_string(x) +
@@ -99,23 +99,10 @@ __global__ void add_tile(const __grid_constant__ CUtensorMap map, int x, int y) 
     }
 }
 
-/// Two rules of the hardware that the manual does not state where it describes the copies; an H200 answers
-/// cudaErrorIllegalInstruction to who breaks them. A box begins at a multiple of 16 bytes along the innermost
-/// dimension: `x` at a multiple of 4 ints. And only a load may begin before the tensor.
-/// Throws std::invalid_argument.
-inline void require_corner(const char* kernel, int x, bool writes, int lowest) {
-    if (x % 4 != 0)
-        throw std::invalid_argument(std::string(kernel) + ": x = " + std::to_string(x) +
-                                    ": a box begins at a multiple of 16 bytes, which is 4 elements");
-    if (writes && lowest < 0)
-        throw std::invalid_argument(std::string(kernel) +
-                                    ": what is written may not begin before the tensor");
-}
-
 /// Adds to each element of the tile at (x, y) its number in the tile, row by row. What of the tile lies
 /// beyond the matrix is left alone. x is a multiple of 4, and neither is negative.
 inline void launch_add_tile(Matrix<int> matrix, int x, int y) {
-    require_corner("add_tile", x, true, std::min(x, y));
+    check_corner("add_tile", x, y, true);
     if (!matrix.empty())
         workbook::launch(add_tile, {.block = block_threads}, matrix_map(matrix), x, y);
 }
@@ -198,7 +185,7 @@ __global__ void overhanging_box(const __grid_constant__ CUtensorMap map, int x, 
 /// Writes the tile at (x, y), with zeros where the matrix is not, to `out` of tile_elements elements. x is a
 /// multiple of 4, and may be negative.
 inline void launch_overhanging_box(Matrix<const int> matrix, int x, int y, std::span<int> out) {
-    require_corner("overhanging_box", x, false, x);
+    check_corner("overhanging_box", x, y, false);
     if (out.size() != tile_elements)
         throw std::invalid_argument("overhanging_box: out must have one element per element of the tile");
     if (!matrix.empty())
@@ -395,7 +382,6 @@ template <int rank>
 void launch_copy(void (*kernel)(const CUtensorMap, const CUtensorMap, Extents<rank>, Extents<rank>),
                  const Tensor<const int, rank>& in, const Tensor<int, rank>& out,
                  const Extents<rank>& shift) {
-    require_corner("copy", shift.of[0], false, 0);
     check_corner("copy", shift.of[0], 0, false);
     if (out.padded_size() == 0 || in.padded_size() == 0)
         return;
@@ -465,7 +451,6 @@ __global__ void reduce_add(const __grid_constant__ CUtensorMap from, const __gri
 /// that `totals` has. x is a multiple of 4, and neither is negative.
 inline void launch_reduce_add(Matrix<const int> in, Matrix<int> totals, int x, int y) {
     check_corner("reduce_add", x, y, true);
-    require_corner("reduce_add", x, true, std::min(x, y));
     if (!in.empty() && !totals.empty())
         workbook::launch(reduce_add, {.grid = tiles_of(in)}, matrix_map(in), matrix_map(totals), x, y);
 }
