@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from .. import backend, build, chapters, mutants, progress, requirements
 from ..errors import FAILURE, UsageError, UserError
@@ -95,7 +96,7 @@ def _chosen(options: argparse.Namespace, workspace: Workspace) -> list[Mutant]:
     return mutants.sample(chosen, options.sample, options.seed) if options.sample else chosen
 
 
-def _open_json(name: str | None):
+def _open_json(name: str | None) -> TextIO | None:
     """The file of --json, before any work is done."""
     try:
         return open(name, "w", encoding="utf-8") if name else None
@@ -236,7 +237,7 @@ def verdict(program: Path, mutant: Mutant, env: dict[str, str]) -> list[str]:
         except subprocess.TimeoutExpired:
             raise MutantError(f"still running after {SECONDS} s") from None
         complaints = _diagnoses(report)
-        complaints += _failed_cases(done.stdout) if mutant.run == TEST else _failed_kernels(results)
+        complaints += _failed_cases(done.stdout, mutant.case) if mutant.run == TEST else _failed_kernels(results)
     if done.returncode == 0 or (done.returncode == FAILURE and complaints):
         return complaints
     if done.returncode < 0:
@@ -251,24 +252,22 @@ def _diagnoses(report: Path) -> list[str]:
 
 
 def _failed_kernels(results: Path) -> list[str]:
-    """Kernels whose results are wrong; those that only ended with the emulator's diagnosis are not said twice."""
+    """Kernels whose results are wrong or that ended with an error."""
     if not results.exists():
         return []
     kernels = json.loads(results.read_text("utf-8"))["kernels"]
     return [f"wrong result of {k['name']}: {k['detail']}" for k in kernels if not k["ok"]]
 
 
-def _failed_cases(output: str) -> list[str]:
+def _failed_cases(output: str, case: str) -> list[str]:
     lines = output.splitlines()
     failed = [line.split(" (")[0][4:].strip() for line in lines if line.startswith("FAIL  ")]
     if not failed and any(line.startswith("test cases:") and " failed" in line for line in lines):
-        failed = ["the case"]
+        failed = [case]
     return [f"failed test: {name}" for name in failed]
 
 
-def _try(
-    mutant: Mutant, plan: Recipe, workspace: Workspace, env: dict[str, str]
-) -> Outcome:
+def _try(mutant: Mutant, plan: Recipe, workspace: Workspace, env: dict[str, str]) -> Outcome:
     began, line = time.monotonic(), 0
     try:
         with tempfile.TemporaryDirectory(prefix="mutant-") as directory:
