@@ -39,10 +39,9 @@ emu::Settings settings(unsigned threads = 1, emu::CompletionOrder order = emu::C
 
 emu::LaunchCounts count(const Case& c, const emu::Settings& s = settings()) {
     emu::Device device(s);
-    auto observer = std::make_unique<emu::Counters>("");
-    const auto& counters = run_with(c, device, std::move(observer));
-    REQUIRE(counters.launches().size() == 1);
-    return counters.launches().front();
+    const auto* const counters = &run_with(c, device, std::make_unique<emu::Counters>(""));
+    REQUIRE(counters->launches().size() == 1);
+    return counters->launches().front();
 }
 
 /// Writes a row of the tile and reads a column: lane i reads word i * pitch.
@@ -148,9 +147,8 @@ TEST_CASE("counters as JSON lines and as a table") {
 TEST_CASE("the time line begins and ends every operation, in legal JSON") {
     for (const auto order : {emu::CompletionOrder::late, emu::CompletionOrder::early}) {
         emu::Device device(settings(1, order));
-        auto observer = std::make_unique<emu::Trace>("");
-        const auto& trace = run_with(loads_and_stores, device, std::move(observer));
-        const auto json = test_support::JsonValue::parse(trace.json());
+        const auto* const trace = &run_with(loads_and_stores, device, std::make_unique<emu::Trace>(""));
+        const auto json = test_support::JsonValue::parse(trace->json());
         REQUIRE(json["otherData"]["axis"].string().find("not time") != std::string::npos);
         int begun = 0, landed = 0, ended = 0, phases = 0;
         for (const auto& event : json["traceEvents"].array()) {
