@@ -93,6 +93,35 @@ __global__ void clipped_tx_count(const __grid_constant__ CUtensorMap map, int* o
     out[threadIdx.x] = tile[threadIdx.x];
 }
 
+/// The box begins at x = 15 to bring a halo of one column; along x it must begin at a multiple of 16 bytes.
+__global__ void x_between_16_bytes(const __grid_constant__ CUtensorMap map, int* out) {
+    __shared__ alignas(128) int tile[block_threads];
+    __shared__ std::uint64_t bar;
+    const std::int32_t at[] = {15, 7};
+    init_barrier(&bar);
+    if (threadIdx.x == 0) {
+        expect(&bar, sizeof(tile));
+        cp_async_bulk_tensor(space_shared, space_global, tile, &map, at, &bar); // expect: misaligned
+    }
+    wait(&bar);
+    out[threadIdx.x] = tile[threadIdx.x];
+}
+
+/// The tile is stored two rows above the matrix, in the hope that the store is clipped there too.
+__global__ void store_before_matrix(const __grid_constant__ CUtensorMap map, int* out) {
+    __shared__ alignas(128) int tile[block_threads];
+    const std::int32_t at[] = {16, -2};
+    tile[threadIdx.x] = threadIdx.x;
+    fence_proxy_async(space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        cp_async_bulk_tensor(space_global, space_shared, &map, at, tile); // expect: out-of-bounds
+        cp_async_bulk_commit_group();
+        cp_async_bulk_wait_group_read(n32_t<0>());
+    }
+    out[threadIdx.x] = threadIdx.x;
+}
+
 /// The map is a parameter without __grid_constant__, so that taking its address makes a copy in the thread's
 /// local memory, where the Tensor Memory Accelerator cannot read it.
 __global__ void map_without_grid_constant(const CUtensorMap map, int* out) {
@@ -180,6 +209,9 @@ constexpr workbook::Mistake mistakes[] = {
     {"tile_not_aligned", "a shared tile that is not 128-byte aligned", [] { run(tile_not_aligned); }},
     {"x_and_y_swapped", "coordinates given as (y, x)", [] { run(x_and_y_swapped); }},
     {"clipped_tx_count", "the tx-count computed from the clipped size", [] { run(clipped_tx_count); }},
+    {"x_between_16_bytes", "a box that begins between multiples of 16 bytes",
+     [] { run(x_between_16_bytes); }},
+    {"store_before_matrix", "a store at a negative coordinate", [] { run(store_before_matrix); }},
     {"map_without_grid_constant", "a tensor map that is copied to local memory",
      [] { run(map_without_grid_constant); }},
     {"map_by_reference", "a tensor map in ordinary host memory", run_map_by_reference},

@@ -61,6 +61,22 @@ const std::vector<Change>& changes() {
         {[](Layout& l) { l.box[1] = 0; }, "box[1] = 0", "1 to 256"},
         {[](Layout& l) { l.box[1] = 256; }, ""},
         {[](Layout& l) { l.box[2] = 257; }, "box[2] = 257", "1 to 256"},
+        {[](Layout& l) {
+             l.box = {64, 228, 4};
+         },
+         ""},
+        {[](Layout& l) {
+             l.box = {64, 229, 4};
+         },
+         "box: it has 234496 bytes", "shared memory holds 233472"},
+        {[](Layout& l) {
+             l.box = {64, 256, 8}, l.element_strides = {1, 2, 2};
+         },
+         ""},
+        {[](Layout& l) {
+             l.box = {256, 256, 256};
+         },
+         "box: it has 67108864 bytes", "shared memory"},
         {[](Layout& l) { l.box[0] = 30; }, "box[0] = 30", "has 120 bytes, it must be a multiple of 16"},
         {[](Layout& l) { l.box[0] = 4; }, ""},
         {[](Layout& l) { l.element_strides[1] = 0; }, "element_strides[1] = 0", "1 to 8"},

@@ -63,8 +63,8 @@ struct TensorLayout {
 
     /// Elements that a copy moves into shared memory and counts on its barrier, however many of them lie
     /// outside of the tensor.
-    [[nodiscard]] constexpr std::uint32_t count() const {
-        std::uint32_t elements = 1;
+    [[nodiscard]] constexpr std::size_t count() const {
+        std::size_t elements = 1;
         for (std::size_t i = 0; i < rank; ++i)
             elements *= count(i);
         return elements;
@@ -167,6 +167,10 @@ std::string box(const TensorLayout<rank>& layout, std::size_t element_bytes) {
     if (layout.swizzle != Swizzle::none && inner > swizzle_width(layout.swizzle))
         return broken("box", 0, layout.box[0],
                       has + "this swizzle takes at most " + std::to_string(swizzle_width(layout.swizzle)));
+    constexpr std::size_t most = 228 * 1024; // found with an H200's driver; the manual does not state it
+    if (layout.count() * element_bytes > most)
+        return "box: it has " + std::to_string(layout.count() * element_bytes) +
+               " bytes, shared memory holds " + std::to_string(most);
     return {};
 }
 
