@@ -75,11 +75,12 @@ __global__ void mask_outside_cluster(const int* in, int* out) {
         const std::uint16_t mask = 0xff; // should be (1 << blocks) - 1
         const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(tile));
         const auto on = static_cast<std::uint32_t>(__cvta_generic_to_shared(&bar));
-        const std::size_t from = __cvta_generic_to_global(in);
+        const std::size_t src = __cvta_generic_to_global(in);
+        constexpr std::size_t size = sizeof(tile);
         asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
                      "[%0], [%1], %2, [%3], %4;"
                      :
-                     : "r"(to), "l"(from), "n"(sizeof(tile)), "r"(on), "h"(mask) // expect: multicast-mask-out-of-range
+                     : "r"(to), "l"(src), "n"(size), "r"(on), "h"(mask) // expect: multicast-mask-out-of-range
                      : "memory");
     }
     while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &bar, 0)) {

@@ -103,7 +103,7 @@ Error box_error(const TensorMap& m) {
         return wrong("boxDim[0]", m.box[0],
                      "the inner dimension of the box has " + std::to_string(inner) +
                          " bytes, the swizzle allows " + std::to_string(span));
-    // The driver of an H200 accepts boxes of 228 KiB and refuses 229; elements that a stride skips do not count.
+    // The driver of an H200 accepts boxes of 228 KiB and refuses 229; what a stride skips does not count.
     constexpr std::uint64_t most = 228 * 1024;
     std::uint64_t bytes = inner;
     for (std::size_t i = 1; i < m.rank; ++i)
