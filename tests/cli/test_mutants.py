@@ -78,7 +78,7 @@ class Lists(unittest.TestCase):
                     self.assertNotEqual(mutants.mutated(text, each)[0], text)
 
     def test_every_list_belongs_to_a_chapter(self) -> None:
-        names = {chapter.name for chapter in chapters.all_chapters(self.workspace)}
+        names = {path.name.split("_", 1)[1] for path in (ROOT / "chapters").glob("[0-9]*_*")}
         self.assertLessEqual({path.stem for path in (ROOT / "tests" / "mutants").glob("*.toml")}, names)
 
 
