@@ -197,6 +197,13 @@ bool resolve(Warp& warp, const AccessExtra& access, LaneMask mask, unsigned byte
     return true;
 }
 
+std::unique_lock<std::mutex> in_order(Warp& warp, const AccessExtra& access) {
+    const bool shared_only = access.space != Space::global && access.space != Space::generic;
+    if (access.semantics == Semantics::weak || shared_only || !warp.cluster().listening())
+        return {};
+    return std::unique_lock(warp.cluster().launch().order());
+}
+
 void emit_access(Warp& warp, const Op& op, const AccessExtra& access, const Pointers& pointers, LaneMask mask,
                  unsigned bytes, LaneMask changing) {
     if (pointers.space == Space::param)

@@ -6,6 +6,8 @@
 #include "machine/decoder.hpp"
 #include "machine/warp.hpp"
 
+#include <mutex>
+
 namespace emu {
 
 /// What memory instructions know beyond their rows.
@@ -35,6 +37,11 @@ void compute_addresses(Warp& warp, const DecodeContext::AddressParts& parts, Lan
 /// Computes and checks the addresses of `bytes` per lane. On an error reports it, stops the launch and
 /// returns false.
 bool resolve(Warp& warp, const AccessExtra& access, LaneMask mask, unsigned bytes, Pointers& pointers);
+
+/// While listeners watch, an access that may synchronise blocks (anything but a weak one, to memory that
+/// blocks on other host threads share) holds this lock from its event to its effect, so that listeners see
+/// such accesses in the order in which they happen.
+std::unique_lock<std::mutex> in_order(Warp& warp, const AccessExtra& access);
 
 /// Tells listeners, one event per space when a generic access mixes them. `changing`: see AccessEvent.
 void emit_access(Warp& warp, const Op& op, const AccessExtra& access, const Pointers& pointers, LaneMask mask,

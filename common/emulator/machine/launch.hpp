@@ -75,6 +75,8 @@ class Launch {
     /// Records a finding (once per name and pair of lines). `fatal` stops the launch.
     void report(Diagnostic diagnostic, bool fatal);
     bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+    /// Orders what blocks on different host threads use to synchronise, for listeners; see in_order().
+    std::mutex& order() { return order_; }
     /// Output of printf: kept per block and written in block order, so that it does not depend on host
     /// threads.
     void print(std::uint64_t block, std::string text);
@@ -101,6 +103,7 @@ class Launch {
     std::atomic<Cluster*> deadlocked_{nullptr}; ///< Chosen to tell about a deadlock of the whole launch.
     std::uint64_t residency_ = 1;               ///< Clusters a worker may hold at once.
     std::mutex mutex_;
+    std::mutex order_;
     std::vector<Diagnostic> diagnostics_;
     Fault fault_ = Fault::none;
     struct Output;
