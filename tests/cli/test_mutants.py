@@ -171,7 +171,7 @@ class Runs(TreeTest):
             ("x", "e", "times in"),
             ("SYNTAX", GOOD, "does not compile: sync_copy.cuh(1): error: no such word"),
             ("kill -SEGV $$", GOOD, "ended by SIGSEGV"),
-            ("exit 77", GOOD, "ended with 77"),
+            (': > "$2"; exit 77', GOOD, "ended with 77"),
             ("exit 1", GOOD, "ended with 1"),
         ):
             with self.subTest(message):

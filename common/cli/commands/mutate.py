@@ -253,9 +253,10 @@ def _diagnoses(report: Path) -> list[str]:
 
 def _failed_kernels(results: Path) -> list[str]:
     """Kernels whose results are wrong or that ended with an error."""
-    if not results.exists():
+    text = results.read_text("utf-8") if results.exists() else ""
+    if not text.strip():  # the program ended before it could write them
         return []
-    kernels = json.loads(results.read_text("utf-8"))["kernels"]
+    kernels = json.loads(text)["kernels"]
     return [f"wrong result of {k['name']}: {k['detail']}" for k in kernels if not k["ok"]]
 
 
@@ -278,7 +279,7 @@ def _try(mutant: Mutant, plan: Recipe, workspace: Workspace, env: dict[str, str]
             (copy / mutant.file).write_text(text, "utf-8")
             complaints = verdict(_build(plan, mutant, workspace, env, copy), mutant, env)
         result, by = judge(mutant, complaints)
-    except (MutantError, OSError) as error:
+    except (MutantError, OSError, ValueError) as error:
         result, by = ERROR, str(error)
     return Outcome(mutant, result, by, line, time.monotonic() - began)
 
@@ -306,7 +307,7 @@ def _check_baseline(
 def _baseline(mutant: Mutant, workspace: Workspace, env: dict[str, str]) -> str:
     try:
         complaints = verdict(workspace.build / _target(mutant, workspace), mutant, env)
-    except (MutantError, OSError) as error:
+    except (MutantError, OSError, ValueError) as error:
         return str(error)
     return complaints[0] if complaints else ""
 
