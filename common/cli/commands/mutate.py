@@ -213,16 +213,24 @@ def _build(plan: Recipe, mutant: Mutant, workspace: Workspace, env: dict[str, st
 
 
 def _run(command: Sequence[str | Path], env: dict[str, str], where: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    """Runs a command to its end; after SECONDS it and all that it started are ended."""
+    with subprocess.Popen(
         command,
         env=env,
         cwd=where,
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-        timeout=SECONDS,
-    )
+        process_group=0,
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=SECONDS)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
 def verdict(program: Path, mutant: Mutant, env: dict[str, str]) -> list[str]:
