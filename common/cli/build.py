@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -156,6 +157,9 @@ def build(workspace: Workspace, tools: Tools, targets: Iterable[str] = ()) -> No
         failed = process.returncode != 0
         line.finish(f"Built {count} steps" if count and not failed else "")
     if failed:
+        if process.returncode < 0:
+            name = signal.Signals(-process.returncode).name
+            raise UserError(f"the build was ended by signal {name}; call the command again to go on")
         raise UserError(f"the build failed (log: {workspace.relative(log)})", detail=failure(lines))
 
 
