@@ -1,61 +1,32 @@
 #!/usr/bin/env python3
-"""Puts the output of commands into Markdown: what stands between these two lines is replaced by what COMMAND prints.
+"""Keeps what Markdown files show of programs equal to the programs. See weaving/marks.py for the marks.
 
-    <!-- output: COMMAND -->
-    <!-- end -->
-
-Usage: docs/weave.py [--check] FILE...   COMMANDs run in the repository's root; standard error is not shown. With --check
-nothing is written, and a block that is not up to date is an error.
+Without FILE: README.md, chapters/*/README.md and docs/pages/*.md. Programs are taken from --build, $WORKBOOK_BUILD or
+build/, and run on the emulator; nothing is built. With --check nothing is written, and a block that is not up to date is
+an error; so is a region `// [tag]` in a chapter that no file shows, if no FILE is given.
 """
 
-import re
-import subprocess
+import argparse
+import os
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"^<!-- output: (?P<command>.+?) -->\n(?P<body>.*?)^<!-- end -->$", re.DOTALL | re.MULTILINE)
+sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "common")]
 
-
-def run(command: str) -> str:
-    """What `command` prints on standard output; a command that fails ends the program."""
-    done = subprocess.run(command, shell=True, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"weave: '{command}' ended with {done.returncode}")
-    return "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines())
-
-
-def weave(text: str) -> str:
-    """`text` with every block's content made anew."""
-
-    def block(match: re.Match[str]) -> str:
-        command = match["command"]
-        return f"<!-- output: {command} -->\n```\n$ {command}\n{run(command)}\n```\n<!-- end -->"
-
-    marks = len(re.findall(r"^<!-- output: ", text, re.MULTILINE))
-    if marks != len(BLOCK.findall(text)):
-        raise SystemExit("weave: an output mark has no end mark")
-    return BLOCK.sub(block, text)
+from weaving import weaver  # noqa: E402
 
 
 def main(arguments: list[str]) -> int:
-    check = "--check" in arguments
-    files = [Path(name) for name in arguments if name != "--check"]
-    if not files:
-        print(__doc__, file=sys.stderr)
-        return 2
-    stale = []
-    for path in files:
-        text = path.read_text("utf-8")
-        woven = weave(text)
-        if woven != text:
-            stale.append(path)
-            if not check:
-                path.write_text(woven, "utf-8")
-    if check and stale:
-        print(f"weave: not up to date: {', '.join(map(str, stale))}; run docs/weave.py on it", file=sys.stderr)
-        return 1
-    return 0
+    parser = argparse.ArgumentParser(
+        prog="docs/weave.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a block is stale")
+    parser.add_argument("--build", metavar="DIR", type=Path, help="the build directory")
+    parser.add_argument("files", metavar="FILE", nargs="*", type=Path)
+    options = parser.parse_args(arguments)
+    build = options.build or Path(os.environ.get("WORKBOOK_BUILD") or ROOT / "build")
+    return weaver.run(ROOT, build.absolute(), options.files, check=options.check)
 
 
 if __name__ == "__main__":

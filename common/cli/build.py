@@ -29,8 +29,14 @@ def ready(
             tools = setup.ensure(workspace, requirements.CHAPTERS, wished)
         else:
             tools = setup.ensure(workspace, requirements.BASE, (requirements.NVCC, *wished))
-        _configure(workspace, tools)
+        if not _is_built():
+            _configure(workspace, tools)
     return tools
+
+
+def _is_built() -> bool:
+    """Whether the caller vouches for the build: a check that runs inside the build must not start another."""
+    return os.environ.get("WORKBOOK_BUILT") == "1"
 
 
 def environment(tools: Tools) -> dict[str, str]:
@@ -141,6 +147,8 @@ def emulator_targets(workspace: Workspace) -> list[str]:
 
 def build(workspace: Workspace, tools: Tools, targets: Iterable[str] = ()) -> None:
     """Builds `targets`, or everything; on an error shows what the compiler said."""
+    if _is_built():
+        return
     with exclusive(workspace.state / "lock", "building"):
         _fresh(log := workspace.logs / "build.log")
         line = progress.Line()
