@@ -21,7 +21,7 @@ _ATTRIBUTE = re.compile(r"\b(?:alignas|__align__|__launch_bounds__|__attribute__
 _SCOPE = re.compile(r"^(?:(?:inline|typedef|static|constexpr|const)\s+)*(?:namespace|struct|class|union|enum|extern)\b")
 _TYPE = re.compile(r"^(?:(?:typedef|static|constexpr|const|inline)\s+)*(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(\w+)")
 _QUALIFIER = re.compile(
-    r"\b(?:const|constexpr|constinit|using|concept|typedef|static|inline|extern|__constant__|__device__|__shared__)\b"
+    r"\b(?:const|constexpr|constinit|using|namespace|concept|typedef|static|inline|extern|__constant__|__device__|__shared__)\b"
 )
 _TAG = re.compile(r"^\s*// \[(/?)([a-z0-9_-]+)\]\s*$")
 _PAIRS = {"(": ")", "{": "}", "[": "]"}
@@ -110,7 +110,12 @@ class Source:
             end = self._definition_end(start, match.start(), match.end())
             if end is not None and all(d.start != start for d in found):
                 found.append(Definition(start, end))
-        return found
+        # A constructor has its type's name and lies deeper.
+        outermost = min((self._depth(d.start) for d in found), default=0)
+        return [d for d in found if self._depth(d.start) == outermost]
+
+    def _depth(self, offset: int) -> int:
+        return sum(start < offset < end for start, end, _ in self._blocks)
 
     # ---- braces ----
 
@@ -183,7 +188,8 @@ class Source:
                 cursor = self._skip_space(angle)
         if self.masked[cursor : cursor + 1] == "(":
             return self._function_end(self._braces[cursor] + 1)
-        if _QUALIFIER.search(before) or _TEMPLATE.match(before + " "):
+        declared = self._header(start, name)
+        if _QUALIFIER.search(declared) and "=" not in declared:
             return self._variable_end(cursor)
         return None
 
