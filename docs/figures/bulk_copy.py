@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""A tile on its way through add_one_ptx of chapter 5: what runs through which proxy, and where the fences are."""
+
+import sys
+
+import svg
+
+# (number, what happens, the call that does it), in program order
+STEPS = [
+    ("1", "one thread initialises the barrier, then a fence", "mbarrier_init, fence_proxy_async"),
+    ("2", "the same thread announces the bytes and asks for the load", "mbarrier_arrive_expect_tx, cp_async_bulk"),
+    ("3", "TMA writes the tile and counts its bytes on the barrier", "complete_tx"),
+    ("4", "every thread waits for the phase, reads and writes the tile", "mbarrier_try_wait_parity"),
+    ("5", "every thread that wrote: proxy fence; then the block's barrier", "fence_proxy_async, __syncthreads"),
+    ("6", "one thread asks for the store and closes its group", "cp_async_bulk, commit_group"),
+    ("7", "it waits until TMA has read the tile", "wait_group.read"),
+]
+
+
+def mark(picture: svg.Figure, x: float, y: float, number: str) -> None:
+    """The number of a step, in a small frame."""
+    picture.rect(x - 10, y - 10, 20, 20, "paper")
+    picture.text(x, y + 5, number, "strong", "middle")
+
+
+def figure() -> svg.Figure:
+    """Memory at the left and in the middle, the two proxies above and below, the steps as a list."""
+    picture = svg.Figure("A bulk copy in, a computation, a bulk copy out, and the two proxies", height=470)
+    picture.rect(12, 16, 696, 92, "plain")
+    picture.text(24, 36, "generic proxy", "strong")
+    picture.text(24, 54, "ordinary loads and stores", "small soft")
+    picture.box(330, 42, 250, 40, "threads of the block", "compute")
+
+    picture.box(24, 136, 150, 84, "global memory\n\ndata[…]", "plain")
+    picture.rect(330, 128, 366, 100, "plain")
+    picture.text(508, 146, "shared memory", "small soft", "middle")
+    picture.box(344, 156, 160, 56, "tile", "copy code")
+    picture.box(540, 156, 140, 56, "bar", "wait code")
+
+    picture.rect(12, 248, 696, 84, "async")
+    picture.text(24, 324, "async proxy", "strong")
+    picture.text(136, 324, "bulk copies", "small soft")
+    picture.box(190, 262, 160, 50, "TMA", "plain strong")
+
+    # generic side
+    picture.arrow(400, 82, 400, 156)
+    picture.arrow(424, 156, 424, 82)
+    mark(picture, 412, 118, "4")
+    picture.arrow(560, 82, 596, 156)
+    mark(picture, 577, 116, "1")
+    # the load: global to TMA to tile, and its count on the barrier
+    picture.arrow(110, 220, 200, 262)
+    mark(picture, 150, 239, "2")
+    picture.arrow(330, 262, 380, 212)
+    mark(picture, 352, 240, "3")
+    picture.path("M350 300 H610 V221")
+    picture.arrow(610, 226, 610, 212)
+    mark(picture, 610, 268, "3")
+    # the store: tile to TMA to global
+    picture.path("M460 212 V284 H359", "dashed")
+    picture.arrow(364, 284, 350, 284)
+    mark(picture, 460, 270, "6")
+    picture.line(436, 238, 484, 238)
+    mark(picture, 494, 238, "5")
+    picture.path("M190 294 H60 V229", "dashed")
+    picture.arrow(60, 234, 60, 220)
+    mark(picture, 60, 262, "6")
+
+    for row, (number, text, call) in enumerate(STEPS):
+        y = 356 + 16 * row
+        picture.text(24, y, number, "small strong")
+        picture.text(44, y, text, "small")
+        picture.text(430, y, call, "small soft")
+    return picture
+
+
+if __name__ == "__main__":
+    sys.exit(svg.write(figure(), __file__))
