@@ -3,11 +3,29 @@
 import argparse
 import sys
 
-from .commands import doctor, emulate, list_chapters, mutate, run, sass, test
+from .commands import (
+    check,
+    doctor,
+    emulate,
+    exercise_files,
+    hint,
+    list_chapters,
+    mutate,
+    next_exercise,
+    progress,
+    reset,
+    run,
+    sass,
+    solution,
+    test,
+)
 from .errors import FAILURE, INTERRUPTED, USAGE, UserError
 from .workspace import Workspace
 
-COMMANDS = (run, test, emulate, list_chapters, doctor, sass, mutate)
+COMMANDS = (
+    *(list_chapters, next_exercise, check, hint, solution, reset, progress),
+    *(run, test, emulate, sass, doctor, mutate, exercise_files),
+)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -1,0 +1,37 @@
+/// @file reverse_tile.cu
+/// Exercise: bring a tile to shared memory, one element per thread.
+///
+/// Given    in: `size` floats in global memory. out: as many. Neither is aligned to more than 4 bytes.
+/// Wanted   The array is taken in tiles of 256 elements, and each tile is written back in reverse order:
+///          out[start + i] = in[start + count - 1 - i]. The last tile may be cut: `count` says how many
+///          elements it has. The kernel runs one block of 256 threads per tile.
+/// Missing  One line: thread t brings element t of the tile, if the tile has one.
+#include "workbook/launch.hpp"
+#include "workbook/tile.cuh"
+
+#include <cstddef>
+#include <span>
+
+constexpr int block_threads = 256;
+
+__global__ void reverse_tile(const float* in, float* out, std::size_t size) {
+    __shared__ float tile[block_threads];
+    const std::size_t start = std::size_t{blockIdx.x} * block_threads;
+    const int count = workbook::tile_count(start, block_threads, size);
+    const int t = threadIdx.x;
+    if (t < count) {
+        //@ hole
+        tile[t] = in[start + t];
+        //? // YOUR CODE: bring element t of this block's tile from `in`.
+        //@ end
+    }
+    __syncthreads(); // the whole tile has been written
+    if (t < count)
+        out[start + t] = tile[count - 1 - t];
+}
+
+void launch_reverse_tile(std::span<const float> in, std::span<float> out) {
+    workbook::launch(reverse_tile,
+                     {.grid = workbook::blocks_for(in.size(), block_threads), .block = block_threads},
+                     in.data(), out.data(), in.size());
+}

@@ -1,0 +1,25 @@
+"""Shows a hint for an exercise, one stage more each time.
+
+Without EXERCISE the first one that is not solved is meant.
+"""
+
+import argparse
+import textwrap
+
+from ..learner import Learner
+from ..workspace import Workspace
+
+NAME = "hint"
+HELP = "show a hint, one stage more each time"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("exercise", nargs="?", metavar="EXERCISE")
+
+
+def execute(options: argparse.Namespace, workspace: Workspace) -> int:
+    learner = Learner(workspace)
+    exercise = learner.chosen(options.exercise)
+    print(f"{exercise.name}: {exercise.title}")
+    print(textwrap.fill(learner.next_hint(exercise), 100, break_on_hyphens=False))
+    return 0

@@ -1,0 +1,136 @@
+"""The exercises: one manifest a chapter, chapters/NN_name/exercises/exercises.toml, in the order of the chapters.
+
+An exercise is known by its name and never by a number, so that chapters may move. `docs/pages/contributing.md` says how to
+add one.
+"""
+
+import difflib
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import chapters
+from .chapters import Chapter
+from .errors import UsageError, UserError
+from .workspace import Workspace
+
+KINDS = ("fill", "write", "find-the-mistake", "project")
+_KEYS = {"name", "title", "kind", "minutes", "hints", "learned", "fails_with"}
+_BOUNDS = ("at_most", "at_least", "equals")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What the emulator must count in all launches of the kernels whose name contains `kernel`.
+
+    The sum of `field` is compared with `limit`, or with `limit` times the sum of `per`.
+    """
+
+    kernel: str
+    field: str
+    bound: str
+    limit: float
+    says: str
+    per: str | None = None
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise. `fails_with` is a text that the verdict on the untouched skeleton contains."""
+
+    name: str
+    title: str
+    kind: str
+    minutes: int
+    hints: tuple[str, ...]
+    learned: str
+    fails_with: str
+    chapter: Chapter
+    counters: tuple[Condition, ...] = ()
+
+    def skeleton(self, workspace: Workspace) -> Path:
+        return self._directory(workspace) / "exercises" / f"{self.name}.cu"
+
+    def solution(self, workspace: Workspace) -> Path:
+        return self._directory(workspace) / "solutions" / f"{self.name}.cu"
+
+    def judge(self, workspace: Workspace) -> Path:
+        """The library with the judge's `main`, which the learner's file is linked with."""
+        return workspace.build / "tests" / "exercises" / f"libjudge_{self.name}.a"
+
+    def _directory(self, workspace: Workspace) -> Path:
+        return workspace.root / "chapters" / self.chapter.directory
+
+
+def all_exercises(workspace: Workspace) -> list[Exercise]:
+    """Every exercise of every chapter, in the order in which a learner meets them."""
+    result: list[Exercise] = []
+    places: dict[str, Path] = {}
+    for chapter in chapters.all_chapters(workspace):
+        manifest = workspace.root / "chapters" / chapter.directory / "exercises" / "exercises.toml"
+        if not manifest.exists():
+            continue
+        for exercise in read_manifest(manifest, chapter):
+            if exercise.name in places:
+                raise UserError(
+                    f"{manifest}: the exercise '{exercise.name}' exists already ({places[exercise.name]})"
+                )
+            places[exercise.name] = manifest
+            result.append(exercise)
+    return result
+
+
+def read_manifest(path: Path, chapter: Chapter) -> list[Exercise]:
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    entries = data.get("exercise", [])
+    if not isinstance(entries, list) or set(data) - {"exercise"}:
+        raise UserError(f"{path}: only [[exercise]] is known")
+    return [_exercise(entry, chapter, path) for entry in entries]
+
+
+def _exercise(entry: dict[str, Any], chapter: Chapter, path: Path) -> Exercise:
+    name = entry.get("name", "?")
+    values = {key: value for key, value in entry.items() if key != "counters"}
+    if wrong := set(values) ^ _KEYS:
+        raise UserError(f"{path}: exercise '{name}': missing or unknown: {', '.join(sorted(wrong))}")
+    if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
+        raise UserError(f"{path}: '{name}' is no name for an exercise")
+    if values["kind"] not in KINDS:
+        raise UserError(f"{path}: exercise '{name}': kind must be one of {', '.join(KINDS)}")
+    if not isinstance(values["hints"], list) or len(values["hints"]) != 3:
+        raise UserError(f"{path}: exercise '{name}': there must be three hints")
+    values["hints"] = tuple(" ".join(hint.split()) for hint in values["hints"])
+    values["learned"] = " ".join(values["learned"].split())
+    conditions = tuple(_condition(c, f"{path}: exercise '{name}'") for c in entry.get("counters", []))
+    return Exercise(**values, chapter=chapter, counters=conditions)
+
+
+def _condition(entry: dict[str, Any], where: str) -> Condition:
+    bounds = [key for key in _BOUNDS if key in entry]
+    if len(bounds) != 1 or not {"kernel", "field", "says"} <= set(entry):
+        raise UserError(f"{where}: a counter needs kernel, field, says and one of {', '.join(_BOUNDS)}")
+    if wrong := set(entry) - {"kernel", "field", "says", "per", *_BOUNDS}:
+        raise UserError(f"{where}: a counter has no {', '.join(sorted(wrong))}")
+    says = " ".join(entry["says"].split())
+    return Condition(
+        entry["kernel"], entry["field"], bounds[0], entry[bounds[0]], says, per=entry.get("per")
+    )
+
+
+def resolve(name: str, known: list[Exercise]) -> Exercise:
+    """The exercise called `name`, which may be the path of a learner's file; else a usage error that helps."""
+    word = Path(name).stem if name.endswith(".cu") else name
+    for exercise in known:
+        if exercise.name == word:
+            return exercise
+    chapter = chapters.find(word, list(dict.fromkeys(e.chapter for e in known)))
+    if chapter is not None:
+        names = ", ".join(e.name for e in known if e.chapter == chapter)
+        raise UsageError(f"'{name}' is a chapter; its exercises are: {names}")
+    near = difflib.get_close_matches(word, [e.name for e in known], n=1)
+    advice = f"did you mean {near[0]}?" if near else "./workbook list shows them all"
+    raise UsageError(f"there is no exercise '{name}'; {advice}")

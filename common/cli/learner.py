@@ -1,0 +1,65 @@
+"""What the learner's commands have in common: which exercise is meant, which comes next, and a check with its record."""
+
+from pathlib import Path
+
+from . import exercises, judging, verdict
+from .backend import Backend
+from .desk import Desk
+from .errors import UserError
+from .exercises import Exercise
+from .judging import Outcome
+from .records import Record, now
+from .setup import Tools
+from .workspace import Workspace
+
+
+class Learner:
+    """The exercises and one learner's desk."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.desk = Desk(workspace)
+        self.known = exercises.all_exercises(workspace)
+        if not self.known:
+            raise UserError("this tree has no exercises")
+
+    def chosen(self, name: str | None) -> Exercise:
+        """The exercise called `name`; without a name the first that is not solved, or the first of all."""
+        if name is not None:
+            return exercises.resolve(name, self.known)
+        return self.unsolved() or self.known[0]
+
+    def unsolved(self, after: Exercise | None = None) -> Exercise | None:
+        """The next exercise without a success, beginning behind `after` and going round; None if all are solved."""
+        records = self.desk.book.read()
+        start = self.known.index(after) + 1 if after else 0
+        for exercise in [*self.known[start:], *self.known[:start]]:
+            if exercise != after and not records.get(exercise.name, Record()).solved:
+                return exercise
+        return None
+
+    def check(self, tools: Tools, exercise: Exercise, where: Backend) -> tuple[Outcome, str]:
+        """Judges the learner's file, keeps the result, and returns it with the text of the verdict."""
+        outcome = judging.check(self.workspace, tools, exercise, self.desk.file(exercise), where)
+
+        def keep(record: Record) -> None:
+            record.checks += 1
+            if outcome.passed and not record.solved:
+                record.solved = now()
+
+        record = self.desk.note(exercise, keep)
+        following = self.unsolved(after=exercise)
+        return outcome, verdict.render(exercise, outcome, record, following, self.workspace)
+
+    def next_hint(self, exercise: Exercise) -> str:
+        """One stage more each time; the last one again when all were given."""
+
+        def one_more(record: Record) -> None:
+            record.hints = min(record.hints + 1, len(exercise.hints))
+
+        stage = self.desk.note(exercise, one_more).hints
+        return f"Hint {stage} of {len(exercise.hints)}: {exercise.hints[stage - 1]}"
+
+    def head(self, exercise: Exercise) -> Path:
+        """Makes the learner's file, and returns it."""
+        return self.desk.touch(exercise)

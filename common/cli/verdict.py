@@ -1,0 +1,90 @@
+"""A verdict as the learner reads it: at most one screen, what is wrong first, what to do last."""
+
+import shutil
+import textwrap
+from typing import Any
+
+from .exercises import Exercise
+from .judging import Outcome, quoted
+from .records import Record
+from .workspace import Workspace
+
+_WIDEST = 110
+_MOST_LINES = 22
+
+_HEADS = {
+    "compile": "it does not compile yet",
+    "run": "not yet",
+    "result": "not yet",
+    "counters": "right, but not yet as asked",
+}
+
+
+def render(exercise: Exercise, outcome: Outcome, record: Record, following: Exercise | None, workspace: Workspace) -> str:
+    """The whole verdict, without a line break at its end."""
+    if outcome.passed:
+        lines = _passed(exercise, following)
+    else:
+        lines = _failed(exercise, outcome, workspace)
+        lines.append(_help(exercise, record))
+    return "\n".join(_fitted(lines))
+
+
+def next_step(following: Exercise | None) -> str:
+    if following is None:
+        return "That was the last one: every exercise is solved."
+    return (
+        f"Next: {following.name} ({following.title}; about {following.minutes} min): "
+        f"./workbook check {following.name}"
+    )
+
+
+def _passed(exercise: Exercise, following: Exercise | None) -> list[str]:
+    return [f"{exercise.name}: solved.", *_wrapped(exercise.learned), *_wrapped(next_step(following))]
+
+
+def _failed(exercise: Exercise, outcome: Outcome, workspace: Workspace) -> list[str]:
+    lines = [f"{exercise.name}: {_HEADS[outcome.stage]}."]
+    for text in outcome.lines:
+        # What a compiler says is laid out already.
+        lines += [text] if outcome.stage == "compile" else _wrapped(text)
+    if outcome.diagnostic is not None:
+        lines += _diagnosis(outcome.diagnostic, workspace)
+        if outcome.more_diagnostics:
+            lines.append(f"(and {outcome.more_diagnostics} more; this one came first)")
+    elif outcome.printed and outcome.stage in ("run", "result"):
+        lines += ["It printed:", *(f"    {text}" for text in outcome.printed)]
+    return lines
+
+
+def _diagnosis(diagnostic: dict[str, Any], workspace: Workspace) -> list[str]:
+    lines = _wrapped(f"{diagnostic['name']}: {diagnostic['message']}")
+    for location in diagnostic["locations"]:
+        place, _, text = quoted(location["file"], location["line"], workspace).partition(": ")
+        lines += [f"  {place}  {location['role']}", *([f"      {text}"] if text else [])]
+    if advice := diagnostic.get("advice"):
+        lines += _wrapped(f"What to do: {advice}")
+    return lines
+
+
+def _help(exercise: Exercise, record: Record) -> str:
+    left = len(exercise.hints) - record.hints
+    if left > 0:
+        count = "a hint" if record.hints == 0 else "one more hint" if left > 1 else "the last hint"
+        return f"./workbook hint {exercise.name}  gives {count}."
+    return f"./workbook solution {exercise.name}  shows the solution."
+
+
+def _width() -> int:
+    return max(40, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns - 1))
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _width(), break_long_words=False, break_on_hyphens=False)
+
+
+def _fitted(lines: list[str]) -> list[str]:
+    """No more than a screen; what is left out is in the middle, the head and the advice stay."""
+    if len(lines) <= _MOST_LINES:
+        return lines
+    return [*lines[: _MOST_LINES - 4], "    ...", *lines[-3:]]
