@@ -24,13 +24,13 @@ def ready(
 ) -> Tools:
     """Set-up and configuration; `cuda` says whether nvcc is needed or only used when it is there."""
     workspace.prepare()
+    needed = requirements.CHAPTERS if cuda else requirements.BASE
+    wished = wished if cuda else (requirements.NVCC, *wished)
+    if _is_built():
+        return setup.ensure(workspace, needed, wished)
     with exclusive(workspace.state / "lock", "setting up"):
-        if cuda:
-            tools = setup.ensure(workspace, requirements.CHAPTERS, wished)
-        else:
-            tools = setup.ensure(workspace, requirements.BASE, (requirements.NVCC, *wished))
-        if not _is_built():
-            _configure(workspace, tools)
+        tools = setup.ensure(workspace, needed, wished)
+        _configure(workspace, tools)
     return tools
 
 

@@ -18,6 +18,7 @@ _LITERAL = re.compile(
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
 _TEMPLATE = re.compile(r"^\s*template\s*<")
 _ATTRIBUTE = re.compile(r"\b(?:alignas|__align__|__launch_bounds__|__attribute__)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)|\[\[.*?\]\]")
+_REQUIRES = re.compile(r"^\s*requires\b.*?(?=\b(?:struct|class|union|enum)\b)", re.DOTALL)
 _SCOPE = re.compile(r"^(?:(?:inline|typedef|static|constexpr|const)\s+)*(?:namespace|struct|class|union|enum|extern)\b")
 _TYPE = re.compile(r"^(?:(?:typedef|static|constexpr|const|inline)\s+)*(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(\w+)")
 _QUALIFIER = re.compile(
@@ -170,7 +171,7 @@ class Source:
         """The words before a brace, without template parameters and attributes."""
         text = _ATTRIBUTE.sub(" ", self.masked[start:end])
         while match := _TEMPLATE.match(text):
-            text = text[_angle_end(text, match.end() - 1) :]
+            text = _REQUIRES.sub("", text[_angle_end(text, match.end() - 1) :])
         return " ".join(text.split())
 
     # ---- the end of a definition ----

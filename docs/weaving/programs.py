@@ -87,6 +87,7 @@ class Runner:
             "WORKBOOK_BACKEND": "emulator",
             "WORKBOOK_BUILD": str(self.build),
             "WORKBOOK_BUILT": "1",
+            "WORKBOOK_INSTALL": "never",
             "EMULATOR_THREADS": "1",
             **settings,
         }
