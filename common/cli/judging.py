@@ -165,8 +165,9 @@ def run(
         outcome = _judged(_lines(verdict), status, output, seconds)
         if findings := [json.loads(line) for line in _lines(report)]:
             outcome.diagnostic, outcome.more_diagnostics = findings[0], len(findings) - 1
-            if outcome.passed:
+            if outcome.stage in ("run", "passed"):  # what the CUDA calls returned adds nothing
                 outcome.stage = "run"
+                outcome.lines = [re.sub(r"(the kernel was stopped): .*", r"\1:", line) for line in outcome.lines]
         if outcome.passed and where is Backend.EMULATOR:
             outcome = missed(exercise.counters, _lines(counters), workspace) or outcome
         outcome.printed = [line for line in output.splitlines() if line.strip()][-_PRINTED:]
@@ -241,7 +242,7 @@ def _judged(verdict: list[str], status: int | None, output: str, seconds: float)
     if word == "failed":
         return Outcome("result", [*([f"Tried {case}."] if case else []), *message])
     if word == "stopped":
-        return Outcome("run", [f"Tried {case}; the kernel was stopped: {message[0]}"])
+        return Outcome("run", [f"Tried {case}; the kernel was stopped: {message[0]}."])
     if status < 0 or status > 128:
         return Outcome("run", [_death(-status if status < 0 else status - 128)])
     return Outcome(

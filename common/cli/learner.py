@@ -1,7 +1,5 @@
 """What the learner's commands have in common: which exercise is meant, which comes next, and a check with its record."""
 
-from pathlib import Path
-
 from . import exercises, judging, verdict
 from .backend import Backend
 from .desk import Desk
@@ -38,8 +36,13 @@ class Learner:
                 return exercise
         return None
 
-    def check(self, tools: Tools, exercise: Exercise, where: Backend) -> tuple[Outcome, str]:
-        """Judges the learner's file, keeps the result, and returns it with the text of the verdict."""
+    def check(
+        self, tools: Tools, exercise: Exercise, where: Backend, *, keys: bool = False
+    ) -> tuple[Outcome, str]:
+        """Judges the learner's file, keeps the result, and returns it with the text of the verdict.
+
+        `keys` says whether the text may speak of the keys of `watch`.
+        """
         outcome = judging.check(self.workspace, tools, exercise, self.desk.file(exercise), where)
 
         def keep(record: Record) -> None:
@@ -48,8 +51,10 @@ class Learner:
                 record.solved = now()
 
         record = self.desk.note(exercise, keep)
-        following = self.unsolved(after=exercise)
-        return outcome, verdict.render(exercise, outcome, record, following, self.workspace)
+        advice = verdict.next_step(self.unsolved(after=exercise), keys=keys)
+        if not outcome.passed:
+            advice = verdict.help_for(exercise, record, keys=keys)
+        return outcome, verdict.render(exercise, outcome, advice, self.workspace)
 
     def next_hint(self, exercise: Exercise) -> str:
         """One stage more each time; the last one again when all were given."""
@@ -59,7 +64,3 @@ class Learner:
 
         stage = self.desk.note(exercise, one_more).hints
         return f"Hint {stage} of {len(exercise.hints)}: {exercise.hints[stage - 1]}"
-
-    def head(self, exercise: Exercise) -> Path:
-        """Makes the learner's file, and returns it."""
-        return self.desk.touch(exercise)

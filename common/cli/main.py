@@ -18,12 +18,13 @@ from .commands import (
     sass,
     solution,
     test,
+    watch,
 )
 from .errors import FAILURE, INTERRUPTED, USAGE, UserError
 from .workspace import Workspace
 
 COMMANDS = (
-    *(list_chapters, next_exercise, check, hint, solution, reset, progress),
+    *(list_chapters, next_exercise, check, watch, hint, solution, reset, progress),
     *(run, test, emulate, sass, doctor, mutate, exercise_files),
 )
 

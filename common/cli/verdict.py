@@ -20,27 +20,30 @@ _HEADS = {
 }
 
 
-def render(exercise: Exercise, outcome: Outcome, record: Record, following: Exercise | None, workspace: Workspace) -> str:
-    """The whole verdict, without a line break at its end."""
+def render(exercise: Exercise, outcome: Outcome, advice: str, workspace: Workspace) -> str:
+    """The whole verdict, without a line break at its end; `advice` says what to do now."""
     if outcome.passed:
-        lines = _passed(exercise, following)
+        lines = [f"{exercise.name}: solved.", *_wrapped(exercise.learned)]
     else:
         lines = _failed(exercise, outcome, workspace)
-        lines.append(_help(exercise, record))
-    return "\n".join(_fitted(lines))
+    return "\n".join(_fitted([*lines, *_wrapped(advice)]))
 
 
-def next_step(following: Exercise | None) -> str:
+def next_step(following: Exercise | None, *, keys: bool = False) -> str:
+    """What to do after a success."""
     if following is None:
         return "That was the last one: every exercise is solved."
-    return (
-        f"Next: {following.name} ({following.title}; about {following.minutes} min): "
-        f"./workbook check {following.name}"
-    )
+    how = "press n" if keys else f"./workbook check {following.name}"
+    return f"Next: {following.name} ({following.title}; about {following.minutes} min): {how}"
 
 
-def _passed(exercise: Exercise, following: Exercise | None) -> list[str]:
-    return [f"{exercise.name}: solved.", *_wrapped(exercise.learned), *_wrapped(next_step(following))]
+def help_for(exercise: Exercise, record: Record, *, keys: bool = False) -> str:
+    """Where help is to be had."""
+    left = len(exercise.hints) - record.hints
+    if left <= 0:
+        return f"./workbook solution {exercise.name}  shows the solution."
+    which = "a hint" if record.hints == 0 else "one more hint" if left > 1 else "the last hint"
+    return f"Press h for {which}." if keys else f"./workbook hint {exercise.name}  gives {which}."
 
 
 def _failed(exercise: Exercise, outcome: Outcome, workspace: Workspace) -> list[str]:
@@ -65,14 +68,6 @@ def _diagnosis(diagnostic: dict[str, Any], workspace: Workspace) -> list[str]:
     if advice := diagnostic.get("advice"):
         lines += _wrapped(f"What to do: {advice}")
     return lines
-
-
-def _help(exercise: Exercise, record: Record) -> str:
-    left = len(exercise.hints) - record.hints
-    if left > 0:
-        count = "a hint" if record.hints == 0 else "one more hint" if left > 1 else "the last hint"
-        return f"./workbook hint {exercise.name}  gives {count}."
-    return f"./workbook solution {exercise.name}  shows the solution."
 
 
 def _width() -> int:
