@@ -7,9 +7,9 @@ A figure is a script beside this file. It builds a Figure from data and ends wit
 
 which writes NAME.svg beside NAME.py; with --check it writes nothing and exits 1 if NAME.svg is not what it would write.
 
-Colours are classes, and each class has two values: one for light and one for dark surroundings (`prefers-color-scheme`).
-Every figure brings its own paper, so that it can be read on a page whose colours do not follow the system's. Lengths are
-in user units; the width is at most 720, so that text of 14 units stays readable on a page and can be zoomed on a phone.
+Colours are classes, and each class has two values, for light and for dark surroundings (`prefers-color-scheme`). Every
+figure brings its own paper, so that it can be read on a page whose colours do not follow the system's. Lengths are in
+user units; the width is at most 720, so that text of 14 units stays readable on a page and can be zoomed on a phone.
 """
 
 import sys
