@@ -1,0 +1,96 @@
+/// @file one_warp_copies.cu
+/// Exercise: write a partitioned pipeline.
+///
+/// Given    an array `in` of `size` floats, cut into tiles of 512 (the last may be shorter). A block of 128
+/// threads
+///          takes the tiles blockIdx.x, blockIdx.x + gridDim.x, …; Stream counts them as its tiles 0, 1, 2, …
+///          copy_tile(part, stage, …) starts the copy of a tile, shared out among the threads of `part`;
+///          compute_tile(part, stage, …) writes a tile to `out`, each element plus one, last element first.
+/// Wanted   the kernel. It has three stages of shared memory. Warp 0 is the producer: it fills the stages in
+///          turn and does nothing else. Warps 1 to 3 are the consumers: they compute the tiles in turn and do
+///          nothing else. All threads of a part call copy_tile or compute_tile; `rank` counts from 0 in each
+///          part.
+/// Judged   by the result for several sizes and base addresses; by who copied and who computed; by counters:
+///          every byte comes by cp.async.
+#include "workbook/launch.hpp"
+#include "workbook/tile.cuh"
+
+#include <cooperative_groups.h>
+#include <cuda/pipeline>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace cg = cooperative_groups;
+
+constexpr unsigned block_threads = 128;
+constexpr unsigned warp_threads = 32;
+constexpr int tile_floats = 512;
+constexpr int stages = 3;
+
+/// The array and the tiles of it that a block takes.
+struct Stream {
+    const float* in;
+    float* out;
+    std::size_t size;
+    int* copied_by;   ///< for each tile of the array: the lowest thread of the part that copied it
+    int* computed_by; ///< the same for the part that computed it
+
+    __device__ std::size_t start(std::size_t k) const { return (blockIdx.x + k * gridDim.x) * tile_floats; }
+    __device__ bool has(std::size_t k) const { return start(k) < size; }
+    __device__ int count(std::size_t k) const { return workbook::tile_count(start(k), tile_floats, size); }
+    __device__ void note(int* by, std::size_t k, unsigned rank) const {
+        if (rank == 0)
+            by[start(k) / tile_floats] = static_cast<int>(threadIdx.x);
+    }
+};
+
+/// Some of the threads of a block: how many, and which of them this thread is.
+struct Part {
+    unsigned threads;
+    unsigned rank;
+    __device__ unsigned size() const { return threads; }
+    __device__ unsigned thread_rank() const { return rank; }
+};
+
+/// The threads of `part` start the copy of tile k into `stage`.
+template <class Pipeline>
+__device__ void copy_tile(const Part& part, float* stage, const Stream& stream, std::size_t k,
+                          Pipeline& pipe) {
+    const float* tile = stream.in + stream.start(k);
+    const std::size_t bytes = stream.count(k) * sizeof(float);
+    if (reinterpret_cast<std::uintptr_t>(tile) % 16 == 0 && bytes % 16 == 0)
+        cuda::memcpy_async(part, stage, tile, cuda::aligned_size_t<16>(bytes), pipe);
+    else
+        cuda::memcpy_async(part, stage, tile, bytes, pipe);
+    stream.note(stream.copied_by, k, part.rank);
+}
+
+/// The threads of `part` write tile k: each element plus one, last element first.
+__device__ inline void compute_tile(const Part& part, const float* stage, const Stream& stream,
+                                    std::size_t k) {
+    float* out = stream.out + stream.start(k);
+    const int count = stream.count(k);
+    for (int i = part.rank; i < count; i += part.threads)
+        out[i] = stage[count - 1 - i] + 1;
+    stream.note(stream.computed_by, k, part.rank);
+}
+
+#pragma nv_diag_suppress static_var_with_dynamic_init // make_pipeline sets the state up, no constructor runs
+
+__global__ void one_warp_copies(Stream stream) {
+    // YOUR CODE:
+    // 1. three stages of shared memory, a pipeline_shared_state for three stages, and a pipeline of the
+    //    block whose first 32 threads are producers (chapter 4: specialized_warps);
+    // 2. warp 0: for each of the block's tiles acquire a stage, copy_tile, commit;
+    // 3. warps 1 to 3: for each of the block's tiles wait for the stage, compute_tile, release it.
+}
+
+/// Launches the kernel so that a block takes about five tiles. The last two have an element per tile.
+void launch_one_warp_copies(std::span<const float> in, std::span<float> out, std::span<int> copied_by,
+                            std::span<int> computed_by) {
+    const unsigned grid = workbook::blocks_for(in.size(), std::size_t{5} * tile_floats);
+    workbook::launch(one_warp_copies, {.grid = grid, .block = block_threads},
+                     Stream{in.data(), out.data(), in.size(), copied_by.data(), computed_by.data()});
+}

@@ -1,0 +1,123 @@
+/// @file store_ring.cu
+/// Exercise: write a ring of bulk loads and bulk stores.
+///
+/// Given    an array `in` of `size` floats; `in` and `out` begin at multiples of 16 bytes, and `size` is a
+/// multiple
+///          of 4. A block of 128 threads takes the tiles blockIdx.x, blockIdx.x + gridDim.x, … of 512 floats
+///          (the last may be shorter); Stream counts them as its tiles 0, 1, 2, … A ring of three stages has
+///          for each stage a tile and a barrier. load(ring, k) lets one thread start the load of tile k into
+///          stage k % 3, counted on that stage's barrier. turn(ring, k) lets the block square the tile's
+///          elements where they lie. store(ring, k) lets one thread store the tile to `out` and commit a
+///          group.
+/// Wanted   the kernel: out[i] = in[i]².
+///          1. thread 0 initialises the three barriers, lets the async proxy see them, and loads the first
+///          three tiles;
+///          2. for every tile: wait for its bytes, turn it, make the writes visible to the async proxy, and
+///          store it;
+///          3. a stage is loaded again (tile k + 3) as soon as the store has read it, and not before.
+/// Judged   by the result for several sizes; by how many tiles had been asked for when tile k was computed (k
+/// + 2
+///          at least, or all); by counters: one load and one store per tile, and no byte by a thread.
+#include "workbook/launch.hpp"
+#include "workbook/tile.cuh"
+
+#include <cuda/ptx>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace ptx = cuda::ptx;
+
+constexpr int block_threads = 128;
+constexpr int tile_floats = 512;
+constexpr int stages = 3;
+
+/// The arrays and the tiles of them that a block takes.
+struct Stream {
+    const float* in;
+    float* out;
+    std::size_t size;
+    unsigned* asked; ///< for each tile of the array: how many tiles its block had asked for
+
+    __device__ std::size_t start(std::size_t k) const { return (blockIdx.x + k * gridDim.x) * tile_floats; }
+    __device__ bool has(std::size_t k) const { return start(k) < size; }
+    __device__ int count(std::size_t k) const { return workbook::tile_count(start(k), tile_floats, size); }
+    __device__ std::uint32_t bytes(std::size_t k) const { return count(k) * sizeof(float); }
+};
+
+/// Three stages in shared memory.
+struct Ring {
+    alignas(16) float tile[stages][tile_floats];
+    std::uint64_t full[stages]; ///< each for one arrival
+    unsigned asked;             ///< loads that were started
+};
+
+/// One thread: starts the load of tile k. It arrives on the stage's barrier and announces the bytes.
+__device__ inline void load(Ring& ring, const Stream& stream, std::size_t k) {
+    std::uint64_t* full = &ring.full[k % stages];
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, full,
+                                   stream.bytes(k));
+    ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, ring.tile[k % stages],
+                       stream.in + stream.start(k), stream.bytes(k), full);
+    ring.asked = static_cast<unsigned>(k + 1);
+}
+
+/// All threads: square the elements of tile k, in shared memory.
+__device__ inline void turn(Ring& ring, const Stream& stream, std::size_t k) {
+    if (threadIdx.x == 0)
+        stream.asked[stream.start(k) / tile_floats] = ring.asked;
+    for (int i = threadIdx.x; i < stream.count(k); i += blockDim.x)
+        ring.tile[k % stages][i] *= ring.tile[k % stages][i];
+}
+
+/// One thread: starts the store of tile k and closes its bulk group.
+__device__ inline void store(Ring& ring, const Stream& stream, std::size_t k) {
+    ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, stream.out + stream.start(k),
+                       ring.tile[k % stages], stream.bytes(k));
+    ptx::cp_async_bulk_commit_group();
+}
+
+/// Waits until the phase with this parity is complete. The bytes it counted are then visible to this thread.
+__device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
+    while (!ptx::mbarrier_try_wait_parity(bar, parity)) {
+    }
+}
+
+__global__ void store_ring(Stream stream) {
+    __shared__ Ring ring;
+    //@ hole
+    if (threadIdx.x == 0) {
+        for (std::uint64_t& full : ring.full)
+            ptx::mbarrier_init(&full, 1);
+        ptx::fence_proxy_async(ptx::space_shared);
+        for (int k = 0; k < stages && stream.has(k); ++k)
+            load(ring, stream, k);
+    }
+    __syncthreads();
+    for (std::size_t k = 0; stream.has(k); ++k) {
+        wait(&ring.full[k % stages], k / stages % 2);
+        turn(ring, stream, k);
+        ptx::fence_proxy_async(ptx::space_shared);
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            store(ring, stream, k);
+            ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+            if (stream.has(k + stages))
+                load(ring, stream, k + stages);
+        }
+    }
+    //? // YOUR CODE:
+    //? // 1. thread 0: initialise ring.full[0 … 2], fence, load tiles 0, 1 and 2 (where stream.has them);
+    //? // 2. for every tile k: wait for ring.full[k % stages] with the parity of this trip around the ring,
+    //? //    turn, fence, __syncthreads, store by thread 0;
+    //? // 3. thread 0: when the store has read the stage, load tile k + 3.
+    //@ end
+}
+
+/// Launches the kernel so that a block takes about eight tiles. `asked` has one element per tile.
+void launch_store_ring(std::span<const float> in, std::span<float> out, std::span<unsigned> asked) {
+    const unsigned grid = workbook::blocks_for(in.size(), std::size_t{8} * tile_floats);
+    workbook::launch(store_ring, {.grid = grid, .block = block_threads},
+                     Stream{in.data(), out.data(), in.size(), asked.data()});
+}

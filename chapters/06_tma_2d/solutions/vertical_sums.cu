@@ -1,0 +1,84 @@
+/// @file vertical_sums.cu
+/// Exercise: write a filter whose edge comes from the tensor map.
+///
+/// Given    two matrices of `width` × `height` unsigned ints with rows a multiple of 16 bytes apart. A block
+/// of 128
+///          threads takes a tile of 32 × 16. `from` is the tensor map of `in` for boxes of 32 × 18: the tile
+///          with one row more above and below. `to` is the map of `out` for boxes of 32 × 16. What a load
+///          finds outside of the matrix is 0.
+/// Wanted   the kernel: out(x, y) = in(x, y - 1) + in(x, y) + in(x, y + 1) modulo 2^32, where rows outside of
+/// the
+///          matrix count as 0. One tensor load and one tensor store per tile; no test for the matrix's edge.
+/// Judged   by the result for matrices of several shapes; by counters: one load and one store per tile, and
+/// no byte
+///          from global memory through registers.
+#include "workbook/launch.hpp"
+#include "workbook/matrix.hpp"
+#include "workbook/tensor_map.hpp"
+
+#include <cuda/ptx>
+
+#include <cstdint>
+
+namespace ptx = cuda::ptx;
+
+constexpr int block_threads = 128;
+constexpr int tile_width = 32;
+constexpr int tile_height = 16;
+constexpr int halo_height = tile_height + 2;
+
+/// Waits until the phase with this parity is complete. The bytes it counted are then visible to this thread.
+__device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
+    while (!ptx::mbarrier_try_wait_parity(bar, parity)) {
+    }
+}
+
+__global__ void vertical_sums(const __grid_constant__ CUtensorMap from,
+                              const __grid_constant__ CUtensorMap to) {
+    __shared__ alignas(128) unsigned halo[halo_height * tile_width];
+    __shared__ alignas(128) unsigned sums[tile_height * tile_width];
+    __shared__ std::uint64_t bar;
+    const int x = static_cast<int>(blockIdx.x) * tile_width;
+    const int y = static_cast<int>(blockIdx.y) * tile_height;
+    //@ hole
+    const std::int32_t above[] = {x, y - 1};
+    const std::int32_t at[] = {x, y};
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&bar, 1);
+        ptx::fence_proxy_async(ptx::space_shared);
+        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
+                                       sizeof(halo));
+        ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, halo, &from, above, &bar);
+    }
+    __syncthreads();
+    wait(&bar, 0);
+    for (int i = threadIdx.x; i < tile_height * tile_width; i += blockDim.x)
+        sums[i] = halo[i] + halo[i + tile_width] + halo[i + 2 * tile_width];
+    ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &to, at, sums);
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+    }
+    //? // YOUR CODE:
+    //? // 1. thread 0: set the barrier up and load the box of `from` that begins one row above the tile;
+    //? // 2. all threads: wait, and write the sums of three rows;
+    //? // 3. let the async proxy see the sums; thread 0 stores them at (x, y) through `to`.
+    //@ end
+}
+
+/// The map of a matrix for boxes of 32 × `box_height`.
+inline CUtensorMap map_of(workbook::Matrix<const unsigned> matrix, unsigned box_height) {
+    return workbook::make_tensor_map(matrix.data,
+                                     workbook::TensorLayout<2>{.dims = {matrix.width, matrix.height},
+                                                               .strides = {matrix.pitch * sizeof(unsigned)},
+                                                               .box = {tile_width, box_height}});
+}
+
+/// Launches the kernel, a block per tile. Both matrices have one shape.
+void launch_vertical_sums(workbook::Matrix<const unsigned> in, workbook::Matrix<unsigned> out) {
+    const dim3 grid(workbook::blocks_for(in.width, tile_width), workbook::blocks_for(in.height, tile_height));
+    workbook::launch(vertical_sums, {.grid = grid, .block = block_threads}, map_of(in, halo_height),
+                     map_of(out, tile_height));
+}

@@ -1,0 +1,70 @@
+/// @file waits_at_the_edge.cu
+/// Exercise: find the mistake.
+///
+/// Given    a kernel that adds one to every element of a matrix of `width` × `height` ints, in place; a block
+/// takes
+///          a tile of 32 × 16. It works for matrices whose sides are multiples of 32 and 16, and never ends
+///          for others: not on a GPU, and not on the emulator, which says who waits for what.
+/// Wanted   run it, read how many bytes the barrier still waits for, and repair the kernel. What a store does
+/// at
+///          the edge is right as it is.
+/// Judged   by the result for matrices of several shapes, with padding behind the rows left alone where the
+///          hardware leaves it alone (a width that is a multiple of 4); by counters: one load and one store
+///          per tile.
+#include "workbook/launch.hpp"
+#include "workbook/matrix.hpp"
+#include "workbook/tensor_map.hpp"
+
+#include <cuda/ptx>
+
+#include <cstdint>
+
+namespace ptx = cuda::ptx;
+
+constexpr int block_threads = 128;
+constexpr int tile_width = 32;
+constexpr int tile_height = 16;
+constexpr int tile_ints = tile_width * tile_height;
+
+__global__ void add_one(const __grid_constant__ CUtensorMap map, int width, int height) {
+    __shared__ alignas(128) int tile[tile_ints];
+    __shared__ std::uint64_t bar;
+    const std::int32_t at[] = {static_cast<int>(blockIdx.x) * tile_width,
+                               static_cast<int>(blockIdx.y) * tile_height};
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&bar, 1);
+        ptx::fence_proxy_async(ptx::space_shared);
+        //@ hole
+        const std::uint32_t bytes = sizeof(tile);
+        //? const int columns = min(tile_width, width - at[0]); // of the tile that lie in the matrix
+        //? const int rows = min(tile_height, height - at[1]);
+        //? const std::uint32_t bytes = columns * rows * sizeof(int);
+        //@ end
+        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar, bytes);
+        ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, tile, &map, at, &bar);
+    }
+    __syncthreads();
+    while (!ptx::mbarrier_try_wait_parity(&bar, 0)) {
+    }
+    for (int i = threadIdx.x; i < tile_ints; i += blockDim.x)
+        tile[i] += 1;
+    ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &map, at, tile);
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+    }
+}
+
+/// Launches the kernel, a block per tile.
+void launch_waits_at_the_edge(workbook::Matrix<int> matrix) {
+    const CUtensorMap map = workbook::make_tensor_map(
+        matrix.data, workbook::TensorLayout<2>{.dims = {matrix.width, matrix.height},
+                                               .strides = {matrix.pitch * sizeof(int)},
+                                               .box = {tile_width, tile_height}});
+    const dim3 grid(workbook::blocks_for(matrix.width, tile_width),
+                    workbook::blocks_for(matrix.height, tile_height));
+    workbook::launch(add_one, {.grid = grid, .block = block_threads}, map, static_cast<int>(matrix.width),
+                     static_cast<int>(matrix.height));
+}

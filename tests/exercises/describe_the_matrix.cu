@@ -1,0 +1,86 @@
+/// @file describe_the_matrix.cu
+/// Judge of chapter 6's describe_the_matrix.
+#include "judge.hpp"
+
+#include "workbook/matrix.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+void launch_describe_the_matrix(workbook::Matrix<const int> matrix, int x, int y, std::span<int> out);
+
+namespace {
+
+constexpr int tile_width = 32;
+constexpr int tile_height = 8;
+
+/// A matrix whose element (x, y) is 1000 · y + x, and -1 in the padding behind the rows.
+struct Numbered {
+    std::size_t width;
+    std::size_t height;
+    std::size_t pitch;
+
+    [[nodiscard]] int at(int x, int y) const {
+        const bool inside = x >= 0 && y >= 0 && x < static_cast<int>(width) && y < static_cast<int>(height);
+        return inside ? 1000 * y + x : 0;
+    }
+    [[nodiscard]] std::vector<int> values() const {
+        std::vector<int> all(pitch * height, -1);
+        for (std::size_t y = 0; y < height; ++y)
+            for (std::size_t x = 0; x < width; ++x)
+                all[y * pitch + x] = static_cast<int>(1000 * y + x);
+        return all;
+    }
+};
+
+/// What a wrong element of the tile says about the layout.
+std::string explain(const judge::Wrong<int>& wrong, const Numbered& matrix, int x, int y) {
+    const int column = static_cast<int>(wrong.index) % tile_width;
+    const int row = static_cast<int>(wrong.index) / tile_width;
+    const std::string place = "It lies in column " + std::to_string(column) + " of row " +
+                              std::to_string(row) + " of the tile at (" + std::to_string(x) + ", " +
+                              std::to_string(y) + "). ";
+    if (wrong.actual == -1)
+        return place +
+               "That is padding behind a row: dims[0] is the number of elements that belong to a row, "
+               "not the distance of two rows.";
+    if (wrong.actual == 0)
+        return place + "A load brings 0 where the tensor ends: dims are {width, height}, innermost first.";
+    return place + "That is element (" + std::to_string(wrong.actual % 1000) + ", " +
+           std::to_string(wrong.actual / 1000) + ") of the matrix of " + std::to_string(matrix.width) +
+           " × " + std::to_string(matrix.height) + " with rows " + std::to_string(matrix.pitch) +
+           " elements apart.";
+}
+
+} // namespace
+
+void judge::run() {
+    struct Case {
+        Numbered matrix;
+        int x;
+        int y;
+    };
+    for (const auto& [matrix, x, y] : {Case{{64, 32, 64}, 32, 8},
+                                       {{64, 32, 80}, 32, 16},
+                                       {{100, 37, 100}, 96, 32},
+                                       {{37, 100, 40}, 32, 96},
+                                       {{50, 20, 64}, 32, 16},
+                                       {{50, 20, 64}, -4, -2},
+                                       {{3, 5, 4}, 0, 0}}) {
+        trying("the tile at (" + std::to_string(x) + ", " + std::to_string(y) + ") of a matrix of " +
+               std::to_string(matrix.width) + " × " + std::to_string(matrix.height) + " with pitch " +
+               std::to_string(matrix.pitch));
+        const auto in = input(matrix.values());
+        auto out = output<int>(tile_width * tile_height);
+        launch_describe_the_matrix({in.data(), matrix.width, matrix.height, matrix.pitch}, x, y, out.span());
+        std::vector<int> expected;
+        for (int row = 0; row < tile_height; ++row)
+            for (int column = 0; column < tile_width; ++column)
+                expected.push_back(matrix.at(x + column, y + row));
+        expect_exact<int>("out", out, expected,
+                          [&](const auto& wrong) { return explain(wrong, matrix, x, y); });
+    }
+}

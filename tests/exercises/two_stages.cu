@@ -1,0 +1,59 @@
+/// @file two_stages.cu
+/// Judge of chapter 4's two_stages.
+#include "judge.hpp"
+
+#include "workbook/launch.hpp"
+#include "workbook/tile.cuh"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+void launch_two_stages(std::span<const float> in, std::span<float> out, std::span<unsigned> asked);
+
+namespace {
+
+constexpr std::size_t tile = 1024;
+constexpr std::size_t tiles_per_block = 4;
+
+/// Fails unless every tile but a block's last was computed while the next was on its way.
+void expect_overlap(const std::vector<unsigned>& asked, std::size_t size) {
+    const std::size_t blocks = workbook::blocks_for(size, tiles_per_block * tile);
+    for (std::size_t t = 0; t < asked.size(); ++t) {
+        const std::size_t block = t % blocks;
+        const std::size_t k = t / blocks;
+        const std::size_t all = (asked.size() - block + blocks - 1) / blocks;
+        const std::size_t wanted = std::min(k + 2, all);
+        if (asked[t] < wanted)
+            judge::fail("When block " + std::to_string(block) + " computed its tile " + std::to_string(k) +
+                        ", it had asked for " + std::to_string(asked[t]) + " of its " + std::to_string(all) +
+                        " tiles; " + std::to_string(wanted) +
+                        " should have been asked for by then.\nThe result is right, but nothing was on its "
+                        "way during the computation.");
+    }
+}
+
+} // namespace
+
+void judge::run() {
+    struct Case {
+        std::size_t size;
+        std::size_t offset;
+    };
+    for (const auto [size, offset] :
+         {Case{4 * tile, 0}, {1, 0}, {tile + 1, 0}, {1000, 1}, {11 * tile + 17, 3}, {40 * tile, 0}, {0, 0}}) {
+        trying(with_elements(size) + (offset == 0 ? "" : ", not at a multiple of 16 bytes"));
+        std::vector<float> values =
+            workbook::random_values<float>(size, size + 4, {.low = -1000, .high = 1000, .specials = true});
+        const auto in = input(values, offset);
+        auto out = output<float>(size, offset);
+        auto asked = output<unsigned>(workbook::blocks_for(size, tile));
+        launch_two_stages(in.span(), out.span(), asked.span());
+        for (float& value : values)
+            value += 1;
+        expect_near<float>("out", out, workbook::reversed_tiles(values, tile), {});
+        expect_overlap(asked.download(), size);
+    }
+}

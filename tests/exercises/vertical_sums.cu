@@ -1,0 +1,67 @@
+/// @file vertical_sums.cu
+/// Judge of chapter 6's vertical_sums.
+#include "judge.hpp"
+
+#include "workbook/matrix.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+void launch_vertical_sums(workbook::Matrix<const unsigned> in, workbook::Matrix<unsigned> out);
+
+namespace {
+
+/// A matrix on the host, whose rows are `pitch` elements apart.
+struct Values {
+    std::size_t width;
+    std::size_t height;
+    std::size_t pitch;
+    std::vector<unsigned> all;
+
+    [[nodiscard]] unsigned at(std::size_t x, std::size_t y) const {
+        return y < height ? all[y * pitch + x] : 0;
+    }
+    [[nodiscard]] unsigned sum(std::size_t x, std::size_t y) const {
+        return at(x, y - 1) + at(x, y) + at(x, y + 1); // above row 0 y wraps to a row that is not there
+    }
+};
+
+/// Sums of other rows, which a wrong coordinate or a wrong row of the halo gives.
+std::string explain(const judge::Wrong<unsigned>& wrong, const Values& in) {
+    const std::size_t x = wrong.index % in.pitch;
+    const std::size_t y = wrong.index / in.pitch;
+    const std::string place = "It is element (" + std::to_string(x) + ", " + std::to_string(y) + "). ";
+    if (wrong.actual == in.sum(x, y + 1))
+        return place + "It has the sum of one row further down: the box with the halo begins at row y - 1.";
+    if (wrong.actual == in.at(x, y))
+        return place + "That is the element of `in` itself, without its neighbours.";
+    if (wrong.actual == in.at(x, y) + in.at(x, y + 1))
+        return place + "The row above is missing.";
+    if (wrong.actual == in.at(x, y - 1) + in.at(x, y))
+        return place + "The row below is missing.";
+    return judge::is_poison(wrong.actual) ? "" : place;
+}
+
+} // namespace
+
+void judge::run() {
+    struct Case {
+        std::size_t width;
+        std::size_t height;
+    };
+    for (const auto [width, height] : {Case{32, 16}, {64, 48}, {100, 37}, {4, 1}, {36, 100}}) {
+        trying("matrices of " + std::to_string(width) + " × " + std::to_string(height));
+        const std::size_t pitch = workbook::row_pitch<unsigned>(width);
+        const Values values{width, height, pitch, workbook::random_values<unsigned>(pitch * height, width)};
+        const auto in = input(values.all);
+        auto out = output<unsigned>(pitch * height);
+        launch_vertical_sums({in.data(), width, height, pitch}, {out.data(), width, height, pitch});
+        std::vector<unsigned> expected;
+        for (std::size_t y = 0; y < height; ++y)
+            for (std::size_t x = 0; x < pitch; ++x)
+                expected.push_back(values.sum(x, y));
+        expect_exact<unsigned>("out", out, expected,
+                               [&](const auto& wrong) { return explain(wrong, values); });
+    }
+}
