@@ -250,6 +250,18 @@ TEST_CASE("the median is the middle, the extremes are kept") {
     CHECK(summarize({4, 1, 2, 8}).median_ms == 3);
 }
 
+TEST_CASE("quartiles lie between the samples next to them") {
+    const Timing five = summarize({50, 10, 30, 20, 40});
+    CHECK(five.lower_ms == 20);
+    CHECK(five.upper_ms == 40);
+    const Timing four = summarize({1, 2, 3, 4});
+    CHECK(four.lower_ms == 1.75);
+    CHECK(four.upper_ms == 3.25);
+    const Timing one = summarize({7});
+    CHECK(one.lower_ms == 7);
+    CHECK(one.upper_ms == 7);
+}
+
 TEST_CASE("a device with a clock gives times, one without gives none and does no work for them") {
     require_device();
     int calls = 0;

@@ -65,6 +65,8 @@ struct Timing {
     double min_ms = 0;
     double max_ms = 0;
     int repetitions = 0;
+    double lower_ms = 0; ///< a quarter of the samples lie below
+    double upper_ms = 0; ///< a quarter of the samples lie above
 
     /// (max - min) / median: how far to trust the median.
     [[nodiscard]] double spread() const noexcept { return median_ms > 0 ? (max_ms - min_ms) / median_ms : 0; }
@@ -75,20 +77,29 @@ struct Timing {
     }
 };
 
-/// Median and extremes of the samples; at least one is needed.
+/// Median, extremes and quartiles of the samples; at least one is needed.
 [[nodiscard]] inline Timing summarize(std::vector<double> milliseconds) {
     std::sort(milliseconds.begin(), milliseconds.end());
-    const std::size_t middle = milliseconds.size() / 2;
-    const double median = milliseconds.size() % 2 == 1
-                              ? milliseconds[middle]
-                              : (milliseconds[middle - 1] + milliseconds[middle]) / 2;
-    return {median, milliseconds.front(), milliseconds.back(), static_cast<int>(milliseconds.size())};
+    const std::size_t last = milliseconds.size() - 1;
+    // Between two samples the quantile lies on the line that joins them.
+    const auto quantile = [&](std::size_t quarters) {
+        const std::size_t below = last * quarters / 4;
+        const double fraction = static_cast<double>(last * quarters % 4) / 4;
+        const std::size_t above = std::min(below + 1, last);
+        return milliseconds[below] + fraction * (milliseconds[above] - milliseconds[below]);
+    };
+    return {.median_ms = quantile(2),
+            .min_ms = milliseconds.front(),
+            .max_ms = milliseconds.back(),
+            .repetitions = static_cast<int>(milliseconds.size()),
+            .lower_ms = quantile(1),
+            .upper_ms = quantile(3)};
 }
 
 /// How to measure.
 struct MeasurePlan {
     int warm_up = 3;
-    int repetitions = 21;
+    int repetitions = 31;
     /// Bytes that one repetition touches. Below four times the L2 cache, the cache is flushed before each
     /// repetition.
     std::size_t working_set = 0;
@@ -119,17 +130,19 @@ template <class Work>
         flush.emplace();
     for (int i = 0; i < plan.warm_up; ++i)
         work(plan.stream);
-    std::vector<double> samples;
-    for (int i = 0; i < plan.repetitions; ++i) {
+    // All repetitions are enqueued before the first is waited for: what the host does between two of them
+    // then lies in the shadow of the one before, not between the events.
+    std::vector<std::pair<Event, Event>> events(static_cast<std::size_t>(plan.repetitions));
+    for (auto& [start, stop] : events) {
         if (flush)
             (*flush)(plan.stream);
-        Event start;
-        Event stop;
         start.record(plan.stream);
         work(plan.stream);
         stop.record(plan.stream);
-        samples.push_back(stop.milliseconds_since(start));
     }
+    std::vector<double> samples;
+    for (const auto& [start, stop] : events)
+        samples.push_back(stop.milliseconds_since(start));
     return summarize(std::move(samples));
 }
 

@@ -1,0 +1,209 @@
+/// @file bench.cu
+/// Chapter 8's measurements: the ladder at several sizes, and what a reader might use instead.
+#include "cublas.hpp"
+#include "tma_transpose.cuh"
+#include "transpose.cuh"
+
+#include "workbook/bench.hpp"
+#include "workbook/bench_data.cuh"
+#include "workbook/buffer.hpp"
+
+#include <cuda_bf16.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace {
+
+using namespace transpose;
+using workbook::Bench;
+
+/// A matrix of random bits, and room for the transposed one.
+template <class T>
+class Sides {
+  public:
+    using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
+
+    explicit Sides(Extent extent) : extent_(extent), in_(extent.size()), out_(extent.size()), wrong_(1) {
+        workbook::launch(workbook::fill_random_words<Word>, workbook::striding(in_.size()), in_.data(),
+                         in_.size());
+    }
+    [[nodiscard]] std::span<const T> in() { return {reinterpret_cast<const T*>(in_.data()), in_.size()}; }
+    [[nodiscard]] std::span<T> out() { return {reinterpret_cast<T*>(out_.data()), out_.size()}; }
+    [[nodiscard]] Extent extent() const { return extent_; }
+    [[nodiscard]] std::size_t bytes() const { return 2 * in_.size_bytes(); }
+    void poison() { out_.poison(); }
+
+    [[nodiscard]] unsigned long long wrong_words() {
+        wrong_.upload(std::vector<unsigned long long>{0});
+        workbook::launch(workbook::count_not_transposed<Word>, workbook::striding(out_.size()), out_.data(),
+                         extent_.rows, extent_.columns, wrong_.data());
+        return wrong_.download().front();
+    }
+
+  private:
+    Extent extent_;
+    workbook::DeviceBuffer<Word> in_;
+    workbook::DeviceBuffer<Word> out_;
+    workbook::DeviceBuffer<unsigned long long> wrong_;
+};
+
+/// A rung: its name, and its launch function, which says what really ran.
+template <class T>
+struct Rung {
+    const char* name;
+    const char* (*launch)(std::span<const T>, std::span<T>, Extent);
+};
+
+const char* persistent(std::span<const float> in, std::span<float> out, Extent extent) {
+    return launch_tma_persistent(in, out, extent);
+}
+
+constexpr Rung<float> float_rungs[] = {
+    {"global_only", launch_global_only<float>},
+    {"shared_tile", launch_shared_tile<float>},
+    {"padded_tile", launch_padded_tile<float>},
+    {"tma_plain", launch_tma_plain},
+    {"tma_swizzled", launch_tma_swizzled},
+    {"tma_batched", launch_tma_batched},
+    {"micro_tiles", launch_micro_tiles<float>},
+    {"tma_micro_tiles", launch_tma_micro_tiles},
+    {"tma_persistent", persistent},
+    {"column_walk", launch_column_walk<float>},
+};
+using Half = __nv_bfloat16;
+constexpr Rung<Half> half_rungs[] = {
+    {"global_only", launch_global_only<Half>}, {"shared_tile", launch_shared_tile<Half>},
+    {"padded_tile", launch_padded_tile<Half>}, {"micro_tiles", launch_micro_tiles<Half>},
+    {"column_walk", launch_column_walk<Half>},
+};
+
+/// Rows of the table `ladder` for one matrix.
+template <class T>
+class LadderRows {
+  public:
+    LadderRows(Bench& bench, Sides<T>& sides)
+        : bench_(&bench), sides_(&sides),
+          extent_(std::to_string(sides.extent().rows) + " x " + std::to_string(sides.extent().columns)) {}
+
+    void copy(const char* name) {
+        const auto timing = bench_->ceiling(sides_->bytes());
+        ceiling_ = timing ? timing->bytes_per_second(sides_->bytes()) : 0;
+        write(name, name, timing);
+    }
+    void write(const std::string& kernel, const std::string& ran,
+               const std::optional<workbook::Timing>& timing) {
+        bench_->row("ladder", workbook::joined<workbook::BenchCell>(
+                                  {{"extent", extent_},
+                                   {"type", sizeof(T) == 4 ? "float32" : "bfloat16"},
+                                   {"kernel", kernel},
+                                   {"ran", ran}},
+                                  workbook::timing_cells(timing, sides_->bytes(), ceiling_)));
+    }
+    [[nodiscard]] const std::string& extent() const { return extent_; }
+
+  private:
+    Bench* bench_;
+    Sides<T>* sides_;
+    std::string extent_;
+    double ceiling_ = 0;
+};
+
+/// Checks and times one rung.
+template <class T>
+void climb(Bench& bench, Sides<T>& sides, LadderRows<T>& rows, const Rung<T>& rung) {
+    const auto launch = [&] { return rung.launch(sides.in(), sides.out(), sides.extent()); };
+    if (bench.mode() != workbook::BenchMode::once) {
+        sides.poison();
+        launch();
+        workbook::synchronize(rung.name);
+        if (const auto wrong = sides.wrong_words(); wrong > 0)
+            return bench.wrong(std::string(rung.name) + " at " + rows.extent() + ": " +
+                               std::to_string(wrong) + " wrong elements");
+    }
+    const char* ran = rung.name;
+    const auto timing = bench.time(sides.bytes(), [&](cudaStream_t) { ran = launch(); });
+    rows.write(rung.name, ran, timing);
+}
+
+/// cuBLAS quiets NaNs and may flush denormal numbers, so only the others are compared, with a rung's result.
+__global__ void count_other_values(const float* values, const float* expected, std::size_t count,
+                                   unsigned long long* wrong) {
+    const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+    unsigned long long mine = 0;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+        const float e = expected[i];
+        mine += fabsf(e) >= 1.2e-38f && values[i] != e; // false for NaN
+    }
+    if (mine > 0)
+        atomicAdd(wrong, mine);
+}
+
+/// What a reader would call instead.
+void climb_cublas(Bench& bench, Sides<float>& sides, LadderRows<float>& rows) {
+    if (bench.dry())
+        return;
+    const Geam geam;
+    if (!geam.available())
+        return;
+    const auto [row_count, column_count] = sides.extent();
+    const auto transpose = [&](cudaStream_t) {
+        geam.transpose(sides.in().data(), sides.out().data(), static_cast<int>(row_count),
+                       static_cast<int>(column_count));
+    };
+    const auto timing = bench.time(sides.bytes(), transpose);
+    workbook::DeviceBuffer<float> expected(sides.extent().size());
+    workbook::DeviceBuffer<unsigned long long> wrong(std::vector<unsigned long long>{0});
+    launch_padded_tile<float>(sides.in(), expected.span(), sides.extent());
+    sides.poison();
+    transpose(nullptr);
+    workbook::launch(count_other_values, workbook::striding(expected.size()), sides.out().data(),
+                     expected.data(), expected.size(), wrong.data());
+    if (wrong.download().front() > 0)
+        return bench.wrong("cuBLAS geam gives another result at " + rows.extent());
+    rows.write("cuBLAS geam", "cuBLAS geam", timing);
+}
+
+template <class T, std::size_t count>
+void ladder_at(Bench& bench, Extent extent, const Rung<T> (&rungs)[count]) {
+    Sides<T> sides(extent);
+    LadderRows<T> rows(bench, sides);
+    rows.copy("copy before");
+    for (const Rung<T>& rung : rungs)
+        climb(bench, sides, rows, rung);
+    if constexpr (std::is_same_v<T, float>)
+        climb_cublas(bench, sides, rows);
+    rows.copy("copy after");
+}
+
+void begin_ladder(Bench& bench) {
+    bench.table("ladder", "The rungs of the ladder",
+                workbook::joined<workbook::BenchColumn>(
+                    {{"extent", "matrix"}, {"type", "elements"}, {"kernel", "rung"}, {"ran", "what ran"}},
+                    workbook::timing_columns()));
+}
+
+void ladder(Bench& bench) {
+    begin_ladder(bench);
+    ladder_at(bench, bench.size(Extent{32768, 32768}, Extent{256, 264}), float_rungs);
+}
+
+void sizes(Bench& bench) {
+    begin_ladder(bench);
+    ladder_at(bench, bench.size(Extent{8192, 8192}, Extent{128, 128}), float_rungs);
+    ladder_at(bench, bench.size(Extent{1000, 3000}, Extent{100, 300}), float_rungs);
+    ladder_at(bench, bench.size(Extent{33, 65537}, Extent{33, 257}), float_rungs);
+    ladder_at(bench, bench.size(Extent{32768, 32768}, Extent{256, 264}), half_rungs);
+}
+
+constexpr workbook::BenchPart parts[] = {
+    {"ladder", "all rungs at 32768 x 32768 float32", ladder},
+    {"sizes", "all rungs at other sizes, and for bfloat16", sizes},
+};
+
+} // namespace
+
+int main(int argc, char** argv) { return workbook::run_bench("transpose_bench", parts, argc, argv); }
