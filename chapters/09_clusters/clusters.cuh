@@ -281,7 +281,7 @@ inline int max_active_clusters(int cluster_size) {
     const workbook::LaunchShape shape = histogram_shape(std::size_t{1} << 30, cluster_size);
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = shape.cluster.x;
+    attribute.val.clusterDim.x = shape.cluster->x;
     attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
     cudaLaunchConfig_t config{};
     config.gridDim = shape.grid;

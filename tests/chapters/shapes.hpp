@@ -43,8 +43,8 @@ void for_each_shape(Test test) {
     }
 }
 
-/// A matrix on the device and its host twin, rows padded to 16 bytes, the padding random too: a kernel must
-/// leave it alone.
+/// A matrix on the device and its host twin, rows padded to 16 bytes, the padding random too: whoever does
+/// not write with tensor stores must leave it alone.
 template <class T>
 class TestMatrix {
   public:
@@ -75,6 +75,12 @@ class TestMatrix {
         for (std::size_t y = 0; y < shape_.height; ++y)
             for (std::size_t x = 0; x < shape_.width; ++x)
                 at(x, y) = value(x, y);
+    }
+
+    /// The same after tensor stores, which overwrite the padding.
+    void check_elements() {
+        workbook::adopt_padding<T>(host_, device_.download(), shape_);
+        check();
     }
 
     /// Compares the device with the host twin, padding and guard zones included, bit for bit.

@@ -136,7 +136,7 @@ TEST_CASE("add_one_swizzled finds every element, in every mode") {
             TestMatrix<int> out(shape, shape.width + 1);
             launch_add_one_swizzled<mode>(in.device(), out.device());
             out.fill([&](std::size_t x, std::size_t y) { return wrapping_add(in.at(x, y), 1); });
-            out.check();
+            out.check_elements();
             in.check();
         };
         for_each_shape(check);
@@ -157,7 +157,7 @@ TEST_CASE("add_place_swizzled knows each element's place, in every mode and at e
                 const std::size_t place = y % tile_rows * columns + x % columns;
                 return wrapping_add(matrix.at(x, y), static_cast<int>(place));
             });
-            matrix.check();
+            matrix.check_elements();
         };
         for_each_shape([&](Shape shape) {
             for (const int base : {0, 128, 384, 512, 896})

@@ -218,6 +218,18 @@ TEST_CASE("Mistakes in clusters are named") {
             "remote-block-exited", "exited");
 }
 
+TEST_CASE("Copies from shared memory to the cluster's shared memory need a cluster launch") {
+    const std::string own =
+        begin + "mapa.shared::cluster.u32 %r3, tile, 0;\nmapa.shared::cluster.u32 %r4, bar, 0;\n";
+    finding(1, own + "@%p1 st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r3], %r0, [%r4];",
+            "no-cluster-launch", "not launched as a cluster");
+    finding(1,
+            own +
+                "@%p1 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r3], [from], "
+                "128, [%r4];",
+            "no-cluster-launch", "not launched as a cluster");
+}
+
 TEST_CASE("A source block that exits before the neighbour has its copy is reported") {
     const std::string body = begin + R"(
 setp.eq.u32 %p2, %r20, 0; and.pred %p2, %p2, %p1;

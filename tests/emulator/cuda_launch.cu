@@ -193,10 +193,10 @@ TEST_CASE("a launch with clusters") {
 TEST_CASE("launches that are refused say so, and the next one works") {
     const Memory<int> out(std::vector<int>{0, 0});
     scale<int, 3><<<1, 2048>>>(out.data());
-    CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
     CHECK(cudaGetLastError() == cudaSuccess);
     scale<int, 3><<<0, 32>>>(out.data());
-    CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
     sum_in_shared<<<1, 32, 100 * 1024>>>(out.data(), out.data());
     CHECK(cudaGetLastError() == cudaErrorInvalidValue);
     bounded<<<1, 128>>>(out.data());
@@ -238,5 +238,8 @@ TEST_CASE("occupancy") {
     CHECK(grid % 2 == 0);
     std::size_t bytes = 0;
     CHECK_CUDA(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, sum_in_shared, 2, 128));
-    CHECK(bytes == 113 * 1024);
+    CHECK(bytes == 48 * 1024);
+    CHECK_CUDA(cudaFuncSetAttribute(sum_in_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 * 1024));
+    CHECK_CUDA(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, sum_in_shared, 2, 128));
+    CHECK(bytes == 114 * 1024);
 }

@@ -55,7 +55,7 @@ constexpr auto attributes = std::to_array<Row>({
     {34, 0},
     {35, 0},       // TccDriver
     {36, 3201000}, // MemoryClockRate
-    {37, 6144},    // GlobalMemoryBusWidth
+    {37, 6016},    // GlobalMemoryBusWidth
     {38, N::l2_bytes},
     {39, N::max_threads_per_multiprocessor},
     {40, 3}, // AsyncEngineCount

@@ -6,6 +6,7 @@
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -26,14 +27,13 @@ std::string text(abi::Dim3 d) {
 void check_shape(Function& function, const LaunchRequest& request) {
     const abi::Dim3 grid = request.grid, block = request.block;
     if (has_zero(grid) || has_zero(block))
-        refuse(Error::invalid_configuration, function,
+        refuse(Error::invalid_value, function,
                "grid " + text(grid) + " and block " + text(block) + " must not have a zero");
     if (block.x > 1024 || block.y > 1024 || block.z > 64 || volume(block) > 1024)
-        refuse(Error::invalid_configuration, function,
+        refuse(Error::invalid_value, function,
                "block " + text(block) + " is larger than 1024 threads, or 64 in z");
     if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
-        refuse(Error::invalid_configuration, function,
-               "grid " + text(grid) + " exceeds 2147483647x65535x65535");
+        refuse(Error::invalid_value, function, "grid " + text(grid) + " exceeds 2147483647x65535x65535");
     if (volume(block) > function.max_threads())
         refuse(Error::launch_out_of_resources, function,
                "block " + text(block) + " exceeds the kernel's launch bound of " +
@@ -134,7 +134,7 @@ Error translate(LaunchError error) {
     case LaunchError::none:
         return Error::success;
     case LaunchError::invalid_configuration:
-        return Error::invalid_configuration;
+        return Error::invalid_value;
     case LaunchError::out_of_resources:
         return Error::launch_out_of_resources;
     case LaunchError::invalid_cluster:
@@ -164,6 +164,23 @@ void record_events(State& state, const LaunchRequest& request) {
                                    EventOperation{&state.streams().event(attribute.value.event.event), true});
 }
 
+/// The cluster that the kernel was compiled for or that a function attribute sets; zeros: none.
+std::array<std::uint32_t, 3> required_cluster(Function& function) {
+    std::array<std::uint32_t, 3> required = function.kernel().source().required_cluster;
+    if (required[0] == 0)
+        for (std::size_t i = 0; i < 3; ++i)
+            required[i] = static_cast<std::uint32_t>(function.required_cluster[i].load());
+    return required;
+}
+
+/// Is it launched as a cluster? One of a single block is one, too.
+bool is_cluster_launch(Function& function, std::span<const abi::LaunchAttribute> attributes) {
+    const auto is_dimension = [](const abi::LaunchAttribute& attribute) {
+        return attribute.id == abi::LaunchAttributeId::cluster_dimension;
+    };
+    return required_cluster(function)[0] != 0 || std::ranges::any_of(attributes, is_dimension);
+}
+
 } // namespace
 
 emu::Dim3 cluster_of(Function& function, std::span<const abi::LaunchAttribute> attributes) {
@@ -175,11 +192,7 @@ emu::Dim3 cluster_of(Function& function, std::span<const abi::LaunchAttribute> a
             cluster = {wanted.x, wanted.y, wanted.z};
             given = true;
         }
-    const auto& compiled = function.kernel().source().required_cluster;
-    std::array<std::uint32_t, 3> required = compiled;
-    if (required[0] == 0)
-        for (std::size_t i = 0; i < 3; ++i)
-            required[i] = static_cast<std::uint32_t>(function.required_cluster[i].load());
+    const std::array<std::uint32_t, 3> required = required_cluster(function);
     if (required[0] == 0)
         return cluster;
     const emu::Dim3 wanted{required[0], std::max(1u, required[1]), std::max(1u, required[2])};
@@ -200,6 +213,7 @@ KernelOperation prepare(Function& function, const LaunchRequest& request) {
     operation.config.grid = to_machine(request.grid);
     operation.config.block = to_machine(request.block);
     operation.config.cluster = cluster;
+    operation.config.cluster_launch = is_cluster_launch(function, request.attributes);
     operation.config.dynamic_shared = static_cast<std::uint32_t>(request.dynamic_shared);
     operation.config.cooperative = is_cooperative(request);
     if (operation.config.cooperative) {

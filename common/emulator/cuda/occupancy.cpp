@@ -58,9 +58,10 @@ std::size_t available_dynamic_shared(Function& function, unsigned blocks, unsign
     if (blocks == 0 || blocks_per_multiprocessor(function, threads, 0) < blocks)
         return 0;
     const std::size_t each = N::shared_per_multiprocessor / blocks / shared_granularity * shared_granularity;
-    const std::size_t fixed = function.kernel().static_shared + shared_reserved;
+    // An H200 (driver 580) does not subtract the reserved KiB here, though a block takes it.
+    const std::size_t fixed = function.kernel().static_shared;
     const std::size_t free = each > fixed ? each - fixed : 0;
-    return std::min<std::size_t>(free, max_shared_per_block - function.kernel().static_shared);
+    return std::min<std::size_t>(free, function.dynamic_shared_limit());
 }
 
 unsigned active_clusters(Function& function, unsigned threads, std::size_t dynamic_shared,

@@ -145,9 +145,6 @@ Error exchange_thread_error(Error error) noexcept { return std::exchange(thread_
 
 Error last_error(bool clear) {
     mark_observed();
-    if (State* state = State::existing())
-        if (const Error sticky = state->sticky(); sticky != Error::success)
-            return sticky;
     const Error error = thread_error;
     if (clear)
         thread_error = Error::success;

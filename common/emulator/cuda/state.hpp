@@ -115,7 +115,7 @@ Error runtime_call(std::string_view function, Body&& body) noexcept {
         mark_runtime_used();
         if (const Error sticky = state.sticky(); sticky != Error::success) {
             mark_observed();
-            return sticky;
+            return remember(sticky);
         }
         return remember(body(state));
     } catch (...) {

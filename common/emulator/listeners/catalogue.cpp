@@ -118,6 +118,11 @@ constexpr CatalogueEntry entries[] = {
     {"rank-out-of-range", "No such block in the cluster",
      "A cluster address was made for a block rank that the cluster does not have.",
      "Wrong arithmetic on the rank, or a launch with a smaller cluster than the kernel assumes."},
+    {"no-cluster-launch", "Instruction outside a cluster launch",
+     "st.async, red.async and bulk copies from shared memory to the cluster's shared memory need a kernel "
+     "that "
+     "was launched as a cluster. Elsewhere a GPU ends it with cudaErrorIllegalInstruction.",
+     "The cluster attribute is missing in the launch, or is left out where the cluster has one block."},
     {"multicast-mask-out-of-range", "Multicast to a block outside the cluster",
      "The mask of a multicast copy has a bit for a rank that the cluster does not have.",
      "The mask was made for another cluster size."},

@@ -76,6 +76,17 @@ void issue_at_barrier(const Place& place, std::unique_ptr<AsyncTask> task, const
     place.cluster().async().issue(std::move(task));
 }
 
+bool check_cluster_launch(const Place& place, const char* what) {
+    if (place.cluster().info().config.explicit_cluster())
+        return true;
+    place.report("no-cluster-launch", Fault::illegal_instruction,
+                 std::string("The kernel was not launched as a cluster, and this ") + what +
+                     " exists only in one.",
+                 "Launch with cudaLaunchKernelEx and cudaLaunchAttributeClusterDimension, or give the kernel "
+                 "__cluster_dims__; a cluster of one block will do.");
+    return false;
+}
+
 namespace {
 
 /// The type groups in which PTX states the legal reductions.

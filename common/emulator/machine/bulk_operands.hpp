@@ -35,6 +35,10 @@ std::vector<BulkTarget> bulk_targets(const Place& place, const BulkCompletion& c
 void issue_at_barrier(const Place& place, std::unique_ptr<AsyncTask> task, const BulkTarget& target,
                       std::uint32_t bytes);
 
+/// Copies from shared memory to the cluster's shared memory exist only in a cluster launch, be it of one
+/// block: elsewhere an H200 gives cudaErrorIllegalInstruction. Reports and returns false there.
+bool check_cluster_launch(const Place& place, const char* what);
+
 // Decode functions of the same opcode family that live in other files.
 void decode_store_async(DecodeContext& context, Op& op);
 void decode_reduce_async(DecodeContext& context, Op& op);

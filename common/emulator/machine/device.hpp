@@ -20,7 +20,7 @@ namespace emu {
 struct DeviceNumbers {
     static constexpr unsigned multiprocessors = 132;
     static constexpr std::uint64_t memory_bytes = std::uint64_t{141} * 1000 * 1000 * 1000;
-    static constexpr unsigned l2_bytes = 50u << 20;
+    static constexpr unsigned l2_bytes = 60u << 20;
     static constexpr unsigned max_threads_per_block = 1024;
     static constexpr unsigned max_threads_per_multiprocessor = 2048;
     static constexpr unsigned max_blocks_per_multiprocessor = 32;

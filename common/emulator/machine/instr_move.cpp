@@ -59,8 +59,8 @@ constexpr Counter counters[] = {
 };
 
 Flow run_explicit_cluster(Warp& warp, const Op& op, LaneMask mask) {
-    const Dim3& cluster = warp.cluster().info().config.cluster;
-    warp.set_predicate(op.dst, mask, cluster.volume() > 1 ? all_lanes : 0);
+    const bool is_explicit = warp.cluster().info().config.explicit_cluster();
+    warp.set_predicate(op.dst, mask, is_explicit ? all_lanes : 0);
     return Flow::next;
 }
 

@@ -29,6 +29,8 @@ bool same_block(const Place& place, std::uint32_t destination, std::uint32_t bar
 }
 
 void store_one(const Place& place, const StoreOperands& o) {
+    if (!check_cluster_launch(place, "asynchronous store to the cluster's shared memory"))
+        return;
     const auto destination = shared_address(place, o.destination, "destination of the asynchronous store");
     const auto barrier = shared_address(place, o.barrier, "mbarrier address");
     const auto bytes = static_cast<std::uint8_t>(o.width * o.values.size());

@@ -74,7 +74,8 @@ std::optional<TensorTile> tile_of(const Place& place, const TensorOperands& o, s
         return std::nullopt;
     TensorTile tile(*map, start);
     for (std::uint32_t r = 0; r < tile.rows(); ++r) {
-        const TensorTile::Row row = tile.row(r);
+        const TensorTile::Row row = tile.row(r, o.direction == Direction::load ? TensorTile::Clip::at_element
+                                                                               : TensorTile::Clip::at_chunk);
         if (row.bytes && !check_global(place, row.global, row.bytes, "tensor, as its map describes it"))
             return std::nullopt;
     }
@@ -110,7 +111,7 @@ void load_one(const Place& place, const TensorOperands& o, const TensorTile& til
         task->operation = make_tensor_operation(place, AsyncKind::tensor_load, CompletionKind::mbarrier, map);
         task->operation.reads_global = true;
         if (place.cluster().listening())
-            tile.list_pieces(target.destination, true, task->operation.pieces);
+            tile.list_load(target.destination, task->operation.pieces);
         issue_at_barrier(place, std::move(task), target, tile.bytes());
     }
 }
@@ -159,7 +160,7 @@ void store_one(const Place& place, const TensorOperands& o, const TensorTile& ti
     task->operation.writes_global = true;
     task->source_rank = static_cast<std::int8_t>(shared_rank(*shared));
     if (place.cluster().listening())
-        tile.list_pieces(*shared, false, task->operation.pieces);
+        tile.list_store(*shared, task->operation.pieces);
     place.cluster().async().issue(std::move(task));
 }
 
@@ -167,7 +168,7 @@ void prefetch_one(const Place& place, const TensorTile& tile, std::uint64_t map)
     auto task = std::make_unique<ArriveTask>(); // Moves nothing.
     task->operation = make_tensor_operation(place, AsyncKind::prefetch, CompletionKind::none, map);
     for (std::uint32_t r = 0; r < tile.rows() && place.cluster().listening(); ++r)
-        if (const TensorTile::Row row = tile.row(r); row.bytes)
+        if (const TensorTile::Row row = tile.row(r, TensorTile::Clip::at_element); row.bytes)
             task->operation.pieces.push_back({row.global, 0, row.bytes});
     place.cluster().async().issue(std::move(task));
 }

@@ -27,6 +27,9 @@ struct LaunchConfig {
     Dim3 cluster;                     ///< {1,1,1}: none.
     std::uint32_t dynamic_shared = 0; ///< Bytes.
     bool cooperative = false;
+    bool cluster_launch = false; ///< Launched as a cluster, be it of one block.
+    /// Some instructions exist only in a cluster launch (%is_explicit_cluster).
+    bool explicit_cluster() const { return cluster_launch || cluster.volume() > 1; }
     friend bool operator==(const LaunchConfig&, const LaunchConfig&) = default;
 };
 

@@ -36,7 +36,7 @@ TensorTile::TensorTile(const TensorMap& map, const std::array<std::int32_t, 5>& 
         rows_ *= counts_[i];
 }
 
-TensorTile::Row TensorTile::row(std::uint32_t index) const {
+TensorTile::Row TensorTile::row(std::uint32_t index, Clip clip) const {
     Row row;
     row.offset = index * row_bytes_;
     row.first = row_bytes_;
@@ -55,6 +55,8 @@ TensorTile::Row TensorTile::row(std::uint32_t index) const {
         return row;
     row.first = static_cast<std::uint32_t>(first) * element_;
     row.bytes = static_cast<std::uint32_t>(last - first) * element_;
+    if (clip == Clip::at_chunk)
+        row.bytes = std::min((row.bytes + chunk - 1) / chunk * chunk, row_bytes_ - row.first);
     row.global = base + static_cast<std::uint64_t>(start_[0] + first) * element_;
     return row;
 }
@@ -62,7 +64,7 @@ TensorTile::Row TensorTile::row(std::uint32_t index) const {
 void TensorTile::gather(std::span<std::byte> box) const {
     const std::uint64_t fill = fill_bits(map_);
     for (std::uint32_t r = 0; r < rows_; ++r) {
-        const Row part = row(r);
+        const Row part = row(r, Clip::at_element);
         std::byte* to = box.data() + part.offset;
         if (part.bytes != row_bytes_)
             for (std::uint32_t i = 0; i < row_bytes_; i += element_)
@@ -74,7 +76,7 @@ void TensorTile::gather(std::span<std::byte> box) const {
 
 void TensorTile::scatter(std::span<const std::byte> box, const std::optional<Reduction>& reduction) const {
     for (std::uint32_t r = 0; r < rows_; ++r) {
-        const Row part = row(r);
+        const Row part = row(r, Clip::at_chunk);
         if (!part.bytes)
             continue;
         const std::byte* from = box.data() + part.offset + part.first;
@@ -133,9 +135,14 @@ void TensorTile::list_row(const Row& row, std::uint32_t shared, bool outside,
     }
 }
 
-void TensorTile::list_pieces(std::uint32_t shared, bool outside, std::vector<AsyncPiece>& pieces) const {
+void TensorTile::list_load(std::uint32_t shared, std::vector<AsyncPiece>& pieces) const {
     for (std::uint32_t r = 0; r < rows_; ++r)
-        list_row(row(r), shared, outside, pieces);
+        list_row(row(r, Clip::at_element), shared, true, pieces);
+}
+
+void TensorTile::list_store(std::uint32_t shared, std::vector<AsyncPiece>& pieces) const {
+    for (std::uint32_t r = 0; r < rows_; ++r)
+        list_row(row(r, Clip::at_chunk), shared, false, pieces);
 }
 
 // -- operations

@@ -20,6 +20,9 @@ class TensorTile {
     /// Bytes of the whole box: what a load writes and counts, however much of it lies outside the tensor.
     std::uint32_t bytes() const { return row_bytes_ * rows_; }
 
+    /// Where a copy ends that hangs over the far edge of dimension 0: a load at the last element, a store at
+    /// the next multiple of 16 bytes, beyond the tensor (observed on an H200; the PTX ISA is silent).
+    enum class Clip { at_element, at_chunk };
     /// The part of one row of the box that lies inside the tensor.
     struct Row {
         std::uint32_t offset = 0; ///< Of the row in the dense box.
@@ -27,11 +30,12 @@ class TensorTile {
         std::uint32_t bytes = 0;  ///< Of the part.
         Address global = 0;       ///< Of the part.
     };
-    Row row(std::uint32_t index) const;
+    Row row(std::uint32_t index, Clip clip) const;
 
     /// Fills `box` from global memory, with the map's fill value outside the tensor.
     void gather(std::span<std::byte> box) const;
-    /// Writes the part of `box` inside the tensor to global memory, or combines it with what is there.
+    /// Writes the part of `box` inside the tensor, and what lies in the same 16 bytes, to global memory, or
+    /// combines it with what is there.
     void scatter(std::span<const std::byte> box, const std::optional<Reduction>& reduction) const;
     /// Copies between the dense box and the tile at a shared-window address.
     void to_shared(Cluster& cluster, std::uint32_t shared, std::span<const std::byte> box) const;
@@ -39,8 +43,10 @@ class TensorTile {
 
     /// Bytes from `shared` to the end of the last chunk of the tile, which a swizzle may move beyond bytes().
     std::uint32_t extent(std::uint32_t shared) const;
-    /// The tile as events see it. With `outside`, chunks outside the tensor are listed too (with global 0).
-    void list_pieces(std::uint32_t shared, bool outside, std::vector<AsyncPiece>& pieces) const;
+    /// The tile of a load as events see it: chunks outside the tensor are listed too (with global 0).
+    void list_load(std::uint32_t shared, std::vector<AsyncPiece>& pieces) const;
+    /// The tile of a store as events see it: what it reads to write.
+    void list_store(std::uint32_t shared, std::vector<AsyncPiece>& pieces) const;
 
   private:
     void list_row(const Row& row, std::uint32_t shared, bool outside, std::vector<AsyncPiece>& pieces) const;

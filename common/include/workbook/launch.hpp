@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -20,7 +21,9 @@ struct LaunchShape {
     dim3 grid{1, 1, 1};
     dim3 block{1, 1, 1};
     std::size_t dynamic_shared = 0;
-    dim3 cluster{1, 1, 1};             ///< blocks per cluster; the grid must be a multiple of it
+    /// Blocks per cluster; the grid must be a multiple of it. Without it the launch is none of a cluster, in
+    /// which copies between shared memories are illegal instructions; {1, 1, 1} is a cluster of one block.
+    std::optional<dim3> cluster = std::nullopt;
     bool non_portable_cluster = false; ///< allow more than 8 blocks per cluster (16 on an H100 or H200)
     cudaStream_t stream = nullptr;
     std::source_location where = std::source_location::current(); ///< line to name in an error
@@ -60,9 +63,11 @@ void launch(void (*kernel)(Params...), const LaunchShape& shape, Args&&... args)
 
     cudaLaunchAttribute cluster{};
     cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim.x = shape.cluster.x;
-    cluster.val.clusterDim.y = shape.cluster.y;
-    cluster.val.clusterDim.z = shape.cluster.z;
+    if (shape.cluster) {
+        cluster.val.clusterDim.x = shape.cluster->x;
+        cluster.val.clusterDim.y = shape.cluster->y;
+        cluster.val.clusterDim.z = shape.cluster->z;
+    }
 
     cudaLaunchConfig_t config{};
     config.gridDim = shape.grid;
@@ -70,7 +75,7 @@ void launch(void (*kernel)(Params...), const LaunchShape& shape, Args&&... args)
     config.dynamicSmemBytes = shape.dynamic_shared;
     config.stream = shape.stream;
     config.attrs = &cluster;
-    config.numAttrs = shape.cluster.x * shape.cluster.y * shape.cluster.z > 1 ? 1 : 0;
+    config.numAttrs = shape.cluster ? 1 : 0;
 
     const auto with_converted = [&](Params... converted) {
         std::array<void*, sizeof...(Params)> pointers{

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <span>
 #include <type_traits>
 
 namespace workbook {
@@ -54,6 +55,17 @@ struct Shape {
         return {data, width, height, row_pitch<T>(width)};
     }
 };
+
+/// Takes what lies behind each row's last element from `actual` into `expected`: a comparison of the two then
+/// sees elements only. Both hold a matrix of this shape, perhaps with more behind it. Needed where tensor
+/// stores wrote: they clip a row only at the next multiple of 16 bytes, so they overwrite its padding.
+template <class T>
+void adopt_padding(std::span<T> expected, std::span<const T> actual, Shape shape) {
+    const std::size_t pitch = row_pitch<T>(shape.width);
+    for (std::size_t y = 0; y < shape.height; ++y)
+        for (std::size_t x = shape.width; x < pitch; ++x)
+            expected[y * pitch + x] = actual[y * pitch + x];
+}
 
 /// A matrix of at most `size` elements, about twice as wide as high: never square where it could be.
 [[nodiscard]] inline Shape shape_of(std::size_t size) {

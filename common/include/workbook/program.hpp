@@ -9,6 +9,7 @@
 #include "cli.hpp"
 #include "compare.hpp"
 #include "device.hpp"
+#include "matrix.hpp"
 #include "report.hpp"
 #include "timing.hpp"
 
@@ -63,6 +64,16 @@ struct ProgramInfo {
 template <class Buffer, class T>
 [[nodiscard]] Comparison check_exact(const Buffer& buffer, const std::vector<T>& expected) {
     Comparison result = compare_bits<T>(expected, buffer.download());
+    result.problem += buffer.check_guards();
+    return result;
+}
+
+/// The same for a matrix with padded rows, which `expected` has too: what is in the padding does not matter.
+template <class Buffer, class T>
+[[nodiscard]] Comparison check_matrix(const Buffer& buffer, std::vector<T> expected, Shape shape) {
+    const std::vector<T> actual = buffer.download();
+    adopt_padding<T>(expected, actual, shape);
+    Comparison result = compare_bits<T>(expected, actual);
     result.problem += buffer.check_guards();
     return result;
 }
