@@ -1,0 +1,44 @@
+/// @file three_point_sum.cu
+/// Exercise: find the mistake. The barrier is there, and yet two threads race.
+///
+/// Given    in: `size` floats in global memory. out: as many. The kernel runs one block of 256 threads per
+/// tile of 256
+///          elements; its shared tile has one more element at each side, the halo.
+/// Wanted   out[i] = in[i - 1] + in[i] + in[i + 1], where elements outside the array count as 0.
+/// Missing  Nothing, but one step comes at the wrong time. `./workbook check` shows the two lines that race.
+#include "workbook/launch.hpp"
+#include "workbook/tile.cuh"
+
+#include <cstddef>
+#include <span>
+
+constexpr int block_threads = 256;
+
+__global__ void three_point_sum(const float* in, float* out, std::size_t size) {
+    __shared__ float tile[block_threads + 2]; // tile[1 + t] is element start + t
+    const std::size_t start = std::size_t{blockIdx.x} * block_threads;
+    const int count = workbook::tile_count(start, block_threads, size);
+    const int t = threadIdx.x;
+    if (t < count)
+        tile[1 + t] = in[start + t];
+    //@ hole
+    if (t == 0) { // the halo
+        tile[0] = start > 0 ? in[start - 1] : 0;
+        tile[1 + count] = start + count < size ? in[start + count] : 0;
+    }
+    __syncthreads();
+    //? __syncthreads();
+    //? if (t == 0) { // the halo
+    //?     tile[0] = start > 0 ? in[start - 1] : 0;
+    //?     tile[1 + count] = start + count < size ? in[start + count] : 0;
+    //? }
+    //@ end
+    if (t < count)
+        out[start + t] = tile[t] + tile[t + 1] + tile[t + 2];
+}
+
+void launch_three_point_sum(std::span<const float> in, std::span<float> out) {
+    workbook::launch(three_point_sum,
+                     {.grid = workbook::blocks_for(in.size(), block_threads), .block = block_threads},
+                     in.data(), out.data(), in.size());
+}
