@@ -1,0 +1,71 @@
+/// @file second_tile.cu
+/// Exercise: find the mistake.
+///
+/// Given    Two matrices of one shape, whose sides are multiples of 32 and 8, with rows a multiple of 16
+/// bytes
+///          apart. A block loads the same tile of both, 8 rows of 32 ints, with the 128-byte swizzle, and
+///          writes out = first - second, element by element. The index function is right.
+/// Wanted   Run it, read what the emulator reports, and repair the kernel so that the report is gone and the
+///          result right: these are two steps.
+/// Judged   By the result for matrices of several shapes.
+#include "workbook/launch.hpp"
+#include "workbook/matrix.hpp"
+#include "workbook/tensor_map.hpp"
+
+#include <cuda/ptx>
+
+#include <cstdint>
+
+namespace ptx = cuda::ptx;
+
+constexpr int tile_columns = 32; // 128 bytes
+constexpr int tile_rows = 8;
+constexpr int tile_ints = tile_columns * tile_rows;
+
+/// What a block has in shared memory.
+struct Tiles {
+    alignas(1024) int first[tile_ints];
+    std::uint64_t bar;
+    alignas(16) int second[tile_ints];
+};
+
+__global__ void subtract(const __grid_constant__ CUtensorMap first,
+                         const __grid_constant__ CUtensorMap second, int* out, int pitch) {
+    __shared__ Tiles tiles;
+    const std::int32_t at[] = {static_cast<int>(blockIdx.x) * tile_columns,
+                               static_cast<int>(blockIdx.y) * tile_rows};
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&tiles.bar, 1);
+        ptx::fence_proxy_async(ptx::space_shared);
+        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &tiles.bar,
+                                       sizeof(tiles.first) + sizeof(tiles.second));
+        ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, tiles.first, &first, at, &tiles.bar);
+        ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, tiles.second, &second, at,
+                                  &tiles.bar);
+    }
+    __syncthreads();
+    while (!ptx::mbarrier_try_wait_parity(&tiles.bar, 0)) {
+    }
+    const int row = static_cast<int>(threadIdx.x) / tile_columns;
+    const int column = static_cast<int>(threadIdx.x) % tile_columns;
+    const std::uint32_t place = workbook::swizzled_index<int>(row, column, workbook::Swizzle::bytes128);
+    out[(at[1] + row) * pitch + at[0] + column] = tiles.first[place] - tiles.second[place];
+}
+
+/// The map of a matrix for swizzled tiles.
+inline CUtensorMap map_of(workbook::Matrix<const int> matrix) {
+    return workbook::make_tensor_map(matrix.data,
+                                     workbook::TensorLayout<2>{.dims = {matrix.width, matrix.height},
+                                                               .strides = {matrix.pitch * sizeof(int)},
+                                                               .box = {tile_columns, tile_rows},
+                                                               .swizzle = workbook::Swizzle::bytes128});
+}
+
+/// out = first - second; all three have one shape and one pitch.
+void launch_second_tile(workbook::Matrix<const int> first, workbook::Matrix<const int> second,
+                        workbook::Matrix<int> out) {
+    const dim3 grid(workbook::blocks_for(out.width, tile_columns),
+                    workbook::blocks_for(out.height, tile_rows));
+    workbook::launch(subtract, {.grid = grid, .block = tile_ints}, map_of(first), map_of(second), out.data,
+                     static_cast<int>(out.pitch));
+}
