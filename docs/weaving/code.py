@@ -64,6 +64,13 @@ class Source:
 
     def definition(self, symbol: str) -> str:
         """The text of a definition; `Outer::name` looks inside Outer, `name#2` is the second definition of that name."""
+        return self._cut(self._find(symbol))
+
+    def line(self, symbol: str) -> int:
+        """The line on which a definition begins."""
+        return self.line_of(self._find(symbol).start)
+
+    def _find(self, symbol: str) -> Definition:
         wanted, _, number = symbol.partition("#")
         *outer, name = wanted.split("::")
         within = (0, len(self.text))
@@ -81,7 +88,7 @@ class Source:
             raise WeaveError(
                 f"'{symbol}' has {len(found)} definitions (lines {places}); write {symbol}#1 to {symbol}#{len(found)}"
             )
-        return self._cut(found[0])
+        return found[0]
 
     def line_of(self, offset: int) -> int:
         return self.text.count("\n", 0, offset) + 1

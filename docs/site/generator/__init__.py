@@ -1,0 +1,1 @@
+"""Makes the site: Markdown pages and the API reference, in one frame."""

@@ -1,0 +1,119 @@
+"""The steps from the tree to the site."""
+
+import re
+import shutil
+from html import unescape
+from pathlib import Path
+
+from . import doxygen, frame, render
+from .doxygen import Names, Paths
+from .links import SOURCE, Links
+from .pages import Page, SiteError, all_pages, chapter_directories
+from .render import Rendered, Renderer
+
+_COMMANDS = {2: "section", 3: "subsection", 4: "subsubsection"}
+
+
+def known_pictures(root: Path) -> frozenset[str]:
+    """The interactive pictures that have a script."""
+    return frozenset(path.stem.removeprefix("picture_") for path in (root / "docs/site/pictures").glob("picture_*.js"))
+
+
+def rendered_pages(root: Path) -> tuple[list[Rendered], Links]:
+    """Every page as HTML; raises SiteError with all links that lead nowhere."""
+    pages = all_pages(root)
+    links = Links(root, pages, {page.name: render.anchors(page) for page in pages})
+    renderer = Renderer(root, links, known_pictures(root))
+    rendered = [renderer.render(page) for page in pages]
+    if links.problems:
+        raise SiteError(*links.problems)
+    return rendered, links
+
+
+def build(paths: Paths) -> int:
+    """Builds the site into `paths.html`; returns the number of pages that came from Markdown."""
+    rendered, links = rendered_pages(paths.root)
+    for directory in (paths.stage, paths.output):
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+    _stage(paths, rendered)
+    doxygen.run(paths)
+    names = doxygen.names(paths)
+    by_file = {result.page.file: result for result in rendered}
+    for file in sorted(paths.html.glob("*.html")):
+        _finish(paths, file, by_file.get(file.name), names, links)
+    for target, source in links.copied.items():
+        (paths.html / target).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, paths.html / target)
+    for script in (paths.site / "pictures").glob("*.js"):
+        shutil.copyfile(script, paths.html / script.name)
+    (paths.html / "search_index.js").write_text(frame.search_index(rendered, names), "utf-8")
+    shutil.copyfile(_licence(paths.theme), paths.html / "doxygen-awesome-licence.txt")
+    return len(rendered)
+
+
+def _licence(theme: Path) -> Path:
+    """The theme's licence, beside it or where Debian keeps licences."""
+    for path in (theme / "LICENSE", theme.parents[0] / "doc/doxygen-awesome-css/copyright"):
+        if path.exists():
+            return path
+    raise SiteError(f"the theme in {theme} has no licence beside it")
+
+
+def _stage(paths: Paths, rendered: list[Rendered]) -> None:
+    """Writes what Doxygen reads: a page for each Markdown file, whose HTML it takes over as it is."""
+    pages = [result.page for result in rendered]
+    for name in ("pages", "parts"):
+        (paths.stage / name).mkdir()
+    header = (paths.site / "theme/header.html").read_text("utf-8")
+    header = header.replace("@NAVIGATION@", frame.navigation(pages))
+    (paths.stage / "header.html").write_text(header, "utf-8")
+    shutil.copyfile(paths.site / "theme/footer.html", paths.stage / "footer.html")
+    (paths.stage / "pages/namespaces.dox").write_text(_namespaces(paths.root), "utf-8")
+    for result in rendered:
+        (paths.stage / f"pages/{result.page.name}.dox").write_text(_page(paths, pages, result), "utf-8")
+
+
+def _namespaces(root: Path) -> str:
+    """What each namespace is, so that Doxygen lists it."""
+    said = {"workbook": "What the chapters' programs share: none of it is what a chapter teaches."}
+    for number, directory in enumerate(chapter_directories(root), 1):
+        said[directory.partition("_")[2]] = f"Chapter {number}: its kernels, and a launch function for each."
+    return "\n".join(f"/** @namespace {name} @brief {text} */" for name, text in said.items()) + "\n"
+
+
+def _page(paths: Paths, pages: list[Page], result: Rendered) -> str:
+    """A Doxygen page of `result`; its sections are Doxygen's, so that the API reference may refer to them."""
+    title = _text(result.page.title)
+    lines = [f"/** @mainpage {title}" if result.page.name == "index" else f"/** @page {result.page.name} {title}"]
+    for number, section in enumerate(result.sections):
+        if section.title:
+            lines.append(f"@{_COMMANDS[min(section.level, 4)]} {section.label} {_text(section.title)}")
+        part = f"{result.page.name}.{number}.html"
+        html = section.html
+        if section is result.sections[-1]:
+            html += frame.neighbours(pages, result.page)
+        (paths.stage / "parts" / part).write_text(html, "utf-8")
+        lines.append(f"@htmlinclude[block] {part}")
+    return "\n".join([*lines, "*/", ""])
+
+
+def _text(title: str) -> str:
+    """A heading for Doxygen, with nothing in it that Doxygen would take for a command or a link."""
+    return re.sub(r"([\\@<>#%&\"*_`~]|::)", r"\\\1", title)
+
+
+def _finish(paths: Paths, file: Path, result: Rendered | None, names: Names, links: Links) -> None:
+    """Adds to a page what needs the whole site: addresses of listings, its place in the side bar, its pictures."""
+    html = file.read_text("utf-8")
+
+    def listing(match: re.Match[str]) -> str:
+        path, _, line = unescape(match[1]).partition("#")
+        if path in names.listings:
+            return f'href="{names.listings[path]}{f"#l{int(line):05}" if line else ""}"'
+        return f'href="{links.copy(path, paths.root / path)}"'
+
+    html = re.sub(rf'href="{SOURCE}([^"]*)"', listing, html)
+    html = frame.with_current(html, file.name, result)
+    html = html.replace("</body>", frame.pictures(paths.site, result.pictures if result else []) + "\n</body>")
+    file.write_text(html, "utf-8")

@@ -1,0 +1,84 @@
+"""What surrounds a page: navigation, the way to the next page, search, and the scripts of its pictures."""
+
+import json
+import re
+from html import escape
+from pathlib import Path
+
+from .doxygen import Names
+from .pages import Page
+from .render import Rendered
+
+REFERENCE = (
+    ("files.html", "Headers and sources"),
+    ("annotated.html", "Types"),
+    ("namespacemembers.html", "Functions and constants"),
+)
+
+
+def navigation(pages: list[Page]) -> str:
+    """The side bar: every page under its group, then the API reference."""
+    parts = ["<ul>"]
+    group = ""
+    for page in pages:
+        if page.group != group:
+            group = page.group
+            parts.append(f'</ul>\n<h2>{escape(group)}</h2>\n<ul>')
+        parts.append(f'<li><a href="{page.file}">{escape(page.label if page.name != "index" else "Home")}</a></li>')
+    parts.append("</ul>\n<h2>API reference</h2>\n<ul>")
+    parts += [f'<li><a href="{file}">{escape(label)}</a></li>' for file, label in REFERENCE]
+    return "\n".join([*parts, "</ul>"])
+
+
+def neighbours(pages: list[Page], page: Page) -> str:
+    """Links to the page before and the page after."""
+    at = pages.index(page)
+    links = []
+    if at > 0:
+        before = pages[at - 1]
+        links.append(f'<a rel="prev" href="{before.file}"><span>Previous</span>{escape(before.label)}</a>')
+    if at + 1 < len(pages):
+        after = pages[at + 1]
+        links.append(f'<a rel="next" href="{after.file}"><span>Next</span>{escape(after.label)}</a>')
+    return f'<nav class="neighbours" aria-label="Neighbours">{"".join(links)}</nav>'
+
+
+def with_current(html: str, file: str, rendered: Rendered | None) -> str:
+    """Marks the page in its own side bar, with the sections of the page below it."""
+    contents = ""
+    if rendered is not None:
+        items = [
+            f'<li><a href="#{section.label}">{escape(section.title)}</a></li>'
+            for section in rendered.sections
+            if section.level == 2
+        ]
+        contents = f'<ul class="contents-list">{"".join(items)}</ul>' if items else ""
+    pattern = re.compile(rf'<li><a href="{re.escape(file)}">(.*?)</a></li>')
+    return pattern.sub(
+        lambda match: f'<li><a href="{file}" aria-current="page">{match[1]}</a>{contents}</li>', html, count=1
+    )
+
+
+def search_index(rendered: list[Rendered], names: Names) -> str:
+    """What the search box looks through, as a script: a file that a page opened from the disk may load."""
+    entries: list[tuple[str, str, str, str]] = []
+    for result in rendered:
+        for section in result.sections:
+            address = f"{result.page.file}#{section.label}" if section.label else result.page.file
+            text = re.sub(r"\s+", " ", section.text).strip()
+            entries.append((section.title or result.page.title, result.page.label, address, text))
+    entries += [(name, kind, address, "") for kind, name, address in names.symbols]
+    return f"window.SITE_INDEX = {json.dumps(entries, ensure_ascii=False, separators=(',', ':'))};\n"
+
+
+def pictures(site: Path, wanted: list[str]) -> str:
+    """The scripts and the data of a page's interactive pictures, the data as text in the page itself."""
+    if not wanted:
+        return ""
+    parts = ['<script src="pictures.js"></script>']
+    for name in wanted:
+        data = json.loads((site / "data" / f"{name}.json").read_text("utf-8"))
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+        parts.append(f'<script type="application/json" id="data-{name}">{text}</script>')
+        parts.append(f'<script src="picture_{name}.js"></script>')
+    return "\n".join(parts)

@@ -1,0 +1,218 @@
+"""Markdown to HTML: what code hosts render, plus what only the site can show."""
+
+import re
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from weaving import code
+from weaving.errors import WeaveError
+
+from . import highlight
+from .links import SOURCE, Links, slug
+from .pages import Page, SiteError
+
+_MARK = re.compile(r"^<!-- (?P<kind>[a-z]+): (?P<argument>.*\S) -->\s*$")
+_ANCHOR = re.compile(r'<a (?:id|name)="([^"]+)">')
+
+
+@dataclass
+class Section:
+    """A heading of level 2 or 3 and the HTML that follows it; the part before the first heading has no title."""
+
+    title: str = ""
+    label: str = ""
+    level: int = 0
+    html: str = ""
+    text: str = ""
+
+
+@dataclass
+class Rendered:
+    """A page ready for the site."""
+
+    page: Page
+    sections: list[Section] = field(default_factory=list)
+    pictures: list[str] = field(default_factory=list)
+
+
+def parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
+
+
+def anchors(page: Page) -> dict[str, str]:
+    """The anchors of a page as its Markdown file is rendered by a code host, and their names on the site."""
+    found: dict[str, str] = {}
+    tokens = parser().parse(page.source.read_text("utf-8"))
+    for index, token in enumerate(tokens):
+        if token.type == "heading_open":
+            plain = _plain(tokens[index + 1])
+            name, count = slug(plain), 1
+            while name in found:
+                name, count = f"{slug(plain)}-{count}", count + 1
+            found[name] = f"{page.name}-{name}"
+        elif token.type in ("html_block", "inline"):
+            found |= {name: name for name in _ANCHOR.findall(token.content)}
+    return found
+
+
+def _plain(inline: Token) -> str:
+    """The text of a heading or paragraph without its marks."""
+    return "".join(
+        child.content if child.type in ("text", "code_inline") else " " if child.type == "softbreak" else ""
+        for child in inline.children or []
+    )
+
+
+class Renderer:
+    """Renders pages one by one; problems are gathered in `links.problems`."""
+
+    def __init__(self, root: Path, links: Links, pictures: frozenset[str]) -> None:
+        self._root = root
+        self._links = links
+        self._pictures = pictures
+        self._parser = parser()
+
+    def render(self, page: Page) -> Rendered:
+        """The page in sections, links and listings made for the site."""
+        tokens = self._parser.parse(page.source.read_text("utf-8"))
+        result = Rendered(page, [Section()])
+        names = iter(anchors_in_order(page))
+        part: list[Token] = []
+        index = 0
+        while index < len(tokens):
+            token = tokens[index]
+            if token.type == "heading_open":
+                self._finish(result, part)
+                part = []
+                label, level = next(names), int(token.tag[1])
+                if level > 1:
+                    result.sections.append(Section(_plain(tokens[index + 1]), label, level))
+                index += 3
+                continue
+            part.append(token)
+            index += 1
+        self._finish(result, part)
+        return result
+
+    def _finish(self, result: Rendered, tokens: list[Token]) -> None:
+        """Adds the HTML of `tokens` to the last section."""
+        section = result.sections[-1]
+        kept = self._translate(result, tokens)
+        section.html += self._parser.renderer.render(kept, self._parser.options, {})
+        section.text += " ".join(_plain(token) for token in kept if token.type == "inline")
+
+    def _translate(self, result: Rendered, tokens: list[Token]) -> list[Token]:
+        kept: list[Token] = []
+        origin = ""
+        index = 0
+        while index < len(tokens):
+            token = tokens[index]
+            line = (token.map or [0])[0] + 1
+            if token.type == "html_block" and (match := _MARK.match(token.content.strip())):
+                if match["kind"] == "interactive":
+                    kept.append(self._picture(result, match["argument"], tokens, index, line))
+                    index = _after_paragraph(tokens, index + 1)
+                    continue
+                origin = self._origin(result.page, match["argument"]) if match["kind"] == "code" else ""
+            elif token.type == "html_block" and token.content.strip().startswith("<!--"):
+                origin = ""
+            elif token.type == "fence":
+                kept.append(_html(origin + highlight.fragment(token.content, token.info.strip())))
+                origin = ""
+            elif token.type == "code_block":
+                kept.append(_html(highlight.fragment(token.content, "")))
+            else:
+                kept += self._plain_token(result.page, token, line)
+            index += 1
+        return kept
+
+    def _plain_token(self, page: Page, token: Token, line: int) -> list[Token]:
+        if token.type == "table_open":
+            return [_html('<div class="table-box" tabindex="0">'), token]
+        if token.type == "table_close":
+            return [token, _html("</div>")]
+        if token.type == "inline":
+            self._translate_inline(page, token, line)
+        return [token]
+
+    def _translate_inline(self, page: Page, token: Token, line: int) -> None:
+        """Links and images; a link to something that the site does not have becomes plain text."""
+        dropped = False
+        children: list[Token] = []
+        for child in token.children or []:
+            if child.type == "link_open":
+                target = self._links.resolve(page, str(child.attrs["href"]), line)
+                dropped = target is None
+                if target is not None:
+                    child.attrs["href"] = target
+            elif child.type == "image":
+                self._image(page, child, line)
+            if not (dropped and child.type in ("link_open", "link_close")):
+                children.append(child)
+        token.children = children
+
+    def _image(self, page: Page, child: Token, line: int) -> None:
+        target = self._links.resolve(page, str(child.attrs["src"]), line)
+        if target is not None:
+            child.attrs["src"] = target
+        if not child.content.strip():
+            place = page.source.relative_to(self._root)
+            self._links.problems.append(f"{place}:{line}: the picture has no alternative text")
+
+    def _origin(self, page: Page, argument: str) -> str:
+        """The line above a listing that says where it was cut from."""
+        name, *symbols = argument.split()
+        path = (page.source.parent / name).resolve()
+        if not path.is_relative_to(self._root) or not path.exists():
+            return ""
+        relative = path.relative_to(self._root)
+        line = line_of(path.read_text("utf-8"), symbols[0]) if symbols else 1
+        href = escape(f"{SOURCE}{relative}#{line}")
+        return f'<div class="origin"><a href="{href}">{escape(str(relative))}, line {line}</a></div>'
+
+    def _picture(self, result: Rendered, name: str, tokens: list[Token], index: int, line: int) -> Token:
+        """The place of an interactive picture; the paragraph after the mark is for readers without JavaScript."""
+        if name not in self._pictures:
+            place = result.page.source.relative_to(self._root)
+            known = ", ".join(sorted(self._pictures))
+            self._links.problems.append(f"{place}:{line}: there is no interactive picture '{name}'; there are {known}")
+        paragraph = tokens[index + 1 : _after_paragraph(tokens, index + 1)]
+        for token in paragraph:
+            if token.type == "inline":
+                self._translate_inline(result.page, token, line)
+        instead = self._parser.renderer.render(paragraph, self._parser.options, {})
+        if name not in result.pictures:
+            result.pictures.append(name)
+        return _html(f'<div class="interactive" data-picture="{escape(name)}"><noscript>{instead}</noscript></div>')
+
+
+def anchors_in_order(page: Page) -> list[str]:
+    """The site's names of the headings, in order."""
+    prefix = f"{page.name}-"
+    return [name for name in anchors(page).values() if name.startswith(prefix)]
+
+
+def line_of(text: str, symbol: str) -> int:
+    """The line on which a definition or a region begins."""
+    if match := re.fullmatch(r"\[([a-z0-9_-]+)\]", symbol):
+        return next((line + 1 for line, tag in code.tags(text) if tag == match[1]), 1)
+    try:
+        return code.Source(text).line(symbol)
+    except WeaveError as error:
+        raise SiteError(str(error)) from None
+
+
+def _after_paragraph(tokens: list[Token], index: int) -> int:
+    """The index behind the paragraph that begins at `index`; `index` itself if none does."""
+    if index >= len(tokens) or tokens[index].type != "paragraph_open":
+        return index
+    while tokens[index].type != "paragraph_close":
+        index += 1
+    return index + 1
+
+
+def _html(text: str) -> Token:
+    return Token("html_block", "", 0, content=text + "\n")

@@ -1,0 +1,133 @@
+// The frame's behaviour: menu on phones, light and dark, copy buttons, search. No request leaves the site.
+"use strict";
+
+(function () {
+    const by = (id) => document.getElementById(id);
+
+    // ---- menu ----
+    const menu = by("menu"), side = by("side");
+    const open = (wanted) => {
+        side.classList.toggle("open", wanted);
+        menu.setAttribute("aria-expanded", String(wanted));
+    };
+    menu.addEventListener("click", () => open(!side.classList.contains("open")));
+    side.addEventListener("click", (event) => { if (event.target.closest("a")) open(false); });
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape") open(false); });
+    by("main").addEventListener("click", () => open(false));
+    const current = side.querySelector("[aria-current]");
+    if (current && current.offsetTop > side.clientHeight - 80) side.scrollTop = current.offsetTop - 80;
+
+    // ---- light and dark: the theme keeps the choice ----
+    const dark = by("dark"), scheme = window.DoxygenAwesomeDarkModeToggle || DoxygenAwesomeDarkModeToggle;
+    const show = () => {
+        const on = document.documentElement.classList.contains("dark-mode");
+        dark.textContent = on ? "Light" : "Dark";
+        dark.setAttribute("aria-pressed", String(on));
+    };
+    dark.addEventListener("click", () => { scheme.userPreference = !scheme.darkModeEnabled; show(); });
+    new MutationObserver(show).observe(document.documentElement, { attributeFilter: ["class"] });
+    show();
+
+    // ---- copy buttons ----
+    for (const fragment of [...document.querySelectorAll("#main div.fragment")]) {
+        const box = document.createElement("div"), button = document.createElement("button");
+        box.className = "listing";
+        fragment.replaceWith(box);
+        button.type = "button";
+        button.className = "copy";
+        button.textContent = "Copy";
+        box.append(fragment, button);
+        button.addEventListener("click", async () => {
+            const copy = fragment.cloneNode(true);
+            for (const node of copy.querySelectorAll(".lineno, .ttc")) node.remove();
+            const text = [...copy.querySelectorAll(".line")].map((line) => line.textContent.replace(/\u00a0$/, "")).join("\n");
+            button.textContent = (await toClipboard(text)) ? "Copied" : "Select and copy";
+            setTimeout(() => { button.textContent = "Copy"; }, 1200);
+        });
+    }
+
+    // Pages opened from the disk may have no clipboard of their own; the old command still works there.
+    async function toClipboard(text) {
+        try {
+            await navigator.clipboard.writeText(text);
+            return true;
+        } catch {
+            const area = document.createElement("textarea");
+            area.value = text;
+            document.body.append(area);
+            area.select();
+            const done = document.execCommand("copy");
+            area.remove();
+            return done;
+        }
+    }
+
+    // ---- search ----
+    const query = by("query"), hits = by("hits"), index = window.SITE_INDEX || [];
+    const lowered = index.map(([title, page, , text]) => [title.toLowerCase(), `${title} ${page} ${text}`.toLowerCase()]);
+    let chosen = -1;
+
+    function find(words) {
+        const found = [];
+        lowered.forEach(([title, all], number) => {
+            if (!words.every((word) => all.includes(word))) return;
+            const whole = words.join(" ");
+            found.push([(title === whole ? 8 : 0) + (title.startsWith(whole) ? 4 : 0) + (title.includes(whole) ? 2 : 0) +
+                (index[number][3] ? 1 : 0), number]);
+        });
+        return found.sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 30).map(([, number]) => index[number]);
+    }
+
+    function excerpt(text, word) {
+        const at = text.toLowerCase().indexOf(word);
+        return at < 0 ? text.slice(0, 120) : (at > 50 ? "…" : "") + text.slice(Math.max(0, at - 50), at + 90);
+    }
+
+    function list() {
+        const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
+        hits.hidden = words.length === 0;
+        chosen = -1;
+        hits.replaceChildren(...find(words).map(([title, page, address, text]) => {
+            const link = document.createElement("a"), name = document.createElement("b"), small = document.createElement("small");
+            link.href = address;
+            link.setAttribute("role", "option");
+            name.textContent = title;
+            small.textContent = text ? `${page}: ${excerpt(text, words[0])}` : page;
+            link.append(name, small);
+            return link;
+        }));
+        if (!hits.hidden && !hits.children.length) {
+            const none = document.createElement("p");
+            none.textContent = "Nothing found.";
+            hits.append(none);
+        }
+    }
+
+    function move(step) {
+        const links = [...hits.querySelectorAll("a")];
+        if (!links.length) return;
+        chosen = (chosen + step + links.length) % links.length;
+        links.forEach((link, number) => link.setAttribute("aria-selected", String(number === chosen)));
+        links[chosen].scrollIntoView({ block: "nearest" });
+    }
+
+    query.addEventListener("input", list);
+    query.addEventListener("focus", list);
+    query.addEventListener("keydown", (event) => {
+        if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+            event.preventDefault();
+            move(event.key === "ArrowDown" ? 1 : -1);
+        } else if (event.key === "Enter") {
+            const links = hits.querySelectorAll("a");
+            if (links.length) links[Math.max(0, chosen)].click();
+        } else if (event.key === "Escape") hits.hidden = true;
+    });
+    document.addEventListener("click", (event) => { if (!by("find").contains(event.target)) hits.hidden = true; });
+    document.addEventListener("keydown", (event) => {
+        if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
+            event.preventDefault();
+            query.focus();
+        }
+    });
+    hits.addEventListener("click", () => { hits.hidden = true; });
+})();
