@@ -1,0 +1,49 @@
+/// @file edges_mixed_up.cu
+/// Exercise: find the mistake.
+///
+/// Given    A kernel that transposes a matrix of `rows` × `columns` floats: out[c * rows + r] = in[r *
+/// columns + c].
+///          A block of 32 × 8 threads takes tiles of 32 × 32, one after the other down a column of tiles,
+///          through a padded tile in shared memory. It works for one tile. It fails for more than one in a
+///          column, and for matrices whose sides are no multiples of 32: these are two mistakes.
+/// Wanted   Run it, read what the emulator reports, repair that, and run it again.
+/// Judged   By the result for matrices of several shapes; by counters: at most 5 sectors for a store, and no
+/// bank
+///          conflict.
+#include "workbook/launch.hpp"
+
+#include <cstddef>
+#include <span>
+
+constexpr int edge = 32;     // of a tile
+constexpr int tile_rows = 8; // rows of threads
+
+__global__ void edges_mixed_up(const float* in, float* out, std::size_t rows, std::size_t columns) {
+    __shared__ float tile[edge][edge + 1];
+    const std::size_t column = std::size_t{blockIdx.x} * edge;
+    const std::size_t x = threadIdx.x;
+    for (std::size_t row = 0; row < rows; row += edge) {
+        for (std::size_t y = threadIdx.y; y < edge; y += tile_rows)
+            if (row + y < rows && column + x < columns)
+                tile[y][x] = in[(row + y) * columns + column + x];
+        __syncthreads();
+        for (std::size_t y = threadIdx.y; y < edge; y += tile_rows)
+            //@ hole
+            if (row + x < rows && column + y < columns)
+                out[(column + y) * rows + row + x] = tile[x][y];
+        //? if (row + y < rows && column + x < columns)
+        //?     out[(column + y) * rows + row + x] = tile[x][y];
+        //@ end
+        //@ hole
+        __syncthreads();
+        //@ end
+    }
+}
+
+/// out = the transposed of `in`, which has rows × columns elements.
+void launch_edges_mixed_up(std::span<const float> in, std::span<float> out, std::size_t rows,
+                           std::size_t columns) {
+    workbook::launch(edges_mixed_up,
+                     {.grid = workbook::blocks_for(columns, edge), .block = {edge, tile_rows}}, in.data(),
+                     out.data(), rows, columns);
+}

@@ -1,0 +1,92 @@
+/// @file swizzled_turn.cu
+/// Exercise: write the rung with tensor copies on both sides.
+///
+/// Given    A matrix of `rows` × `columns` floats in `in` and room for the transposed, columns × rows, in
+/// `out`; both
+///          sides are multiples of 4, so that tensor maps take them. A block of 256 threads takes the tile of
+///          32 × 32 whose first element is in row `row` and column `column` of `in`. `from` and `to` are the
+///          maps of `in` and `out` for boxes of 32 × 32 floats, both with the 128-byte swizzle. place(r, c)
+///          is the index of element (r, c) in such a tile, if it lies at a multiple of 1024 bytes.
+/// Wanted   The kernel, as a chain of four steps:
+///          1. one thread loads the tile into `loaded`;
+///          2. all threads wait, and write the transposed tile into `turned`: four elements each. A warp
+///          reads a
+///             column of `loaded` and writes a row of `turned`;
+///          3. the async proxy is shown what was written;
+///          4. one thread stores `turned` and waits until it has been read.
+/// Judged   By the result for matrices of several shapes; by counters: one load and one store per tile, no
+/// byte by a
+///          thread, no bank conflict where `turned` is written, and at most 3 where a column is read.
+#include "workbook/launch.hpp"
+#include "workbook/tensor_map.hpp"
+
+#include <cuda/ptx>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace ptx = cuda::ptx;
+
+constexpr int block_threads = 256;
+constexpr int edge = 32; // of a tile; 128 bytes
+
+/// The index of element (row, column) in a swizzled tile.
+__device__ inline int place(int row, int column) {
+    return static_cast<int>(workbook::swizzled_index<float>(row, column, workbook::Swizzle::bytes128));
+}
+
+/// Waits until the phase with this parity is complete. The bytes it counted are then visible to this thread.
+__device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
+    while (!ptx::mbarrier_try_wait_parity(bar, parity)) {
+    }
+}
+
+__global__ void swizzled_turn(const __grid_constant__ CUtensorMap from,
+                              const __grid_constant__ CUtensorMap to) {
+    __shared__ alignas(1024) float loaded[edge * edge];
+    __shared__ alignas(1024) float turned[edge * edge];
+    __shared__ std::uint64_t bar;
+    const int column = static_cast<int>(blockIdx.x) * edge;
+    const int row = static_cast<int>(blockIdx.y) * edge;
+    //@ hole
+    const std::int32_t source[] = {column, row};
+    const std::int32_t destination[] = {row, column};
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&bar, 1);
+        ptx::fence_proxy_async(ptx::space_shared);
+        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
+                                       sizeof(loaded));
+        ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, loaded, &from, source, &bar);
+    }
+    __syncthreads();
+    wait(&bar, 0);
+    const int lane = static_cast<int>(threadIdx.x) % edge;
+    for (int line = static_cast<int>(threadIdx.x) / edge; line < edge; line += block_threads / edge)
+        turned[place(line, lane)] = loaded[place(lane, line)];
+    ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &to, destination, turned);
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+    }
+    //? // YOUR CODE: the four steps.
+    //@ end
+}
+
+/// The map of a matrix of rows × columns floats for swizzled tiles.
+inline CUtensorMap map_of(const float* data, std::size_t rows, std::size_t columns) {
+    return workbook::make_tensor_map(data, workbook::TensorLayout<2>{.dims = {columns, rows},
+                                                                     .strides = {columns * sizeof(float)},
+                                                                     .box = {edge, edge},
+                                                                     .swizzle = workbook::Swizzle::bytes128});
+}
+
+/// out = the transposed of `in`, which has rows × columns elements.
+void launch_swizzled_turn(std::span<const float> in, std::span<float> out, std::size_t rows,
+                          std::size_t columns) {
+    const dim3 grid(workbook::blocks_for(columns, edge), workbook::blocks_for(rows, edge));
+    workbook::launch(swizzled_turn, {.grid = grid, .block = block_threads}, map_of(in.data(), rows, columns),
+                     map_of(out.data(), columns, rows));
+}
