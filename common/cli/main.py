@@ -16,6 +16,7 @@ from .commands import (
     reset,
     run,
     sass,
+    site,
     solution,
     test,
     watch,
@@ -25,7 +26,7 @@ from .workspace import Workspace
 
 COMMANDS = (
     *(list_chapters, next_exercise, check, watch, hint, solution, reset, progress),
-    *(run, test, emulate, sass, doctor, mutate, exercise_files),
+    *(run, test, emulate, sass, site, doctor, mutate, exercise_files),
 )
 
 

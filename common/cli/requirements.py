@@ -191,6 +191,49 @@ def _disassembler(workspace: Workspace) -> Found | None:
     return None
 
 
+def _doxygen(workspace: Workspace) -> Found | None:
+    return _program(("doxygen", private_doxygen(workspace)), r"(\d+\.\d+[.\d]*)")
+
+
+def private_doxygen(workspace: Workspace) -> Path:
+    """Our script around an unpacked Doxygen, which has its libraries beside it."""
+    return workspace.packages / "doxygen"
+
+
+def _theme(workspace: Workspace) -> Found | None:
+    """The directory of the site's theme; its style sheet states the version nowhere, Debian's package does."""
+    for prefix in (Path("/usr"), Path("/usr/local"), workspace.packages / "root" / "usr"):
+        sheet = prefix / "share" / "doxygen-awesome-css" / "doxygen-awesome.css"
+        if sheet.exists():
+            return Found("2", sheet.parent)
+    return None
+
+
+def _markdown(workspace: Workspace) -> Found | None:
+    package = workspace.private("markdown") / "markdown_it" / "__init__.py"
+    if not package.exists() or not (workspace.private("markdown") / "mdurl").is_dir():
+        return None
+    match = re.search(r"^__version__ = \"([^\"]+)\"", package.read_text("utf-8"), re.MULTILINE)
+    return Found(match.group(1), package.parents[1]) if match else None
+
+
+def _browser(_: Workspace) -> Found | None:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return _program((os.environ.get("CHROMIUM"), *names), r"(\d+\.\d+[.\d]*)")
+
+
+def _speller(_: Workspace) -> Found | None:
+    return _program(("hunspell",), r"(\d+\.\d+[.\d]*)")
+
+
+def _dictionary(_: Workspace) -> Found | None:
+    """The dictionary of British English; its file has no version."""
+    for directory in (Path("/usr/share/hunspell"), Path("/usr/share/myspell/dicts")):
+        if (directory / "en_GB.dic").exists():
+            return Found("0", directory / "en_GB.dic")
+    return None
+
+
 NVCC_MINIMUM = (13, 0)
 
 COMPILER = Requirement("c++", "a C++ compiler", (), "compiles the host code", _compiler, packages=("g++",))
@@ -272,6 +315,42 @@ DISASSEMBLER = Requirement(
     wheels=("nvidia-cuda-cuobjdump==13.2.86", "nvidia-cuda-nvdisasm==13.2.86"),
 )
 
+DOXYGEN = Requirement(
+    "doxygen", "Doxygen", (1, 9, 1), "builds the site", _doxygen, packages=("doxygen",)
+)
+THEME = Requirement(
+    "doxygen-theme",
+    "the theme Doxygen Awesome",
+    (),
+    "dresses the site",
+    _theme,
+    packages=("doxygen-awesome-css",),
+)
+MARKDOWN = Requirement(
+    "markdown",
+    "markdown-it-py",
+    (3, 0),
+    "reads the site's pages",
+    _markdown,
+    wheels=("markdown-it-py==3.0.0", "mdurl==0.1.2"),
+)
+BROWSER = Requirement(
+    "browser", "Chromium", (110,), "looks at the site's pages in the tests", _browser, packages=("chromium",)
+)
+SPELLER = Requirement(
+    "speller", "hunspell", (), "reads the prose in the tests", _speller, packages=("hunspell",)
+)
+DICTIONARY = Requirement(
+    "dictionary",
+    "the dictionary of British English",
+    (),
+    "reads the prose in the tests",
+    _dictionary,
+    packages=("hunspell-en-gb",),
+)
+
 BASE = (COMPILER, PKG_CONFIG, NINJA, MESON, CATCH2, ZSTD, LZ4)
 CHAPTERS = (*BASE, NVCC)
-ALL = (*CHAPTERS, DISASSEMBLER)
+SITE = (DOXYGEN, THEME, MARKDOWN)
+DOCUMENTATION_TESTS = (*SITE, BROWSER, SPELLER, DICTIONARY)
+ALL = (*CHAPTERS, DISASSEMBLER, *DOCUMENTATION_TESTS)

@@ -152,7 +152,9 @@ def _unpack(workspace: Workspace, plan: Sequence[tuple[Requirement, apt.Choice]]
     relink_libraries(root)
     relocate_modules(root)
     if (root / "usr/bin/pkgconf").exists():
-        _write_pkg_config(partial / requirements.private_pkg_config(workspace).name)
+        _write_launcher(partial / requirements.private_pkg_config(workspace).name, "pkgconf")
+    if (root / "usr/bin/doxygen").exists():
+        _write_launcher(partial / requirements.private_doxygen(workspace).name, "doxygen")
     shutil.rmtree(final, ignore_errors=True)
     partial.rename(final)
 
@@ -185,12 +187,13 @@ def relocate_modules(root: Path) -> None:
         path.write_text(text, "utf-8")
 
 
-def _write_pkg_config(path: Path) -> None:
+def _write_launcher(path: Path, program: str) -> None:
+    """A script that starts an unpacked program, whose libraries are not where the loader looks."""
     path.write_text(
-        "#!/bin/sh\n# pkgconf, unpacked without being installed: its library is not where the loader looks.\n"
+        f"#!/bin/sh\n# {program}, unpacked without being installed.\n"
         'here=$(dirname "$0")/root/usr\n'
         'for directory in "$here"/lib/*/; do LD_LIBRARY_PATH="$directory:$LD_LIBRARY_PATH"; done\n'
-        'export LD_LIBRARY_PATH\nexec "$here/bin/pkgconf" "$@"\n',
+        f'export LD_LIBRARY_PATH\nexec "$here/bin/{program}" "$@"\n',
         "utf-8",
     )
     path.chmod(0o755)

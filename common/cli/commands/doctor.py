@@ -42,7 +42,7 @@ def examine(workspace: Workspace) -> dict[str, Any]:
                 "purpose": requirement.purpose,
                 "minimum": ".".join(map(str, requirement.minimum)) or None,
                 "status": "ok" if satisfied else "old" if found else "missing",
-                "optional": requirement is requirements.DISASSEMBLER,
+                "optional": requirement not in requirements.CHAPTERS,
                 "version": found.version if found else None,
                 "path": str(found.path) if found else None,
                 "install": None if satisfied else setup.advice(requirement),

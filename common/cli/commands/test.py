@@ -30,6 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--list", action="store_true", help="list the tests and their suites instead of running them"
     )
+    parser.add_argument(
+        "--with-docs",
+        action="store_true",
+        help="install what only the documentation's tests need (Doxygen, a browser, a speller) instead of skipping them",
+    )
     backend.add_option(parser)
 
 
@@ -37,6 +42,9 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     where = backend.select(options.backend)
     tools = build.ready(workspace)
     extra = _disassembler(workspace)
+    if options.with_docs:
+        with exclusive(workspace.state / "lock", "setting up"):
+            setup.ensure(workspace, requirements.DOCUMENTATION_TESTS)
     build.build(workspace, tools)
     tests = known_tests(workspace)
     chosen = select(tests, options.names, workspace)

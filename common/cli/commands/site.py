@@ -1,0 +1,104 @@
+"""Builds the site from the chapters, the pages and the headers; nothing needs to be built for it.
+
+--check installs what the documentation's tests need (Doxygen, a browser, a speller) and runs them.
+"""
+
+import argparse
+import contextlib
+import functools
+import http.server
+import subprocess
+import sys
+import webbrowser
+from pathlib import Path
+
+from .. import requirements, setup
+from ..errors import FAILURE, UserError
+from ..lock import exclusive
+from ..workspace import Workspace
+from . import test
+
+NAME = "site"
+HELP = "build the site, or serve it on this machine"
+DEFAULT_PORT = 8000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--serve",
+        nargs="?",
+        type=_port,
+        const=DEFAULT_PORT,
+        metavar="PORT",
+        help=f"serve it to this machine only, until Ctrl-C (default port: {DEFAULT_PORT})",
+    )
+    parser.add_argument("--open", action="store_true", help="open it in a browser")
+    parser.add_argument("--check", action="store_true", help="run the tests of the documentation instead")
+
+
+def _port(text: str) -> int:
+    if not text.isdigit() or not 0 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port: 0 to 65535")
+    return int(text)
+
+
+def execute(options: argparse.Namespace, workspace: Workspace) -> int:
+    if options.check:
+        return test.execute(argparse.Namespace(names=["docs"], list=False, backend=None, with_docs=True), workspace)
+    index = build_site(workspace)
+    if options.serve is not None:
+        return serve(index.parent, options.serve, opened=options.open)
+    if options.open and not webbrowser.open(index.as_uri()):
+        raise UserError(f"there is no browser to open {index} with")
+    return 0
+
+
+def build_site(workspace: Workspace) -> Path:
+    """Builds the site into the build directory and returns its first page."""
+    workspace.prepare()
+    with exclusive(workspace.state / "lock", "setting up"):
+        tools = setup.ensure(workspace, requirements.SITE)
+    output = workspace.build / "site"
+    with exclusive(workspace.state / "site.lock", "building the site"):
+        done = subprocess.run(command(workspace, tools, output), stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise UserError("the site was not built", code=FAILURE)
+    return output / "out" / "html" / "index.html"
+
+
+def command(workspace: Workspace, tools: setup.Tools, output: Path) -> list[str]:
+    """How the generator is called."""
+    return [
+        sys.executable,
+        str(workspace.root / "docs/site/build.py"),
+        "--doxygen",
+        str(tools.path("doxygen")),
+        "--theme",
+        str(tools.path("doxygen-theme")),
+        "--markdown",
+        str(tools.path("markdown")),
+        "--output",
+        str(output),
+    ]
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing: the reader has a browser to look at."""
+
+
+def serve(directory: Path, port: int, *, opened: bool) -> int:
+    """Serves the site to this machine until Ctrl-C."""
+    handler = functools.partial(_Quiet, directory=str(directory))
+    try:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+    except OSError as error:
+        raise UserError(f"cannot serve on port {port} ({error.strerror}); name another: --serve PORT") from None
+    with server:
+        address = f"http://127.0.0.1:{server.server_address[1]}/"
+        print(f"{address}  (Ctrl-C ends it)", flush=True)
+        if opened:
+            webbrowser.open(address)
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever()
+    return 0
