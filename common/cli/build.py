@@ -11,7 +11,7 @@ from pathlib import Path
 from . import progress, requirements, setup
 from .errors import UserError
 from .lock import exclusive
-from .process import streaming
+from .process import logged, streaming
 from .setup import Tools
 from .workspace import Workspace
 
@@ -143,6 +143,22 @@ def emulator_targets(workspace: Workspace) -> list[str]:
     if not chosen:
         raise UserError("this tree has no emulator (common/emulator/cuda)")
     return chosen
+
+
+def reconfigure(workspace: Workspace, tools: Tools) -> None:
+    """Has Meson look at the tree again: it cannot know of a file that was not there before."""
+    with exclusive(workspace.state / "lock", "configuring"):
+        log = workspace.logs / "configure.log"
+        status, lines = logged(
+            [*tools.meson, "setup", "--reconfigure", str(workspace.build), str(workspace.root)],
+            log,
+            env=environment(tools),
+        )
+    if status != 0:
+        problem = [text for text in lines if "ERROR" in text] or lines
+        raise UserError(
+            f"Meson could not configure the build (log: {workspace.relative(log)})", detail=problem[-5:]
+        )
 
 
 def build(workspace: Workspace, tools: Tools, targets: Iterable[str] = ()) -> None:

@@ -27,6 +27,9 @@ _EMULATOR_THREADS = 8
 _MEMORY_KIB = 12 * 1024 * 1024
 _FILE_BLOCKS = 64 * 1024  # of 512 bytes: 32 MiB
 _CAPTURED = 16 * 1024
+_PRINTED_LINES = 6
+_CONSEQUENCES = ("exited-with-copies-in-flight",)
+"""Diagnostics that mostly follow from another one, which is the one to show."""
 
 
 @dataclass
@@ -50,11 +53,20 @@ class Outcome:
 def prepare(workspace: Workspace, exercises: list[Exercise], where: Backend) -> Tools:
     """Builds what checks need beside the learner's file: the judges, and the emulator."""
     tools = build.ready(workspace)
-    targets = [str(exercise.judge(workspace).relative_to(workspace.build)) for exercise in exercises]
+    judges = [exercise.judge(workspace) for exercise in exercises]
+    if not {str(judge) for judge in judges} <= _known(workspace):
+        build.reconfigure(workspace, tools)
+    targets = [str(judge.relative_to(workspace.build)) for judge in judges]
     if where is Backend.EMULATOR:
         targets += build.emulator_targets(workspace)
     build.build(workspace, tools, targets)
     return tools
+
+
+def _known(workspace: Workspace) -> set[str]:
+    """The files that Meson knows how to build."""
+    targets = json.loads((workspace.build / "meson-info" / "intro-targets.json").read_text("utf-8"))
+    return {file for target in targets for file in target["filename"]}
 
 
 def check(
@@ -163,18 +175,15 @@ def run(
             command = ["/bin/sh", "-c", f'{limits}; exec "$0"', str(program)]
         status, output = _finish(command, workspace.root, env, seconds)
         outcome = _judged(_lines(verdict), status, output, seconds)
-        if findings := [json.loads(line) for line in _lines(report)]:
+        if findings := sorted(map(json.loads, _lines(report)), key=lambda found: found["name"] in _CONSEQUENCES):
             outcome.diagnostic, outcome.more_diagnostics = findings[0], len(findings) - 1
             if outcome.stage in ("run", "passed"):  # what the CUDA calls returned adds nothing
                 outcome.stage = "run"
                 outcome.lines = [re.sub(r"(the kernel was stopped): .*", r"\1:", line) for line in outcome.lines]
         if outcome.passed and where is Backend.EMULATOR:
             outcome = missed(exercise.counters, _lines(counters), workspace) or outcome
-        outcome.printed = [line for line in output.splitlines() if line.strip()][-_PRINTED:]
+        outcome.printed = [line for line in output.splitlines() if line.strip()][-_PRINTED_LINES:]
         return outcome
-
-
-_PRINTED = 6
 
 
 def _lines(file: Path) -> list[str]:

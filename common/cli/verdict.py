@@ -11,6 +11,7 @@ from .workspace import Workspace
 
 _WIDEST = 110
 _MOST_LINES = 22
+_NO_BREAKS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 
 _HEADS = {
     "compile": "it does not compile yet",
@@ -61,7 +62,9 @@ def _failed(exercise: Exercise, outcome: Outcome, workspace: Workspace) -> list[
 
 
 def _diagnosis(diagnostic: dict[str, Any], workspace: Workspace) -> list[str]:
-    lines = _wrapped(f"{diagnostic['name']}: {diagnostic['message']}")
+    lines = []
+    for number, text in enumerate(f"{diagnostic['name']}: {diagnostic['message']}".splitlines()):
+        lines += textwrap.wrap(text.strip(), _width(), initial_indent="  " if number else "", **_NO_BREAKS)
     for location in diagnostic["locations"]:
         place, _, text = quoted(location["file"], location["line"], workspace).partition(": ")
         lines += [f"  {place}  {location['role']}", *([f"      {text}"] if text else [])]
@@ -75,7 +78,7 @@ def _width() -> int:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _width(), break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(text, _width(), **_NO_BREAKS)
 
 
 def _fitted(lines: list[str]) -> list[str]:

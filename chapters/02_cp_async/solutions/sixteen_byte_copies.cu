@@ -1,0 +1,48 @@
+/// @file sixteen_byte_copies.cu
+/// Exercise: one asynchronous copy of 16 bytes in place of four of 4, and zeros behind the end.
+///
+/// Given    in: `size` floats in global memory, 256-byte aligned. out: a whole number of tiles of 1024
+/// elements. One
+///          block of 256 threads per tile. __pipeline_memcpy_async(to, from, 16, zeros) copies 16 - zeros
+///          bytes to shared memory and fills the last `zeros` of the 16 with 0; both addresses are multiples
+///          of 16.
+/// Wanted   Each tile, the last one padded with zeros, is written back in reverse order. Every thread starts
+/// exactly one
+///          copy: a warp's copy instruction brings at least 400 bytes on average.
+/// Missing  The copy, with the number of bytes that are not there.
+#include "workbook/launch.hpp"
+#include "workbook/tile.cuh"
+
+#include <cuda_pipeline_primitives.h>
+
+#include <cstddef>
+#include <span>
+
+constexpr int block_threads = 256;
+constexpr int tile_size = 1024;
+
+__global__ void sixteen_byte_copies(const float* in, float* out, std::size_t size) {
+    __shared__ alignas(16) float tile[tile_size];
+    const std::size_t start = std::size_t{blockIdx.x} * tile_size;
+    const int count = workbook::tile_count(start, tile_size, size);
+    //@ hole
+    const int first = 4 * threadIdx.x;
+    const int there = min(max(count - first, 0), 4);
+    // Behind the end nothing is read, but the address must still be one of the array.
+    const float* from = in + (there > 0 ? start + first : 0);
+    __pipeline_memcpy_async(&tile[first], from, 16, 16 - there * sizeof(float));
+    //? // YOUR CODE: right, but each copy brings 4 bytes only. One copy of 16 per thread, please.
+    //? for (int i = threadIdx.x; i < tile_size; i += block_threads)
+    //?     __pipeline_memcpy_async(&tile[i], &in[i < count ? start + i : 0], 4, i < count ? 0 : 4);
+    //@ end
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    workbook::store_reversed(tile, out + start, tile_size);
+}
+
+void launch_sixteen_byte_copies(std::span<const float> in, std::span<float> out) {
+    workbook::launch(sixteen_byte_copies,
+                     {.grid = workbook::blocks_for(in.size(), tile_size), .block = block_threads}, in.data(),
+                     out.data(), in.size());
+}

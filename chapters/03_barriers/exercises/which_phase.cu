@@ -1,0 +1,67 @@
+/// @file which_phase.cu
+/// Exercise: find the mistake. The waits are there, but some are for a phase that is over.
+///
+/// Given    in: `size` unsigned numbers in global memory. out: as many. Each block of 64 threads takes
+/// `tiles` = 8
+///          neighbouring tiles of 32 elements. Its first warp copies tile after tile into two buffers, its
+///          second warp writes them back. Buffer b has two mbarriers: `filled[b]` and `empty[b]`, of 32
+///          arrivals each.
+/// Wanted   Each tile is written back in reverse order. A fresh barrier is in its phase 0; a wait for parity
+/// 1 passes at
+///          once, which is how the copying warp begins.
+/// Missing  Nothing, but the parity that both warps wait for is wrong from some tile on. Which phase of its
+/// barriers does a
+///          buffer have when tile k uses it?
+#include "workbook/launch.hpp"
+#include "workbook/tile.cuh"
+
+#include <cuda/ptx>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace ptx = cuda::ptx;
+
+constexpr int lanes = 32;
+constexpr int tiles = 8;
+
+__device__ void wait(std::uint64_t* bar, std::uint32_t parity) {
+    while (!ptx::mbarrier_try_wait_parity(bar, parity)) {
+    }
+}
+
+__global__ void which_phase(const unsigned* in, unsigned* out, std::size_t size) {
+    __shared__ unsigned buffers[2][lanes];
+    __shared__ std::uint64_t filled[2];
+    __shared__ std::uint64_t empty[2];
+    if (threadIdx.x < 2) {
+        ptx::mbarrier_init(&filled[threadIdx.x], lanes);
+        ptx::mbarrier_init(&empty[threadIdx.x], lanes);
+    }
+    __syncthreads();
+    const int lane = threadIdx.x % lanes;
+    const bool copies = threadIdx.x < lanes;
+    for (int k = 0; k < tiles; ++k) {
+        const int b = k % 2;
+        const std::uint32_t parity = k % 2;
+        const std::size_t start = (std::size_t{blockIdx.x} * tiles + k) * lanes;
+        const int count = workbook::tile_count(start, lanes, size);
+        if (copies) {
+            wait(&empty[b], parity ^ 1);
+            buffers[b][lane] = lane < count ? in[start + lane] : 0;
+            ptx::mbarrier_arrive(&filled[b]);
+        } else {
+            wait(&filled[b], parity);
+            if (lane < count)
+                out[start + lane] = buffers[b][count - 1 - lane];
+            ptx::mbarrier_arrive(&empty[b]);
+        }
+    }
+}
+
+void launch_which_phase(std::span<const unsigned> in, std::span<unsigned> out) {
+    workbook::launch(which_phase,
+                     {.grid = workbook::blocks_for(in.size(), tiles * lanes), .block = 2 * lanes}, in.data(),
+                     out.data(), in.size());
+}
