@@ -66,7 +66,7 @@ def panel(picture: svg.Figure, top: float, stages: int) -> float:
 
 def figure() -> svg.Figure:
     """The three panels and the legend."""
-    picture = svg.Figure("Copies and computations of one block with 1, 2 and 4 stages", height=404)
+    picture = svg.Figure("Copies and computations of one block with 1, 2 and 4 stages", height=386)
     top = 24.0
     for stages in (1, 2, 4):
         top = panel(picture, top, stages)
