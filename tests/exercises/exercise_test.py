@@ -14,7 +14,7 @@ from cli import backend, exercises, holes, judging, verdict  # noqa: E402
 from cli.judging import Outcome  # noqa: E402
 from cli.workspace import Workspace  # noqa: E402
 
-NAME, SKELETON, SOLUTION = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+NAME, SKELETON, SOLUTION = sys.argv[1], Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve()
 
 
 class ExerciseTest(unittest.TestCase):

@@ -1,11 +1,12 @@
 /// @file scale_by_vectors.cu
 /// Exercise: write a kernel that reads and writes 16 bytes at a time.
 ///
-/// Given    in, out: `size` floats each in global memory, both 256-byte aligned. `size` may be anything, 0
-/// too. Wanted   out[i] = factor * in[i]. Each thread takes four neighbouring elements with one 16-byte load
-/// and one 16-byte
-///          store (float4); the one to three elements behind the last whole vector are taken one at a time.
-///          On average a load request of a warp brings at least 300 bytes; 512 are the most.
+/// Given    in, out: `size` floats each in global memory, both 256-byte aligned. `size` may be anything,
+///          0 too.
+/// Wanted   out[i] = factor * in[i]. Each thread takes four neighbouring elements with one 16-byte load
+///          and one 16-byte store (float4); the one to three elements behind the last whole vector are
+///          taken one at a time. On average a load request of a warp brings at least 300 bytes; 512 are
+///          the most.
 /// Missing  The kernel and its launch. Keep the kernel's name.
 #include "workbook/launch.hpp"
 

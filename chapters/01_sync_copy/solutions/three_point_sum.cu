@@ -1,11 +1,11 @@
 /// @file three_point_sum.cu
 /// Exercise: find the mistake. The barrier is there, and yet two threads race.
 ///
-/// Given    in: `size` floats in global memory. out: as many. The kernel runs one block of 256 threads per
-/// tile of 256
-///          elements; its shared tile has one more element at each side, the halo.
+/// Given    in: `size` floats in global memory. out: as many. The kernel runs one block of 256 threads
+///          per tile of 256 elements; its shared tile has one more element at each side, the halo.
 /// Wanted   out[i] = in[i - 1] + in[i] + in[i + 1], where elements outside the array count as 0.
-/// Missing  Nothing, but one step comes at the wrong time. `./workbook check` shows the two lines that race.
+/// Missing  Nothing, but one step comes at the wrong time. `./workbook check` shows the two lines that
+///          race.
 #include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
 

@@ -2,12 +2,11 @@
 /// Exercise: find the mistake. All tiles are right but the last one.
 ///
 /// Given    in: `size` floats in global memory. out: as many. Each block of 256 threads takes `tiles`
-/// neighbouring tiles of
-///          256 elements, with two buffers: while one tile is used, the next one is on its way.
+///          neighbouring tiles of 256 elements, with two buffers: while one tile is used, the next one is
+///          on its way.
 /// Wanted   Each tile is written back in reverse order, after its group has landed.
-/// Missing  Nothing, but the wait in the last round does not mean what it should. `wait_prior(1)` waits until
-/// at most
-///          one group, the newest, is pending: how many groups are there in the last round?
+/// Missing  Nothing, but the wait in the last round does not mean what it should. `wait_prior(1)` waits
+///          until at most one group, the newest, is pending: how many groups are there in the last round?
 #include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
 

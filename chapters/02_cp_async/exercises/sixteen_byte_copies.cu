@@ -2,13 +2,11 @@
 /// Exercise: one asynchronous copy of 16 bytes in place of four of 4, and zeros behind the end.
 ///
 /// Given    in: `size` floats in global memory, 256-byte aligned. out: a whole number of tiles of 1024
-/// elements. One
-///          block of 256 threads per tile. __pipeline_memcpy_async(to, from, 16, zeros) copies 16 - zeros
-///          bytes to shared memory and fills the last `zeros` of the 16 with 0; both addresses are multiples
-///          of 16.
-/// Wanted   Each tile, the last one padded with zeros, is written back in reverse order. Every thread starts
-/// exactly one
-///          copy: a warp's copy instruction brings at least 400 bytes on average.
+///          elements. One block of 256 threads per tile. __pipeline_memcpy_async(to, from, 16, zeros)
+///          copies 16 - zeros bytes to shared memory and fills the last `zeros` of the 16 with 0; both
+///          addresses are multiples of 16.
+/// Wanted   Each tile, the last one padded with zeros, is written back in reverse order. Every thread
+///          starts exactly one copy, of 16 bytes.
 /// Missing  The copy, with the number of bytes that are not there.
 #include "workbook/launch.hpp"
 #include "workbook/tile.cuh"

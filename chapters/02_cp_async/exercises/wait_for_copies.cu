@@ -2,13 +2,11 @@
 /// Exercise: wait for what was copied asynchronously, and no earlier.
 ///
 /// Given    in: `size` floats in global memory. out: as many. One block of 256 threads per tile of 1024
-/// elements. Each
-///          thread starts up to four copies of 4 bytes to the shared tile with __pipeline_memcpy_async, which
-///          is cp.async.
+///          elements. Each thread starts up to four copies of 4 bytes to the shared tile with
+///          __pipeline_memcpy_async, which is cp.async.
 /// Wanted   Each tile is written back in reverse order, when all of it has landed.
-/// Missing  Three steps between the copies and their use: close the group, wait for it, and make sure that
-/// the other
-///          threads' copies have landed too.
+/// Missing  Three steps between the copies and their use: close the group, wait for it, and make sure
+///          that the other threads' copies have landed too.
 #include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
 

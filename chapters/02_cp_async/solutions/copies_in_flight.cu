@@ -1,15 +1,15 @@
 /// @file copies_in_flight.cu
 /// Exercise: write a ring of asynchronous copies.
 ///
-/// Given    in: `size` unsigned numbers in global memory. sums: one unsigned number per block. Each block of
-/// 128 threads
-///          takes `tiles` = 8 neighbouring tiles of 128 elements; the last ones may be cut or empty.
+/// Given    in: `size` unsigned numbers in global memory. sums: one unsigned number per block. Each block
+///          of 128 threads takes `tiles` = 8 neighbouring tiles of 128 elements; the last ones may be cut
+///          or empty.
 /// Wanted   sums[b] = the sum over the block's tiles k of (k + 1) times the sum of the tile, modulo 2^32.
-/// Every element
-///          comes to shared memory by cp.async, and while a tile is added up, the copies of the next two
-///          tiles are on their way: three buffers. No element passes through a register on its way to shared
-///          memory.
-/// Missing  The loop over the tiles. `block_sum` is given, and must be called by all threads of the block.
+///          Every element comes to shared memory by cp.async, and while a tile is added up, the copies of
+///          the next two tiles are on their way: three buffers. No element passes through a register on
+///          its way to shared memory.
+/// Missing  The loop over the tiles. `block_sum` is given, and must be called by all threads of the
+///          block.
 #include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
 

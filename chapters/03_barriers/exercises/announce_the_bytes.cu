@@ -2,12 +2,11 @@
 /// Exercise: tell a barrier how many bytes it has to wait for.
 ///
 /// Given    values: `size` unsigned numbers, codes: as many bytes, in global memory and 16-byte aligned;
-/// `size` is a
-///          multiple of 256. out: `size` unsigned numbers. One block of 128 threads per tile of 256 elements.
-///          Thread 0 starts two bulk copies, which complete on one mbarrier that expects one arrival.
+///          `size` is a multiple of 256. out: `size` unsigned numbers. One block of 128 threads per tile
+///          of 256 elements. Thread 0 starts two bulk copies, which complete on one mbarrier that expects
+///          one arrival.
 /// Wanted   out[i] = values[j] + codes[j], where j is the opposite place of the tile. The barrier's phase
-/// must end when
-///          thread 0 has arrived and the bytes of both copies have landed, and not before.
+///          must end when thread 0 has arrived and the bytes of both copies have landed, and not before.
 /// Missing  The number of bytes: the tx-count.
 #include "workbook/launch.hpp"
 

@@ -1,12 +1,11 @@
 /// @file arrive_then_work.cu
 /// Exercise: arrive at the barrier early, and wait for it late.
 ///
-/// Given    in: `size` unsigned numbers in global memory. out: as many. One block of 128 threads per tile of
-/// 128 elements;
-///          thread t writes element t to the shared tile. `own_work` needs nobody else.
+/// Given    in: `size` unsigned numbers in global memory. out: as many. One block of 128 threads per tile
+///          of 128 elements; thread t writes element t to the shared tile. `own_work` needs nobody else.
 /// Wanted   out[i] = own_work(element i of the tile) ^ the element at the opposite place of the tile. A
-/// thread arrives as
-///          soon as its own element is written, works, and waits only when it needs the element of another.
+///          thread arrives as soon as its own element is written, works, and waits only when it needs the
+///          element of another.
 /// Missing  The arrival, which gives a token, and the wait, which takes it.
 #include "workbook/launch.hpp"
 #include "workbook/tile.cuh"

@@ -2,16 +2,13 @@
 /// Exercise: find the mistake. The waits are there, but some are for a phase that is over.
 ///
 /// Given    in: `size` unsigned numbers in global memory. out: as many. Each block of 64 threads takes
-/// `tiles` = 8
-///          neighbouring tiles of 32 elements. Its first warp copies tile after tile into two buffers, its
-///          second warp writes them back. Buffer b has two mbarriers: `filled[b]` and `empty[b]`, of 32
-///          arrivals each.
-/// Wanted   Each tile is written back in reverse order. A fresh barrier is in its phase 0; a wait for parity
-/// 1 passes at
-///          once, which is how the copying warp begins.
-/// Missing  Nothing, but the parity that both warps wait for is wrong from some tile on. Which phase of its
-/// barriers does a
-///          buffer have when tile k uses it?
+///          `tiles` = 8 neighbouring tiles of 32 elements. Its first warp copies tile after tile into two
+///          buffers, its second warp writes them back. Buffer b has two mbarriers: `filled[b]` and
+///          `empty[b]`, of 32 arrivals each.
+/// Wanted   Each tile is written back in reverse order. A fresh barrier is in its phase 0; a wait for
+///          parity 1 passes at once, which is how the copying warp begins.
+/// Missing  Nothing, but the parity that both warps wait for is wrong from some tile on. Which phase of
+///          its barriers does a buffer have when tile k uses it?
 #include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
 
