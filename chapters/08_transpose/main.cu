@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
     const workbook::ProgramInfo info{.name = "transpose",
                                      .summary = "a matrix transposed, ten rungs from slow to fast",
                                      .size_unit = "elements",
-                                     .size_with_clock = std::size_t{1} << 30,
+                                     .size_with_clock = std::size_t{1} << 28,
                                      .size_without_clock = 256 * 264,
                                      .device_bytes_per_element = 12,
                                      .host_bytes_per_element = 18,

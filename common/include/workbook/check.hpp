@@ -68,9 +68,7 @@ class CudaError : public std::runtime_error {
     case cudaErrorIllegalAddress:
     case cudaErrorMisalignedAddress:
     case cudaErrorLaunchFailure:
-        return "a kernel did what it must not: the emulator's report names the line, './workbook run "
-               "--backend emulator "
-               "NAME'";
+        return "a kernel did what it must not: the emulator's report names the mistake and the line";
     default:
         return {};
     }
