@@ -6,6 +6,7 @@
 #include "listeners/trace.hpp"
 #include "report.hpp"
 
+#include <algorithm>
 #include <fstream>
 
 using namespace check_test;
@@ -150,17 +151,28 @@ TEST_CASE("the time line begins and ends every operation, in legal JSON") {
         const auto* const trace = &run_with(loads_and_stores, device, std::make_unique<emu::Trace>(""));
         const auto json = test_support::JsonValue::parse(trace->json());
         REQUIRE(json["otherData"]["axis"].string().find("not time") != std::string::npos);
-        int begun = 0, landed = 0, ended = 0, phases = 0;
+        int begun = 0, landed = 0, ended = 0, phases = 0, completed = 0;
+        double expected = 0, bytes = 0;
         for (const auto& event : json["traceEvents"].array()) {
             const std::string phase = event["ph"].string();
             begun += phase == "b";
             landed += phase == "n";
             ended += phase == "e";
             phases += phase == "X";
+            if (phase != "i")
+                continue;
+            completed += event["args"]["step"].string() == "complete";
+            if (event["args"]["step"].string() != "arrive")
+                continue;
+            bytes += event["args"]["tx"].number();
+            expected += std::max(0.0, event["args"]["tx"].number());
         }
         REQUIRE(begun == 4);
         REQUIRE(landed == 4);
         REQUIRE(ended == 4);
+        REQUIRE(completed == 2);
+        REQUIRE(expected > 0);
+        REQUIRE(bytes == 0);      // What was expected has come.
         REQUIRE(phases == 2 * 3); // Two block barriers and one mbarrier phase in each block.
     }
 }

@@ -74,14 +74,20 @@ class ClusterTrace final : public ClusterListener {
             }
     }
 
-    void on_mbarrier_init(const MbarrierEvent& e) override { phase_start_[e.address] = now_; }
+    void on_mbarrier_init(const MbarrierEvent& e) override {
+        phase_start_[e.address] = now_;
+        mark("init", e);
+    }
+    void on_mbarrier_arrive(const MbarrierEvent& e) override { mark("arrive", e); }
     void on_mbarrier_phase(const MbarrierEvent& e) override {
+        mark("complete", e);
         span("mbarrier " + shared_name(*cluster_.info().kernel, shared_offset(e.address)) + " phase " +
                  std::to_string(e.phase),
              phase_start_[e.address], 2'000'000 + e.address);
         phase_start_[e.address] = now_;
     }
     void on_mbarrier_observed(const MbarrierEvent& e) override {
+        mark("observed", e);
         const auto [first, last] = at_barrier_.equal_range(e.address);
         for (auto it = first; it != last;)
             if (landed_.contains(it->second.operation.id)) {
@@ -139,6 +145,15 @@ class ClusterTrace final : public ClusterListener {
     }
     void stage(const char* phase, const AsyncOperation& o, const std::string& more) {
         stage(phase, copy(o), more);
+    }
+    /// One step in the life of an mbarrier, with what it changes: arrivals and bytes.
+    void mark(const char* step, const MbarrierEvent& e) {
+        const std::string by = e.operation || !e.warp ? "a copy" : thread_name(*e.warp, e.lane);
+        add("\"ph\":\"i\",\"s\":\"t\",\"cat\":\"mbarrier\",\"name\":" +
+            json_string("mbarrier " + shared_name(*cluster_.info().kernel, shared_offset(e.address))) +
+            ",\"tid\":" + std::to_string(2'000'000 + e.address) + ",\"args\":{\"step\":\"" + step +
+            "\",\"phase\":" + std::to_string(e.phase) + ",\"count\":" + std::to_string(e.count) +
+            ",\"tx\":" + std::to_string(e.tx) + ",\"by\":" + json_string(by) + "}");
     }
     void span(const std::string& name, std::uint64_t start, std::uint64_t track) {
         events_.push_back("{\"pid\":" + std::to_string(process_) + ",\"ts\":" + std::to_string(start) +
