@@ -217,7 +217,8 @@ class Apt:
         )
         if status != 0:
             raise UserError(f"apt-get cannot resolve {' '.join(words)} ({_reason(lines)}; log: {self._log})")
-        return simulated_installations(lines)
+        # What apt takes for installed and set-up has not found is damaged: it is unpacked all the same.
+        return simulated_installations(lines) or words
 
     def unpack(self, packages: Sequence[str], into: Path) -> None:
         """Downloads packages and unpacks them below `into`; needs no rights at all."""
