@@ -57,8 +57,18 @@ class Runner:
         """The chapter that a Markdown file lies in."""
         parts = file.resolve().relative_to(self.root).parts
         if len(parts) < 3 or parts[0] != "chapters":
-            raise WeaveError("this mark belongs to a chapter's README.md")
+            raise WeaveError("outside a chapter this mark takes CHAPTER/NAME")
         return Chapter(parts[1], self.build)
+
+    def named(self, file: Path, word: str) -> tuple[Chapter, str]:
+        """The chapter and the name that a mark means: CHAPTER/NAME, or NAME in the chapter that the file lies in."""
+        name, slash, rest = word.partition("/")
+        if not slash:
+            return self.chapter_of(file), word
+        found = sorted((self.root / "chapters").glob(f"[0-9][0-9]_{name}"))
+        if not found:
+            raise WeaveError(f"there is no chapter '{name}'")
+        return Chapter(found[0].name, self.build), rest
 
     def run(self, command: Sequence[str], settings: Mapping[str, str] | None = None) -> Finished:
         """What a program of the build did; the emulator's settings come on top of the environment."""

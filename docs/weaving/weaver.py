@@ -89,8 +89,11 @@ class Weaver:
     def _output(self, _: Path, command: str) -> str:
         return fenced([f"$ {command}", *self._runner.shell(command).split("\n")])
 
-    def _mistake(self, file: Path, name: str) -> str:
-        return fenced(self._runner.message(self._runner.chapter_of(file), name))
+    def _markdown(self, _: Path, command: str) -> str:
+        return "\n".join(["", self._runner.shell(command), ""])
+
+    def _mistake(self, file: Path, argument: str) -> str:
+        return fenced(self._runner.message(*self._runner.named(file, argument)))
 
     def _ptx(self, file: Path, argument: str) -> str:
         return self._excerpt(file, "ptx", argument)
@@ -102,7 +105,7 @@ class Weaver:
         kernel, *patterns = shlex.split(argument)
         if not patterns:
             raise WeaveError("takes a kernel and at least one pattern")
-        chapter = self._runner.chapter_of(file)
+        chapter, kernel = self._runner.named(file, kernel)
         return fenced(self._disassembler.excerpt(chapter, language, kernel, patterns), language)
 
     def _counters(self, file: Path, argument: str) -> str:

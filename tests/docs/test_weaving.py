@@ -133,6 +133,18 @@ class Tree(unittest.TestCase):
             text = self.woven(mark + mark)
         self.assertEqual(text.count(f"```\n$ echo x >> log; pwd; wc -l < log\n{self.root}\n1\n```"), 2)
 
+    def test_markdown_is_not_fenced(self) -> None:
+        text = self.woven("<!-- markdown: echo '**x** y' -->\n<!-- end -->\n")
+        self.assertEqual(text, "<!-- markdown: echo '**x** y' -->\n\n**x** y\n\n<!-- end -->\n")
+
+    def test_a_page_names_the_chapter(self) -> None:
+        self.readme = self.put("docs/pages/page.md", "")
+        self.assertIn("error[late] in kernel k", self.woven("<!-- mistake: demo/late -->\n<!-- end -->\n"))
+        for name, words in (("late", "takes CHAPTER/NAME"), ("other/late", "there is no chapter 'other'")):
+            status, said = self.weave(f"<!-- mistake: {name} -->\n<!-- end -->\n")
+            self.assertEqual(status, 1)
+            self.assertIn(words, said)
+
     def test_output_cannot_run_the_tests(self) -> None:
         status, said = self.weave("<!-- output: ./workbook test -->\n<!-- end -->\n")
         self.assertEqual(status, 1)

@@ -1,0 +1,88 @@
+"""The lists that pages take from the sources: the emulator's findings, and the exercises with their minutes."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from weaving.errors import WeaveError
+from weaving.programs import Runner
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs/listings"))
+
+import error_catalogue  # noqa: E402
+import exercise_minutes  # noqa: E402
+
+CATALOGUE = """#!/bin/sh
+echo '{"name":"late","title":"Too late","explanation":"Call add_one() and st.async, not this.","cause":"A wait."}'
+echo '{"name":"never","title":"Not seen","explanation":"Nobody.","cause":"Nothing."}'
+"""
+
+MISTAKES = """#!/bin/sh
+[ "$1" = --list ] && { echo no_wait; echo refused; exit 0; }
+[ "$1" = no_wait ] && echo 'error[late] in kernel k' >&2
+echo 'kernel failed at somewhere' >&2
+exit 1
+"""
+
+README = """# Chapter
+## Mistakes
+### The `wait` is missing
+<!-- mistake: no_wait -->
+<!-- end -->
+### Refused
+<!-- mistake: refused -->
+<!-- end -->
+"""
+
+
+class ErrorCatalogue(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = Path(directory.name).resolve()
+        self.put("chapters/01_demo/README.md", README)
+        self.put("tests/emulator/seen.cpp", 'finding("never");')
+        self.put(f"build/{error_catalogue.PROGRAM}", CATALOGUE)
+        self.put("build/chapters/01_demo/demo_mistakes", MISTAKES)
+        self.runner = Runner(self.root, self.root / "build")
+
+    def put(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        path.chmod(0o755)
+
+    def test_a_finding_has_its_mistake_and_its_message(self) -> None:
+        page = error_catalogue.page(self.runner)
+        self.assertIn("### late\n**Too late.** Call `add_one()` and `st.async`, not this.\n", page)
+        link = "[chapter 1, `no_wait`](../../chapters/01_demo/README.md#the-wait-is-missing)"
+        self.assertIn(f"*Shown in* {link}.\n\n```\n$ ./workbook run demo", page)
+        self.assertIn("error[late] in kernel k\n```\n", page)
+        self.assertNotIn("kernel failed", page)
+
+    def test_a_finding_without_a_mistake_has_a_test(self) -> None:
+        self.assertIn("(../../tests/emulator/seen.cpp)", error_catalogue.page(self.runner))
+
+    def test_a_message_that_the_catalogue_does_not_know_is_an_error(self) -> None:
+        self.put("build/chapters/01_demo/demo_mistakes", MISTAKES.replace("[late]", "[new]"))
+        with self.assertRaisesRegex(WeaveError, "not in the catalogue: new"):
+            error_catalogue.page(self.runner)
+
+
+class ExerciseMinutes(unittest.TestCase):
+    def test_chapters_and_sums(self) -> None:
+        first, second = (mock.Mock(number=n, directory=f"0{n}_c{n}") for n in (1, 2))
+        first.name, second.name = "c1", "c2"
+        tasks = [mock.Mock(chapter=c, title="t", kind="fill", minutes=m) for c, m in ((first, 5), (first, 7), (second, 9))]
+        for number, task in enumerate(tasks):
+            task.name = f"e{number}"
+        rows = exercise_minutes.table(tasks)[2:]
+        self.assertEqual(rows[0], "| [1 c1](../../chapters/01_c1/README.md#exercises) | `e0` | t | fill in | 5 | 12 |")
+        self.assertEqual(rows[1], "|  | `e1` | t | fill in | 7 |  |")
+        self.assertEqual(rows[-1], "| all | 3 exercises |  |  |  | 21 |")
+
+
+if __name__ == "__main__":
+    unittest.main()
