@@ -26,7 +26,7 @@ def ready(
     workspace.prepare()
     needed = requirements.CHAPTERS if cuda else requirements.BASE
     wished = wished if cuda else (requirements.NVCC, *wished)
-    if _is_built():
+    if is_built():
         return setup.ensure(workspace, needed, wished)
     with exclusive(workspace.state / "lock", "setting up"):
         tools = setup.ensure(workspace, needed, wished)
@@ -34,7 +34,7 @@ def ready(
     return tools
 
 
-def _is_built() -> bool:
+def is_built() -> bool:
     """Whether the caller vouches for the build: a check that runs inside the build must not start another."""
     return os.environ.get("WORKBOOK_BUILT") == "1"
 
@@ -163,7 +163,9 @@ def reconfigure(workspace: Workspace, tools: Tools) -> None:
 
 def build(workspace: Workspace, tools: Tools, targets: Iterable[str] = ()) -> None:
     """Builds `targets`, or everything; on an error shows what the compiler said."""
-    if _is_built():
+    if is_built():
+        if missing := [target for target in targets if not (workspace.build / target).exists()]:
+            raise UserError(f"WORKBOOK_BUILT=1 says that {workspace.build} is built, but it has no {missing[0]}")
         return
     with exclusive(workspace.state / "lock", "building"):
         _fresh(log := workspace.logs / "build.log")

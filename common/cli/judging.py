@@ -54,7 +54,7 @@ def prepare(workspace: Workspace, exercises: list[Exercise], where: Backend) -> 
     """Builds what checks need beside the learner's file: the judges, and the emulator."""
     tools = build.ready(workspace)
     judges = [exercise.judge(workspace) for exercise in exercises]
-    if not {str(judge) for judge in judges} <= _known(workspace):
+    if not build.is_built() and not {str(judge) for judge in judges} <= _known(workspace):
         build.reconfigure(workspace, tools)
     targets = [str(judge.relative_to(workspace.build)) for judge in judges]
     if where is Backend.EMULATOR:

@@ -4,10 +4,12 @@ import argparse
 import sys
 
 from .commands import (
+    bundle,
     check,
     doctor,
     emulate,
     exercise_files,
+    grade,
     hint,
     list_chapters,
     mutate,
@@ -26,7 +28,7 @@ from .workspace import Workspace
 
 COMMANDS = (
     *(list_chapters, next_exercise, check, watch, hint, solution, reset, progress),
-    *(run, test, emulate, sass, site, doctor, mutate, exercise_files),
+    *(run, test, emulate, sass, site, doctor, grade, bundle, mutate, exercise_files),
 )
 
 

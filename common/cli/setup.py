@@ -17,6 +17,8 @@ from .requirements import Found, Requirement
 from .workspace import Workspace
 
 _STAMP_FORMAT = 1
+_RUNTIME_LIBRARIES = ("libpkgconf3",)
+"""What the unpacked packages load and a bare Debian or Ubuntu lacks."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,28 @@ def _install(workspace: Workspace, missing: Sequence[Requirement]) -> None:
             archive.discard()
 
 
+def bring_along(workspace: Workspace, wanted: Sequence[Requirement]) -> None:
+    """Puts private copies of `wanted` below the clone, whatever this machine has: they go to machines that have nothing."""
+    _log(workspace).write_text("", "utf-8")
+    archive = apt.Apt(workspace.state / "apt", _log(workspace)) if apt.available() else None
+    try:
+        for requirement in wanted:
+            if requirement.wheels and not workspace.private(requirement.key).is_dir():
+                _from_wheels(workspace, requirement, archive)
+        plan = []
+        for requirement in (r for r in wanted if not r.wheels):
+            choice = archive.choose(requirement.packages, requirement.minimum) if archive else None
+            if choice is None:
+                raise UserError(f"{requirement.wanted} cannot be packed: only Debian's and Ubuntu's packages can")
+            plan.append((requirement, choice))
+        if archive is not None:
+            _unpack(workspace, plan, archive, complete=True)
+        _complete_wheels(workspace)
+    finally:
+        if archive is not None:
+            archive.discard()
+
+
 def _is_root() -> bool:
     return os.geteuid() == 0
 
@@ -136,8 +160,17 @@ def _from_archive(
     return [r for r in missing if r.key not in done]
 
 
-def _unpack(workspace: Workspace, plan: Sequence[tuple[Requirement, apt.Choice]], archive: apt.Apt) -> None:
-    """Unpacks packages below the clone; the directory is replaced as a whole, so a half-made one never stays."""
+def _unpack(
+    workspace: Workspace,
+    plan: Sequence[tuple[Requirement, apt.Choice]],
+    archive: apt.Apt,
+    *,
+    complete: bool = False,
+) -> None:
+    """Unpacks packages below the clone; the directory is replaced as a whole, so a half-made one never stays.
+
+    `complete` also unpacks what is installed here and may not be on another machine.
+    """
     if any(requirement is requirements.COMPILER for requirement, _ in plan):
         raise UserError("only root can install a compiler")
     final = workspace.packages
@@ -148,7 +181,11 @@ def _unpack(workspace: Workspace, plan: Sequence[tuple[Requirement, apt.Choice]]
     _say(f"  unpacking {' '.join(str(choice) for _, choice in plan)} into {workspace.relative(final)}")
     root = partial / "root"
     root.mkdir(parents=True, exist_ok=True)
-    archive.unpack(archive.closure([choice for _, choice in plan]), root)
+    choices = [choice for _, choice in plan]
+    packages = archive.closure(choices)
+    if complete:
+        packages = list(dict.fromkeys([*packages, *map(str, choices), *_RUNTIME_LIBRARIES]))
+    archive.unpack(packages, root)
     relink_libraries(root)
     relocate_modules(root)
     if (root / "usr/bin/pkgconf").exists():
@@ -313,7 +350,7 @@ def _write_stamp(workspace: Workspace, found: dict[str, Found]) -> None:
         key: {"version": f.version, "path": str(f.path), "modified": f.path.stat().st_mtime_ns}
         for key, f in found.items()
     }
-    temporary = _stamp_path(workspace).with_suffix(".tmp")
+    temporary = _stamp_path(workspace).with_suffix(f".{os.getpid()}")
     temporary.write_text(
         json.dumps({"surroundings": _surroundings(workspace), "found": entries}, indent=2), "utf-8"
     )
