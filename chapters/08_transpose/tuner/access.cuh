@@ -10,10 +10,22 @@
 namespace tuner {
 
 /// Forms of ld.global ('ld').
-enum class Load { plain, no_allocate, ahead_128, ahead_256, hinted, streaming };
+enum class Load {
+    plain,
+    no_allocate,
+    ahead_128,
+    ahead_256,
+    hinted,
+    hinted_128,
+    hinted_alone,
+    hinted_in_l1,
+    streaming
+};
 
 /// Forms of st.global ('st'), and two ways past it.
 enum class Store { plain, streaming, no_allocate, through, hinted, rows, tensor };
+
+inline constexpr bool is_hinted(Load load) { return load >= Load::hinted && load <= Load::hinted_in_l1; }
 
 inline constexpr const char* name_of(Load load) {
     constexpr const char* names[] = {"ld.nc",
@@ -21,6 +33,9 @@ inline constexpr const char* name_of(Load load) {
                                      "ld.nc.L1::no_allocate.L2::128B",
                                      "ld.nc.L1::no_allocate.L2::256B",
                                      "ld.nc.L1::no_allocate.L2::cache_hint.L2::256B",
+                                     "ld.nc.L1::no_allocate.L2::cache_hint.L2::128B",
+                                     "ld.nc.L1::no_allocate.L2::cache_hint",
+                                     "ld.nc.L2::cache_hint",
                                      "ld.cs"};
     return names[static_cast<int>(load)];
 }
@@ -61,15 +76,29 @@ __device__ inline void load_chunk(Chunk<4>& chunk, const float* from, std::uint6
     else if constexpr (form == Load::hinted)
         TUNER_LOAD4(".nc.L1::no_allocate.L2::cache_hint.L2::256B.v4.u32 {%0, %1, %2, %3}, [%4], %5;",
                     "l"(policy));
+    else if constexpr (form == Load::hinted_128)
+        TUNER_LOAD4(".nc.L1::no_allocate.L2::cache_hint.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4], %5;",
+                    "l"(policy));
+    else if constexpr (form == Load::hinted_alone)
+        TUNER_LOAD4(".nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;", "l"(policy));
+    else if constexpr (form == Load::hinted_in_l1)
+        TUNER_LOAD4(".nc.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;", "l"(policy));
     else
         TUNER_LOAD4(".cs.v4.u32 {%0, %1, %2, %3}, [%4];");
 }
 
-/// Reads 8 or 4 bytes; only the plain form.
+/// Reads 8 or 4 bytes; two forms and one.
 template <Load form>
-__device__ inline void load_chunk(Chunk<2>& chunk, const float* from, std::uint64_t) {
-    static_assert(form == Load::plain);
-    asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(chunk.at[0]), "=r"(chunk.at[1]) : "l"(from));
+__device__ inline void load_chunk(Chunk<2>& chunk, const float* from, std::uint64_t policy) {
+    static_assert(form == Load::plain || form == Load::hinted_in_l1);
+    if constexpr (form == Load::plain)
+        asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];"
+                     : "=r"(chunk.at[0]), "=r"(chunk.at[1])
+                     : "l"(from));
+    else
+        asm volatile("ld.global.nc.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+                     : "=r"(chunk.at[0]), "=r"(chunk.at[1])
+                     : "l"(from), "l"(policy));
 }
 template <Load form>
 __device__ inline void load_chunk(Chunk<1>& chunk, const float* from, std::uint64_t) {

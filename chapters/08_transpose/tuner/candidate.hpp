@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,12 @@ struct Setting {
     int promotion = 3;     ///< CUtensorMapL2promotion of tensor loads
 };
 
-inline constexpr const char* policy_names[] = {"normal", "evict_first", "evict_last", "unchanged"};
-inline constexpr int policy_count = 4;
+inline constexpr const char* policy_names[] = {
+    "normal",         "evict_first",    "evict_last",     "unchanged",
+    "3/4 evict_last", "1/2 evict_last", "1/4 evict_last", "1/2 evict_last, else first"};
+inline constexpr int policy_count = 8;
+inline constexpr int store_policies = 4; ///< the first of them, which stores take too
+inline constexpr int evict_last = 2;
 
 /// What a launch needs beyond its setting.
 struct Context {
@@ -56,6 +61,11 @@ struct Candidate {
     bool transposes = true; ///< a probe does not
     void (*launch)(const Candidate&, const Problem&, const Setting&, const Context&) = nullptr;
 };
+
+/// A cluster for a launch; nothing for a single block, which needs none.
+inline std::optional<dim3> cluster_of(unsigned blocks) {
+    return blocks > 1 ? std::optional<dim3>(blocks) : std::nullopt;
+}
 
 /// One list per translation unit.
 std::vector<Candidate> shapes_plain();

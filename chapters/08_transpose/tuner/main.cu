@@ -43,6 +43,22 @@ std::vector<Trial> best(std::vector<Trial> trials, std::size_t count, int per_ke
     return chosen;
 }
 
+/// The same with the best few of each family in front, so that no family drops out early.
+std::vector<Trial> best_of_all(const std::vector<Trial>& trials, std::size_t count, int per_kernel) {
+    std::vector<Trial> chosen = best(trials, count, per_kernel);
+    for (const char* family : {"persistent", "tensor", "tensor ring"}) {
+        std::vector<Trial> relatives;
+        for (const Trial& trial : trials)
+            if (trial.candidate->family == family)
+                relatives.push_back(trial);
+        for (const Trial& trial : best(relatives, 3, 1))
+            if (std::none_of(chosen.begin(), chosen.end(),
+                             [&](const Trial& other) { return other.candidate == trial.candidate; }))
+                chosen.push_back(trial);
+    }
+    return chosen;
+}
+
 /// Every kernel in every order; without times each kernel in one order, all orders in turn.
 std::vector<Trial> coarse(Search& search, const Bench& bench, const std::vector<Candidate>& candidates) {
     const std::vector<OrderSpec> orders = Search::orders();
@@ -52,7 +68,9 @@ std::vector<Trial> coarse(Search& search, const Bench& bench, const std::vector<
         search.measure_copy("coarse");
         for (std::size_t i = 0; i < (bench.dry() ? 1 : orders.size()); ++i) {
             const OrderSpec& order = orders[bench.dry() ? turn++ % orders.size() : i];
-            if (Trial trial{&candidate, {.order = order}}; search.run(trial, "coarse", quick))
+            const int policy = candidate.takes_policies ? evict_last : 0;
+            if (Trial trial{&candidate, {.order = order, .load_policy = policy}};
+                search.run(trial, "coarse", quick))
                 done.push_back(trial);
         }
     }
@@ -74,12 +92,11 @@ std::vector<Setting> neighbours(const Candidate& candidate, const Setting& from)
             add([&](Setting& s) { s.cluster = cluster; });
     if (candidate.takes_policies)
         for (int load = 0; load < policy_count; ++load)
-            for (int store = 0; store < policy_count; ++store)
-                if (load + store > 0)
-                    add([&](Setting& s) {
-                        s.load_policy = load;
-                        s.store_policy = store;
-                    });
+            for (int store = 0; store < store_policies; ++store)
+                add([&](Setting& s) {
+                    s.load_policy = load;
+                    s.store_policy = store;
+                });
     if (candidate.takes_promotion)
         for (const int promotion : {0, 1, 2})
             add([&](Setting& s) { s.promotion = promotion; });
@@ -91,11 +108,16 @@ std::vector<Trial> refine(Search& search, const Bench& bench, std::vector<Trial>
     for (int round = 1; round <= (bench.dry() ? 1 : 3); ++round) {
         const std::string phase = "refine " + std::to_string(round);
         std::vector<Trial> found;
-        for (const Trial& start : best(done, bench.dry() ? 3 : (round == 1 ? 20 : 8), round == 1 ? 2 : 1)) {
+        for (const Trial& start :
+             best_of_all(done, bench.dry() ? 2 : (round == 1 ? 16 : 8), round == 1 ? 2 : 1)) {
             search.measure_copy(phase);
-            for (const Setting& setting : neighbours(*start.candidate, start.setting))
+            std::size_t turn = 0;
+            for (const Setting& setting : neighbours(*start.candidate, start.setting)) {
+                if (bench.dry() && turn++ % 8 != 0)
+                    continue; // a few are enough to see that they work
                 if (Trial trial{start.candidate, setting}; search.run(trial, phase, quick))
                     found.push_back(trial);
+            }
         }
         done.insert(done.end(), found.begin(), found.end());
     }
@@ -119,7 +141,7 @@ void search_extent(Bench& bench, std::uint32_t rows, std::uint32_t columns, cons
     search.measure_copy("start");
     std::vector<Trial> done = coarse(search, bench, candidates);
     done = refine(search, bench, std::move(done));
-    std::vector<Trial> finalists = best(done, bench.dry() ? 2 : 16, 2);
+    std::vector<Trial> finalists = best_of_all(done, bench.dry() ? 2 : 16, 2);
     finalists.push_back(baseline(candidates));
     for (int round = 1; round <= (bench.dry() ? 1 : 3); ++round) {
         const std::string phase = "final " + std::to_string(round);
@@ -137,6 +159,34 @@ void search_extent(Bench& bench, std::uint32_t rows, std::uint32_t columns, cons
                         trial.setting.blocks_per_sm, trial.setting.cluster,
                         policy_names[trial.setting.load_policy], policy_names[trial.setting.store_policy],
                         trial.setting.promotion);
+}
+
+/// The part of L2 that is set aside for lines which shall stay, from nothing to all that can be.
+void set_aside(Bench& bench) {
+    const int most = bench.dry() ? 0 : workbook::device_attribute(cudaDevAttrMaxPersistingL2CacheSize);
+    Matrices matrices(bench.size(32768u, 512u), bench.size(32768u, 512u));
+    const std::vector<Candidate> candidates = shapes_hinted();
+    for (int quarter = 0; quarter <= (bench.dry() ? 0 : 4); ++quarter) {
+        const std::size_t bytes = static_cast<std::size_t>(most) / 4 * static_cast<std::size_t>(quarter);
+        if (!bench.dry())
+            workbook::check(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, bytes), "setting L2 aside");
+        Search search(bench, matrices, "set_aside_" + std::to_string(quarter));
+        search.begin("With " + std::to_string(bytes) + " bytes of L2 set aside");
+        search.measure_copy("set aside");
+        for (const Candidate& candidate : candidates)
+            for (const int policy : {0, 1, 2, 5})
+                for (const int blocks : {0, 4})
+                    if (Trial trial{&candidate,
+                                    {.order = {.name = "down columns"},
+                                     .blocks_per_sm = blocks,
+                                     .load_policy = policy}};
+                        candidate.tile_rows == 64 && candidate.tile_columns == 64)
+                        (void)search.run(trial, "set aside", careful);
+    }
+    if (!bench.dry()) {
+        workbook::check(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0), "setting L2 aside");
+        workbook::check(cudaCtxResetPersistingL2Cache(), "resetting L2");
+    }
 }
 
 void search_large(Bench& bench) {
@@ -165,7 +215,9 @@ void limits(Bench& bench) {
         search.measure_copy("limits");
         for (const Candidate& candidate : candidates)
             for (const OrderSpec& order : Search::orders())
-                if (Trial trial{&candidate, {.order = order}}; !bench.dry() || order.name == "down columns")
+                if (Trial trial{&candidate,
+                                {.order = order, .load_policy = candidate.takes_policies ? evict_last : 0}};
+                    !bench.dry() || order.name == "down columns")
                     (void)search.run(trial, "limits", careful);
         search.measure_copy("limits");
     }
@@ -173,6 +225,7 @@ void limits(Bench& bench) {
 
 constexpr workbook::BenchPart parts[] = {
     {"search", "every kernel, order and setting at 32768 x 32768", search_large},
+    {"set_aside", "a part of L2 set aside for lines that shall stay", set_aside},
     {"limits", "reads alone, writes alone, tiles in place, other pitches", limits},
     {"middle", "the search at 8192 x 8192", search_middle},
 };

@@ -22,13 +22,22 @@ std::vector<Candidate> access_modes() {
             mode<Load::streaming, Store::streaming>(),
             mode<Load::plain, Store::plain, 1>(),
             mode<Load::plain, Store::plain, 2>(),
+            mode<Load::hinted_128, Store::hinted>(),
+            mode<Load::hinted_alone, Store::hinted>(),
+            mode<Load::hinted_in_l1, Store::hinted>(),
+            mode<Load::hinted_in_l1, Store::plain>(),
+            mode<Load::hinted_alone, Store::plain>(),
+            mode<Load::hinted_in_l1, Store::plain, 2>(),
             one_tile_candidate<Shape<1, 32, 32, 256, Load::plain, Store::plain>>()};
 }
 
 std::vector<Candidate> probes() {
     using Square = Shape<4, 64, 64, 256, Load::plain, Store::plain>;
     using Wide = Shape<4, 128, 128, 512, Load::plain, Store::plain>;
-    return {probe_candidate<Square, Probe::in_place>("tiles stay in place"),
+    using Hinted = Shape<4, 64, 64, 256, Load::hinted, Store::hinted>;
+    return {probe_candidate<Hinted, Probe::in_place>("tiles stay in place, hinted"),
+            probe_candidate<Hinted, Probe::read_only>("reads only, hinted"),
+            probe_candidate<Square, Probe::in_place>("tiles stay in place"),
             probe_candidate<Square, Probe::read_only>("reads only"),
             probe_candidate<Square, Probe::write_only>("writes only"),
             probe_candidate<Wide, Probe::in_place>("tiles stay in place"),

@@ -15,6 +15,10 @@ __global__ void make_policies(std::uint64_t* policies) {
     asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policies[1]));
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policies[2]));
     asm("createpolicy.fractional.L2::evict_unchanged.b64 %0, 1.0;" : "=l"(policies[3]));
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 0.75;" : "=l"(policies[4]));
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 0.5;" : "=l"(policies[5]));
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 0.25;" : "=l"(policies[6]));
+    asm("createpolicy.fractional.L2::evict_last.L2::evict_first.b64 %0, 0.5;" : "=l"(policies[7]));
 }
 
 } // namespace

@@ -171,8 +171,9 @@ __global__ void __launch_bounds__(R::threads)
             __syncthreads();
             put_turned<R>(squares, turned + stage * R::tile_bytes);
             fence_async();
-        }
-        __syncthreads(); // all have read the loaded tile
+        } else
+            fence_async(); // what this thread still reads comes before what the next copy writes
+        __syncthreads();   // all have read the loaded tile
         if (threadIdx.x == 0) {
             if constexpr (R::store == Store::tensor)
                 store_turned<R>(out, place(k), turned + stage * R::tile_bytes, job);
@@ -218,9 +219,10 @@ void launch_ring(const Candidate& candidate, const Problem& problem, const Setti
     const CUtensorMap in = panel_map(problem.in, problem.rows, problem.columns, R::rows, setting.promotion);
     const CUtensorMap out =
         R::store == Store::tensor ? panel_map(problem.out, problem.columns, problem.rows, R::columns, 0) : in;
-    workbook::launch(ring_of_tiles<R>,
-                     {.grid = blocks, .block = R::threads, .dynamic_shared = shared, .cluster = cluster}, in,
-                     out, job);
+    workbook::launch(
+        ring_of_tiles<R>,
+        {.grid = blocks, .block = R::threads, .dynamic_shared = shared, .cluster = cluster_of(cluster)}, in,
+        out, job);
 }
 
 template <class R>

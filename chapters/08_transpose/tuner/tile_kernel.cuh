@@ -208,7 +208,7 @@ void launch_one_tile(const Candidate& candidate, const Problem& problem, const S
                      {.grid = (job.walk.blocks + cluster - 1) / cluster * cluster,
                       .block = S::threads,
                       .dynamic_shared = shared_for(S::shared_bytes, setting.blocks_per_sm),
-                      .cluster = cluster},
+                      .cluster = cluster_of(cluster)},
                      job);
 }
 
@@ -260,8 +260,7 @@ Candidate describe(const char* family) {
             .stages = 0,
             .load = name_of(S::load),
             .store = name_of(S::store),
-            .takes_policies =
-                S::load == Load::hinted || S::store == Store::hinted || S::store == Store::rows};
+            .takes_policies = is_hinted(S::load) || S::store == Store::hinted || S::store == Store::rows};
 }
 
 template <class S>

@@ -1,0 +1,174 @@
+/// @file bench.cu
+/// Chapter 4's measurements: how many stages are enough for how much arithmetic, and the time line of one
+/// block.
+#include "pipeline.cuh"
+
+#include "workbook/bench.hpp"
+#include "workbook/bench_data.cuh"
+#include "workbook/buffer.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace pipeline;
+using workbook::Bench;
+using workbook::BenchCell;
+using workbook::DeviceBuffer;
+
+struct Kernel {
+    const char* name;
+    int stages;
+    void (*kernel)(Stream);
+};
+
+constexpr Kernel kernels[] = {
+    {"single_stage", 1, single_stage},
+    {"with_staging", 2, with_staging},
+    {"n_stages", 2, n_stages<2>},
+    {"n_stages", 3, n_stages<3>},
+    {"n_stages", 4, n_stages<4>},
+    {"n_stages", 6, n_stages<6>},
+    {"n_stages", 8, n_stages<8>},
+    {"thread_scope", 2, thread_scope<2>},
+    {"thread_scope", 4, thread_scope<4>},
+    {"thread_scope", 8, thread_scope<8>},
+    {"specialized_warps", 4, specialized_warps<4>},
+    {"with_specialized_staging_unified", 2, with_specialized_staging_unified},
+};
+
+__global__ void fill_floats(float* values, std::size_t size) {
+    const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size; i += step)
+        values[i] = static_cast<float>(workbook::random_word(i)) * 0x1p-32f;
+}
+
+/// The reference, on the device: each element computed, each whole tile turned around.
+__global__ void count_not_streamed(const float* in, const float* out, std::size_t size, int work,
+                                   unsigned long long* wrong) {
+    const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size; i += step) {
+        const std::size_t start = i - i % tile_floats;
+        if (out[i] != compute(in[start + tile_floats - 1 - i % tile_floats], work))
+            atomicAdd(wrong, 1ull);
+    }
+}
+
+/// Two arrays of whole tiles.
+struct Streams {
+    explicit Streams(std::size_t size) : in(size), out(size) {
+        workbook::launch(fill_floats, workbook::striding(size), in.data(), size);
+    }
+    [[nodiscard]] Stream stream(int work) { return {in.data(), out.data(), in.size(), work}; }
+    [[nodiscard]] std::size_t bytes() const { return 2 * in.size_bytes(); }
+    [[nodiscard]] bool streamed(int work) {
+        DeviceBuffer<unsigned long long> wrong(std::vector<unsigned long long>{0});
+        workbook::launch(count_not_streamed, workbook::striding(in.size()), in.data(), out.data(), in.size(),
+                         work, wrong.data());
+        return wrong.download().front() == 0;
+    }
+    DeviceBuffer<float> in;
+    DeviceBuffer<float> out;
+};
+
+double copy_row(Bench& bench, const char* name, std::size_t bytes) {
+    const auto timing = bench.ceiling(bytes);
+    const double rate = timing ? timing->bytes_per_second(bytes) : 0;
+    bench.row("pipeline_stages",
+              workbook::joined<BenchCell>({{"kernel", name}}, workbook::timing_cells(timing, bytes, rate)));
+    return rate;
+}
+
+void stages(Bench& bench) {
+    bench.table("pipeline_stages", "A stream through a pipeline: stages, arithmetic and blocks",
+                workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
+                                                         {"stages", "stages"},
+                                                         {"work", "multiply-adds per element"},
+                                                         {"blocks_per_sm", "blocks per SM"}},
+                                                        workbook::timing_columns()));
+    Streams streams(bench.size(std::size_t{1} << 28, std::size_t{1} << 14));
+    const double ceiling = copy_row(bench, "copy before", streams.bytes());
+    const int sms = bench.device().multiprocessors;
+    for (const Kernel& kernel : kernels)
+        for (const int work : {1, 16, 64}) {
+            int most = 0;
+            workbook::check(
+                cudaOccupancyMaxActiveBlocksPerMultiprocessor(&most, kernel.kernel, block_threads, 0),
+                "asking how many blocks fit");
+            for (int blocks = 1; blocks <= (bench.dry() ? 1 : most); ++blocks) {
+                const auto launch = [&](cudaStream_t) {
+                    workbook::launch(
+                        kernel.kernel,
+                        {.grid = static_cast<unsigned>(bench.size(sms * blocks, 3)), .block = block_threads},
+                        streams.stream(work));
+                };
+                streams.out.poison();
+                launch(nullptr);
+                if (!streams.streamed(work))
+                    bench.wrong(std::string(kernel.name) + ": wrong result");
+                const auto timing = bench.time(streams.bytes(), launch);
+                bench.row("pipeline_stages", workbook::joined<BenchCell>(
+                                                 {{"kernel", kernel.name},
+                                                  {"stages", kernel.stages},
+                                                  {"work", work},
+                                                  {"blocks_per_sm", blocks}},
+                                                 workbook::timing_cells(timing, streams.bytes(), ceiling)));
+            }
+        }
+    copy_row(bench, "copy after", streams.bytes());
+}
+
+constexpr std::size_t recorded = 8; ///< tiles of the time line
+
+/// Records a time line on a busy device: once unrecorded to warm up, then the one that is kept.
+template <int count>
+void record(Bench& bench, Streams& streams, int work) {
+    DeviceBuffer<Interval> intervals(recorded);
+    const auto launch = [&] {
+        workbook::launch(timeline<count>,
+                         {.grid = static_cast<unsigned>(bench.size(bench.device().multiprocessors, 1)),
+                          .block = block_threads},
+                         streams.stream(work), intervals.data(), recorded);
+    };
+    launch();
+    launch();
+    if (!streams.streamed(work))
+        bench.wrong("timeline: wrong result");
+    const std::vector<Interval> found = intervals.download();
+    const long long begin = found.front().issued;
+    for (std::size_t k = 0; k < found.size(); ++k) {
+        std::vector<BenchCell> cells{{"stages", count}, {"tile", k}};
+        if (bench.mode() == workbook::BenchMode::measure)
+            cells = workbook::joined<BenchCell>(std::move(cells), {{"issued", found[k].issued - begin},
+                                                                   {"landed", found[k].landed - begin},
+                                                                   {"computed", found[k].computed - begin}});
+        bench.row("pipeline_timeline", cells);
+    }
+}
+
+void timelines(Bench& bench) {
+    bench.table(
+        "pipeline_timeline",
+        "When the first block's copies were issued and had landed, and when their tiles were computed",
+        {{"stages", "stages"},
+         {"tile", "tile"},
+         {"issued", "copy issued", "cycles"},
+         {"landed", "copy landed", "cycles"},
+         {"computed", "computed", "cycles"}});
+    Streams streams(bench.size(std::size_t{1} << 26, std::size_t{1} << 14));
+    const int work = bench.size(96, 2); // about as long as a copy takes
+    record<1>(bench, streams, work);
+    record<2>(bench, streams, work);
+    record<4>(bench, streams, work);
+}
+
+constexpr workbook::BenchPart parts[] = {
+    {"stages", "stages, arithmetic and blocks per SM", stages},
+    {"timeline", "copies and computations of one block by the clock", timelines},
+};
+
+} // namespace
+
+int main(int argc, char** argv) { return workbook::run_bench("pipeline_bench", parts, argc, argv); }

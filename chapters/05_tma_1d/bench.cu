@@ -1,0 +1,216 @@
+/// @file bench.cu
+/// Measurements of chapters 2 to 5: every way of copying for every size of tile and number of stages, and the
+/// ring of chapter 5 with different grids.
+#include "copy_paths.cuh"
+#include "tma_1d.cuh"
+
+#include "workbook/bench.hpp"
+#include "workbook/bench_data.cuh"
+#include "workbook/buffer.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace {
+
+using copy_paths::Path;
+using workbook::Bench;
+using workbook::BenchCell;
+using workbook::DeviceBuffer;
+
+// ---- all ways into shared memory ----
+
+struct Kernel {
+    Path path;
+    int stages;
+    void (*kernel)(copy_paths::Job);
+};
+
+template <Path path, int... stages>
+void add_kernels(std::vector<Kernel>& kernels) {
+    (kernels.push_back({path, stages, copy_paths::copy_tiles<path, stages>}), ...);
+}
+
+std::vector<Kernel> all_kernels() {
+    std::vector<Kernel> kernels;
+    add_kernels<Path::registers_4, 1>(kernels);
+    add_kernels<Path::registers_16, 1>(kernels);
+    add_kernels<Path::async_4, 1, 2, 3, 4, 6, 8>(kernels);
+    add_kernels<Path::async_8, 1, 2, 3, 4, 6, 8>(kernels);
+    add_kernels<Path::async_16, 1, 2, 3, 4, 6, 8>(kernels);
+    add_kernels<Path::bulk, 1, 2, 3, 4, 6, 8>(kernels);
+    add_kernels<Path::bulk_both, 1, 2, 3, 4, 6, 8>(kernels);
+    return kernels;
+}
+
+/// Adds to *wrong how many 16-byte chunks are not those of the input, turned around tile by tile.
+__global__ void count_not_turned(const uint4* in, const uint4* out, std::size_t chunks, int per_tile,
+                                 unsigned long long* wrong) {
+    const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < chunks; i += step) {
+        const std::size_t tile = i / per_tile;
+        const uint4 a = in[tile * per_tile + (per_tile - 1 - i % per_tile)];
+        const uint4 b = out[i];
+        if (a.x != b.x || a.y != b.y || a.z != b.z || a.w != b.w)
+            atomicAdd(wrong, 1ull);
+    }
+}
+
+/// What is copied, and where to.
+struct Arrays {
+    explicit Arrays(std::size_t words) : in(words), out(words), wrong(1) {
+        workbook::launch(workbook::fill_random_words<unsigned>, workbook::striding(words), in.data(), words);
+    }
+    [[nodiscard]] std::size_t bytes() const { return 2 * in.size_bytes(); }
+    [[nodiscard]] copy_paths::Job job(int tile_bytes) {
+        return {reinterpret_cast<const std::byte*>(in.data()), reinterpret_cast<std::byte*>(out.data()),
+                in.size_bytes() / static_cast<std::size_t>(tile_bytes), tile_bytes};
+    }
+    [[nodiscard]] bool turned(int tile_bytes) {
+        wrong.upload(std::vector<unsigned long long>{0});
+        const std::size_t chunks = in.size_bytes() / copy_paths::chunk_bytes;
+        workbook::launch(count_not_turned, workbook::striding(chunks),
+                         reinterpret_cast<const uint4*>(in.data()),
+                         reinterpret_cast<const uint4*>(out.data()), chunks,
+                         tile_bytes / copy_paths::chunk_bytes, wrong.data());
+        return wrong.download().front() == 0;
+    }
+    DeviceBuffer<unsigned> in;
+    DeviceBuffer<unsigned> out;
+    DeviceBuffer<unsigned long long> wrong;
+};
+
+/// Blocks that fit on an SM with this much dynamic shared memory.
+int blocks_per_sm(void (*kernel)(copy_paths::Job), std::size_t shared) {
+    // The kernel's own barriers count against the default limit too, so it is raised for all.
+    workbook::check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                         cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         static_cast<int>(shared)),
+                    "asking for shared memory");
+    int blocks = 0;
+    workbook::check(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, copy_paths::block_threads, shared),
+        "asking how many blocks fit");
+    return blocks;
+}
+
+void copy_with(Bench& bench, Arrays& arrays, const Kernel& kernel, int tile_bytes, double ceiling) {
+    const std::size_t shared = static_cast<std::size_t>(tile_bytes) * static_cast<std::size_t>(kernel.stages);
+    if (shared > 220 * 1024)
+        return;
+    const int blocks = blocks_per_sm(kernel.kernel, shared);
+    const copy_paths::Job job = arrays.job(tile_bytes);
+    const auto most = static_cast<std::size_t>(bench.device().multiprocessors * blocks);
+    const auto launch = [&](cudaStream_t) {
+        workbook::launch(kernel.kernel,
+                         {.grid = static_cast<unsigned>(std::min(most, job.tiles)),
+                          .block = copy_paths::block_threads,
+                          .dynamic_shared = shared},
+                         job);
+    };
+    arrays.out.poison();
+    launch(nullptr);
+    const char* name = copy_paths::path_names[static_cast<int>(kernel.path)];
+    if (!arrays.turned(tile_bytes))
+        return bench.wrong(std::string(name) + ", tiles of " + std::to_string(tile_bytes) + " bytes, " +
+                           std::to_string(kernel.stages) + " stages: wrong result");
+    const auto timing = bench.time(arrays.bytes(), launch);
+    bench.row("copy_paths",
+              workbook::joined<BenchCell>({{"path", name},
+                                           {"tile_bytes", tile_bytes},
+                                           {"stages", kernel.stages},
+                                           {"blocks_per_sm", blocks},
+                                           {"in_flight", shared * static_cast<std::size_t>(blocks)}},
+                                          workbook::timing_cells(timing, arrays.bytes(), ceiling)));
+}
+
+double copy_row(Bench& bench, const std::string& table, const char* column, const char* name,
+                std::size_t bytes) {
+    const auto timing = bench.ceiling(bytes);
+    const double rate = timing ? timing->bytes_per_second(bytes) : 0;
+    bench.row(table,
+              workbook::joined<BenchCell>({{column, name}}, workbook::timing_cells(timing, bytes, rate)));
+    return rate;
+}
+
+void paths(Bench& bench) {
+    bench.table(
+        "copy_paths",
+        "Copies by way of shared memory: how a tile gets there, its size, and how many are on their way",
+        workbook::joined<workbook::BenchColumn>({{"path", "way to shared memory"},
+                                                 {"tile_bytes", "tile", "bytes"},
+                                                 {"stages", "stages"},
+                                                 {"blocks_per_sm", "blocks per SM"},
+                                                 {"in_flight", "stages of an SM", "bytes"}},
+                                                workbook::timing_columns()));
+    Arrays arrays(bench.size(std::size_t{1} << 28, std::size_t{1} << 15)); // 1 GiB each
+    const double ceiling = copy_row(bench, "copy_paths", "path", "copy before", arrays.bytes());
+    for (const Kernel& kernel : all_kernels())
+        for (int tile_bytes = 1024; tile_bytes <= 65536; tile_bytes *= 2)
+            copy_with(bench, arrays, kernel, tile_bytes, ceiling);
+    copy_row(bench, "copy_paths", "path", "copy after", arrays.bytes());
+}
+
+// ---- the ring of chapter 5 ----
+
+/// Adds to *wrong how many elements are not fma(a, x, y) of what the arrays held.
+__global__ void count_not_axpy(float a, const float* x, const float* y, std::size_t size,
+                               unsigned long long* wrong) {
+    const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size; i += step)
+        if (y[i] != fmaf(a, x[i], static_cast<float>(i % 1000)))
+            atomicAdd(wrong, 1ull);
+}
+
+__global__ void fill_axpy(float* x, float* y, std::size_t size) {
+    const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size; i += step) {
+        x[i] = static_cast<float>(workbook::random_word(i)) * 0x1p-32f;
+        y[i] = static_cast<float>(i % 1000);
+    }
+}
+
+void ring(Bench& bench) {
+    bench.table("axpy_ring", "y = a x + y through a ring of four stages: reads two arrays, writes one",
+                workbook::joined<workbook::BenchColumn>(
+                    {{"kernel", "kernel"}, {"blocks_per_sm", "blocks per SM"}}, workbook::timing_columns()));
+    const std::size_t size = bench.size(std::size_t{1} << 28, std::size_t{1} << 15);
+    const std::size_t bytes = 3 * size * sizeof(float);
+    DeviceBuffer<float> x(size);
+    DeviceBuffer<float> y(size);
+    constexpr float a = 0.5f;
+    const double ceiling = copy_row(bench, "axpy_ring", "kernel", "copy before", bytes);
+    const int sms = bench.device().multiprocessors;
+    for (int blocks = 1; blocks <= 6; ++blocks) {
+        const auto launch = [&](cudaStream_t) {
+            workbook::launch(tma_1d::axpy_ring,
+                             {.grid = static_cast<unsigned>(bench.size(sms * blocks, blocks)),
+                              .block = tma_1d::block_threads},
+                             a, x.data(), y.data(), size);
+        };
+        DeviceBuffer<unsigned long long> wrong(std::vector<unsigned long long>{0});
+        workbook::launch(fill_axpy, workbook::striding(size), x.data(), y.data(), size);
+        launch(nullptr);
+        workbook::launch(count_not_axpy, workbook::striding(size), a, x.data(), y.data(), size, wrong.data());
+        if (wrong.download().front() > 0)
+            bench.wrong("axpy_ring with " + std::to_string(blocks) + " blocks per SM: wrong result");
+        const auto timing = bench.time(bytes, launch);
+        bench.row("axpy_ring",
+                  workbook::joined<BenchCell>({{"kernel", "axpy_ring"}, {"blocks_per_sm", blocks}},
+                                              workbook::timing_cells(timing, bytes, ceiling)));
+    }
+    copy_row(bench, "axpy_ring", "kernel", "copy after", bytes);
+}
+
+constexpr workbook::BenchPart parts[] = {
+    {"paths", "every way of copying, tile by tile", paths},
+    {"ring", "the ring of bulk loads with different grids", ring},
+};
+
+} // namespace
+
+int main(int argc, char** argv) { return workbook::run_bench("tma_1d_bench", parts, argc, argv); }

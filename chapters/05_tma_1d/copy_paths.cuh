@@ -1,0 +1,189 @@
+/// @file copy_paths.cuh
+/// One copy, all ways into shared memory: the tile's size and the number of stages are free, all else is the
+/// same. The result is the input with the 16-byte chunks of each tile in reverse order, so that threads use
+/// what others brought.
+#pragma once
+
+#include "workbook/launch.hpp"
+
+#include <cuda/ptx>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace copy_paths {
+
+namespace ptx = cuda::ptx;
+
+inline constexpr int block_threads = 256;
+inline constexpr int chunk_bytes = 16;
+
+/// How a tile gets to shared memory, and in the last case also how it leaves.
+enum class Path { registers_4, registers_16, async_4, async_8, async_16, bulk, bulk_both };
+
+inline constexpr const char* path_names[] = {"registers, 4 bytes", "registers, 16 bytes", "cp.async, 4 bytes",
+                                             "cp.async, 8 bytes",  "cp.async, 16 bytes",  "bulk load",
+                                             "bulk load and store"};
+
+/// What a kernel copies: whole tiles of chunks.
+struct Job {
+    const std::byte* in;
+    std::byte* out;
+    std::size_t tiles;
+    int tile_bytes;
+};
+
+template <int bytes>
+__device__ void async_copy(std::byte* to, const std::byte* from) {
+    const auto shared = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
+    if constexpr (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(bytes)
+                     : "memory");
+}
+
+/// The bytes that one access of a path moves; 0 for bulk copies, which move tiles.
+__host__ __device__ constexpr int access_bytes(Path path) {
+    switch (path) {
+    case Path::registers_4:
+    case Path::async_4:
+        return 4;
+    case Path::async_8:
+        return 8;
+    case Path::registers_16:
+    case Path::async_16:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+__host__ __device__ constexpr bool is_bulk(Path path) {
+    return path == Path::bulk || path == Path::bulk_both;
+}
+__host__ __device__ constexpr bool is_async(Path path) {
+    return path != Path::registers_4 && path != Path::registers_16;
+}
+
+/// Brings `bytes` through registers: as many loads as fit into 64 bytes of registers before the first store.
+template <class T>
+__device__ void through_registers(std::byte* to, const std::byte* from, int bytes) {
+    constexpr int batch = 64 / sizeof(T);
+    constexpr int stride = block_threads * sizeof(T);
+    for (int first = threadIdx.x * sizeof(T); first < bytes; first += batch * stride) {
+        T values[batch];
+#pragma unroll
+        for (int k = 0; k < batch; ++k)
+            if (first + k * stride < bytes)
+                values[k] = *reinterpret_cast<const T*>(from + first + k * stride);
+#pragma unroll
+        for (int k = 0; k < batch; ++k)
+            if (first + k * stride < bytes)
+                *reinterpret_cast<T*>(to + first + k * stride) = values[k];
+    }
+}
+
+/// Starts the load of a tile (or, through registers, does it). All threads call it.
+template <Path path>
+__device__ void start_load(std::byte* stage, const Job& job, std::size_t tile, std::uint64_t* full) {
+    const std::byte* from = job.in + tile * job.tile_bytes;
+    if constexpr (path == Path::registers_4)
+        through_registers<std::uint32_t>(stage, from, job.tile_bytes);
+    else if constexpr (path == Path::registers_16)
+        through_registers<uint4>(stage, from, job.tile_bytes);
+    else if constexpr (is_bulk(path)) {
+        if (threadIdx.x == 0) {
+            ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, full,
+                                           job.tile_bytes);
+            ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, stage, from, job.tile_bytes, full);
+        }
+    } else {
+        constexpr int bytes = access_bytes(path);
+        for (int i = threadIdx.x * bytes; i < job.tile_bytes; i += block_threads * bytes)
+            async_copy<bytes>(stage + i, from + i);
+    }
+}
+
+/// Turns the order of a tile's chunks around and stores it with 16 bytes per access.
+__device__ inline void store_by_threads(const std::byte* stage, const Job& job, std::size_t tile) {
+    const int chunks = job.tile_bytes / chunk_bytes;
+    auto* out = reinterpret_cast<uint4*>(job.out + tile * job.tile_bytes);
+    for (int i = threadIdx.x; i < chunks; i += block_threads)
+        out[i] = reinterpret_cast<const uint4*>(stage)[chunks - 1 - i];
+}
+
+/// The same turned in shared memory, each thread exchanging its pairs, and stored by one bulk copy.
+__device__ inline void store_by_bulk(std::byte* stage, const Job& job, std::size_t tile) {
+    const int chunks = job.tile_bytes / chunk_bytes;
+    auto* all = reinterpret_cast<uint4*>(stage);
+    for (int i = threadIdx.x; i < chunks / 2; i += block_threads) {
+        const uint4 low = all[i];
+        all[i] = all[chunks - 1 - i];
+        all[chunks - 1 - i] = low;
+    }
+    ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, job.out + tile * job.tile_bytes, stage,
+                           job.tile_bytes);
+        ptx::cp_async_bulk_commit_group();
+    }
+}
+
+/// Waits until the tile number k of this block, the oldest that is on its way, is there for all threads.
+template <Path path, int stages>
+__device__ void wait_for_tile(std::size_t k, std::uint64_t* full) {
+    if constexpr (is_bulk(path)) {
+        while (!ptx::mbarrier_try_wait_parity(full + k % stages, k / stages % 2)) {
+        }
+        return;
+    }
+    if constexpr (is_async(path))
+        asm volatile("cp.async.wait_group %0;" ::"n"(stages - 1) : "memory");
+    __syncthreads();
+}
+
+/// Each block takes every gridDim.x-th tile, with up to `stages` tiles on their way.
+template <Path path, int stages>
+__global__ void __launch_bounds__(block_threads) copy_tiles(const Job job) {
+    extern __shared__ __align__(128) std::byte memory[];
+    __shared__ std::uint64_t full[stages];
+    const auto tile = [&](std::size_t k) { return blockIdx.x + k * gridDim.x; };
+    const auto stage = [&](std::size_t k) { return memory + k % stages * job.tile_bytes; };
+    const auto fetch = [&](std::size_t k) {
+        if (tile(k) < job.tiles)
+            start_load<path>(stage(k), job, tile(k), full + k % stages);
+        if constexpr (is_async(path) && !is_bulk(path)) // an empty group behind the end is a group too
+            asm volatile("cp.async.commit_group;" ::: "memory");
+    };
+    if (is_bulk(path) && threadIdx.x == 0) {
+        for (std::uint64_t& bar : full)
+            ptx::mbarrier_init(&bar, 1);
+        ptx::fence_proxy_async(ptx::space_shared);
+    }
+    // A stage that a bulk copy stores is loaded anew one tile later, so that nobody waits for the newest
+    // store.
+    constexpr int unread = path == Path::bulk_both && stages > 2 ? 1 : 0;
+    constexpr int ahead = stages - 1 - unread;
+    for (int k = 0; k < ahead; ++k)
+        fetch(k);
+    __syncthreads();
+    for (std::size_t k = 0; tile(k) < job.tiles; ++k) {
+        if constexpr (path == Path::bulk_both) {
+            if (threadIdx.x == 0)
+                ptx::cp_async_bulk_wait_group_read(ptx::n32_t<unread>());
+        }
+        fetch(k + ahead);
+        wait_for_tile<path, stages>(k, full);
+        if constexpr (path == Path::bulk_both)
+            store_by_bulk(stage(k), job, tile(k));
+        else
+            store_by_threads(stage(k), job, tile(k));
+        __syncthreads(); // all have read the stage
+    }
+    if (path == Path::bulk_both && threadIdx.x == 0)
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+}
+
+} // namespace copy_paths
