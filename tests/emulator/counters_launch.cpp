@@ -102,6 +102,21 @@ TEST_CASE("bytes by path, barriers and phases of bulk copies") {
     REQUIRE(c.total[Counter::global_load_sectors] == 16);
 }
 
+TEST_CASE("a multicast is read once, and counts in every block") {
+    const std::string body =
+        addresses(64) + initialised_barrier() + expect_256 +
+        "mov.u32 %r20, %cluster_ctarank;\nsetp.eq.u32 %p4, %r20, 0;\nand.pred %p4, %p4, %p0;\n"
+        "barrier.cluster.arrive;\nbarrier.cluster.wait;\nmov.u16 %h1, 6;\n" // to ranks 1 and 2
+        "@%p4 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+        "[tile], [%rd0], 256, [bar], %h1;\n"
+        "setp.eq.u32 %p5, %r20, 1;\nsetp.eq.u32 %p6, %r20, 2;\nor.pred %p5, %p5, %p6;\n@!%p5 bra DONE;\n" +
+        wait_parity("bar", "0", "W0") + "DONE:\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n";
+    const emu::LaunchCounts c = count({tile_and_bar, body, 64, 4, 4});
+    REQUIRE(c.total[Counter::bytes_bulk_load] == 2 * 256);
+    REQUIRE(c.total[Counter::bytes_multicast] == 256);
+    REQUIRE(count(loads_and_stores).total[Counter::bytes_multicast] == 0);
+}
+
 TEST_CASE("the lanes of a cp.async are one request") {
     const emu::LaunchCounts c = count(
         {tile, addresses(64) + "cp.async.ca.shared.global [%r10], [%rd10], 4;\ncp.async.wait_all;\n", 64});

@@ -86,8 +86,15 @@ class ClusterCounters final : public ClusterListener {
             return;
         Counts& c = at(operation.pc);
         ++c[Counter::async_operations];
-        for (const AsyncPiece& piece : operation.pieces)
+        // The source of a multicast is read by the operation for the lowest rank.
+        const bool read_before =
+            operation.multicast != 0 &&
+            static_cast<int>(shared_rank(operation.barrier)) != std::countr_zero(operation.multicast);
+        for (const AsyncPiece& piece : operation.pieces) {
             c[bytes_of(operation.kind)] += piece.bytes;
+            if (read_before)
+                c[Counter::bytes_multicast] += piece.bytes;
+        }
         if (operation.kind == AsyncKind::cp_async)
             add_cp_async(operation);
     }

@@ -49,6 +49,7 @@ enum class Counter : std::uint8_t {
     bytes_tensor_store,
     bytes_tensor_reduce,
     bytes_st_async,
+    bytes_multicast, ///< Of the loaded bytes: those of the further blocks of a multicast, not read again.
     async_operations,
     block_barriers,   ///< Completed.
     cluster_barriers, ///< Completed.
