@@ -21,7 +21,8 @@ NAME = "bundle"
 HELP = "pack everything for a room without network"
 _TREE = "hopper-async-workbook"
 _NEEDED = (*(r for r in requirements.CHAPTERS if r is not requirements.COMPILER), requirements.DISASSEMBLER)
-_IGNORED = (".git", ".workbook", "workspace", "build*", "__pycache__", "subprojects")
+_PRIVATE = (".git", ".workbook", "workspace", "build", "subprojects")
+"""What is in the tree's root and not the tree's."""
 
 _UNPACK = """\
 #!/bin/sh
@@ -78,7 +79,12 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
 def _clone(workspace: Workspace, tree: Path) -> None:
     """A clone with its history, which can pull later; without git, a copy."""
     if not (workspace.root / ".git").exists() or shutil.which("git") is None:
-        shutil.copytree(workspace.root, tree, ignore=shutil.ignore_patterns(*_IGNORED))
+        private = [workspace.root / name for name in _PRIVATE] + [workspace.build]
+
+        def left_out(directory: str, names: list[str]) -> list[str]:
+            return [name for name in names if name == "__pycache__" or Path(directory) / name in private]
+
+        shutil.copytree(workspace.root, tree, symlinks=True, ignore=left_out)
         return
     done = subprocess.run(
         ["git", "clone", "--quiet", "--no-hardlinks", str(workspace.root), str(tree)],

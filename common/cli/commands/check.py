@@ -16,13 +16,20 @@ HELP = "check an exercise"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("exercise", nargs="?", metavar="EXERCISE")
+    parser.add_argument(
+        "--prepare", action="store_true", help="build what all checks need, and check nothing"
+    )
     backend.add_option(parser)
 
 
 def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     learner = Learner(workspace)
-    exercise = learner.chosen(options.exercise)
     where = backend.select(options.backend)
+    if options.prepare:
+        judging.prepare(workspace, learner.known, where)
+        print(f"Ready to check all {len(learner.known)} exercises.")
+        return 0
+    exercise = learner.chosen(options.exercise)
     learner.desk.touch(exercise)
     tools = judging.prepare(workspace, [exercise], where)
     outcome, text = learner.check(tools, exercise, where)

@@ -1,0 +1,354 @@
+"""The parts of the learner's command that need no compiler, and the bundle."""
+
+import json
+import os
+import subprocess
+import tarfile
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import TreeTest
+
+from cli import chapters, exercises, holes, judging, records, verdict
+from cli.commands import grade
+from cli.errors import UsageError, UserError
+from cli.judging import Outcome
+from cli.records import Book, Record
+from cli.workspace import Workspace
+
+SOLUTION = """\
+/// @file add_one.cu
+void launch() {
+    //@ hole
+    right();
+    //? // YOUR CODE: call it.
+    //?     wrong();
+    //@ end
+    rest();
+}
+"""
+MANIFEST = """\
+[[exercise]]
+name = "add_one"
+title = "Add one"
+kind = "fill"
+minutes = 5
+hints = ["a", "b", "c"]
+learned = "how to add"
+fails_with = "wrong"
+"""
+HERE = Workspace(Path("/nowhere"), Path("/nowhere/build"))
+
+
+class Holes(unittest.TestCase):
+    def test_the_skeleton_has_the_other_text_in_the_hole(self) -> None:
+        self.assertEqual(
+            holes.skeleton(SOLUTION),
+            "/// @file add_one.cu\nvoid launch() {\n    // YOUR CODE: call it.\n        wrong();\n    rest();\n}\n",
+        )
+
+    def test_the_solution_has_no_marks(self) -> None:
+        self.assertEqual(
+            holes.solution(SOLUTION), "/// @file add_one.cu\nvoid launch() {\n    right();\n    rest();\n}\n"
+        )
+
+    def test_marks_that_do_not_fit_are_errors(self) -> None:
+        for text, word in (
+            ("x\n", "no //@ hole"),
+            ("//@ hole\n", "not closed"),
+            ("//@ end\n", "line 1"),
+            ("//@ hole\n//@ hole\n//@ end\n", "line 2"),
+            ("//? x\n", "outside"),
+        ):
+            with self.subTest(text=text), self.assertRaisesRegex(holes.HoleError, word):
+                holes.skeleton(text)
+
+
+class Manifests(unittest.TestCase):
+    def read(self, text: str) -> list[exercises.Exercise]:
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "exercises.toml"
+            path.write_text(text, "utf-8")
+            return exercises.read_manifest(path, chapters.Chapter("01_sync_copy"))
+
+    def test_a_manifest(self) -> None:
+        condition = '{ kernel = "k", field = "f", at_most = 4, per = "g", says = "s" }'
+        (exercise,) = self.read(MANIFEST + f"counters = [{condition}]\n")
+        self.assertEqual((exercise.name, exercise.minutes, exercise.hints), ("add_one", 5, ("a", "b", "c")))
+        self.assertEqual(exercise.counters, (exercises.Condition("k", "f", "at_most", 4, "s", "g"),))
+
+    def test_what_is_wrong_is_said(self) -> None:
+        for old, new, word in (
+            ('kind = "fill"', 'kind = "essay"', "kind must be"),
+            ('"a", "b", "c"', '"a"', "three hints"),
+            ("minutes = 5", "hours = 5", "hours, minutes"),
+            ('name = "add_one"', 'name = "7"', "no name for an exercise"),
+            ("[[exercise]]", "[[exercises]]", "only"),
+            ("[[exercise]]", "[[exercise", "exercises.toml"),
+            ('"wrong"', '"wrong"\ncounters = [{ kernel = "k" }]', "a counter needs"),
+        ):
+            with self.subTest(new=new), self.assertRaisesRegex(UserError, word):
+                self.read(MANIFEST.replace(old, new))
+
+    def test_unknown_names_get_advice(self) -> None:
+        known = self.read(MANIFEST)
+        self.assertEqual(exercises.resolve("workspace/add_one.cu", known), known[0])
+        for name, word in (("add_on", "did you mean add_one"), ("zebra", "workbook list"), ("1", "its exercises are")):
+            with self.subTest(name=name), self.assertRaisesRegex(UsageError, word):
+                exercises.resolve(name, known)
+
+
+class Progress(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.path = Path(directory.name) / "progress.toml"
+        self.book = Book(self.path)
+
+    def test_what_is_kept_comes_back(self) -> None:
+        def solve(record: Record) -> None:
+            record.solved, record.hints, record.solution_asked = records.now(), 2, True
+
+        self.book.update("add_one", solve)
+        self.book.update("add_two", lambda record: setattr(record, "checks", 7))
+        kept = self.book.read()
+        self.assertEqual((kept["add_one"].hints, kept["add_one"].solution_asked), (2, True))
+        self.assertTrue(kept["add_one"].solved.startswith("20"))
+        self.assertEqual(kept["add_two"], Record(checks=7))
+
+    def test_an_exercise_that_is_gone_is_kept(self) -> None:
+        self.path.write_text("[long_gone]\nsolved = \"2024-01-01\"\n", "utf-8")
+        self.book.update("add_one", lambda record: setattr(record, "checks", 1))
+        self.assertEqual(self.book.read()["long_gone"].solved, "2024-01-01")
+
+    def test_a_failure_on_the_way_leaves_the_old_file(self) -> None:
+        self.book.update("add_one", lambda record: setattr(record, "checks", 1))
+        before = self.path.read_bytes()
+
+        def interrupted(record: Record) -> None:
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.book.update("add_one", interrupted)
+        self.assertEqual(self.path.read_bytes(), before)
+
+    def test_damage_is_said_and_left_alone(self) -> None:
+        for text in ("[oops", "add_one = 3", '[add_one]\nhints = "two"'):
+            with self.subTest(text=text):
+                self.path.write_text(text, "utf-8")
+                with self.assertRaisesRegex(UserError, "cannot be read"):
+                    self.book.update("add_one", lambda record: None)
+                self.assertEqual(self.path.read_text("utf-8"), text)
+
+
+class Verdicts(unittest.TestCase):
+    def exercise(self) -> exercises.Exercise:
+        return exercises.Exercise(
+            "add_one", "Add one", "fill", 5, ("a", "b", "c"), "how to add", "wrong", chapters.Chapter("01_sync_copy")
+        )
+
+    def test_help_depends_on_the_hints_that_were_given(self) -> None:
+        said = [verdict.help_for(self.exercise(), Record(hints=n)) for n in range(4)]
+        for text, word in zip(said, ("a hint", "one more hint", "the last hint", "solution"), strict=True):
+            self.assertIn(word, text)
+        self.assertEqual(verdict.help_for(self.exercise(), Record(), keys=True), "Press h for a hint.")
+
+    def test_a_verdict_never_fills_more_than_a_screen(self) -> None:
+        outcome = Outcome("result", [f"line {n}" for n in range(500)])
+        lines = verdict.render(self.exercise(), outcome, "advice", HERE).splitlines()
+        self.assertLessEqual(len(lines), 24)
+        self.assertEqual((lines[0], lines[-1]), ("add_one: not yet.", "advice"))
+
+    def test_the_first_error_of_a_compiler(self) -> None:
+        source = "workspace/add_one.cu"
+        for output, first in (
+            (f'{source}(7): error: identifier "x" is undefined\n      x;\n      ^\n\n1 error detected', f"{source}(7): error"),
+            ("ptxas /tmp/tmpxft_1.ptx, line 20; error   : Argument 2", "assembler: error   : Argument 2"),
+            ("ld: undefined reference to `_Z6launchv'", f"{source} defines no function"),
+            ("ld: multiple definition of `main'", f"{source} has a function `main`"),
+            ("nothing that anybody knows", "The compiler stopped"),
+        ):
+            with self.subTest(output=output):
+                lines = judging.compiler_problem(output.splitlines(), source)
+                self.assertTrue(lines[0].startswith(first), lines)
+                self.assertLess(len(lines), 12)
+
+    def test_an_error_in_a_header_names_the_learners_line(self) -> None:
+        output = (
+            "common/include/workbook/launch.hpp(55): error: static assertion failed\n          static_assert(x);\n\n"
+            '          detected during instantiation of "f" at line 40 of workspace/add_one.cu\n'
+        )
+        lines = judging.compiler_problem(output.splitlines(), "workspace/add_one.cu")
+        self.assertIn("line 40 of workspace/add_one.cu", lines[-1])
+
+
+class Counters(unittest.TestCase):
+    LAUNCH = {
+        "kernel": "f(int)",
+        "total": {"sectors": 12, "requests": 2},
+        "lines": [
+            {"file": "a.cu", "line": 1, "counts": {"sectors": 2}},
+            {"file": "a.cu", "line": 9, "counts": {"sectors": 10}},
+        ],
+    }
+
+    def missed(self, bound: str, limit: float, per: str | None, kernel: str = "f") -> Outcome | None:
+        condition = exercises.Condition(kernel, "sectors", bound, limit, "because", per)
+        return judging.missed((condition,), [json.dumps(self.LAUNCH)] * 2, HERE)
+
+    def test_sums_over_all_launches_are_compared(self) -> None:
+        for bound, limit, per, met in (
+            ("at_most", 24, None, True),
+            ("at_most", 23, None, False),
+            ("at_most", 6, "requests", True),
+            ("at_most", 5.9, "requests", False),
+            ("at_least", 6, "requests", True),
+            ("at_least", 6.1, "requests", False),
+            ("equals", 24, None, True),
+            ("equals", 0, None, False),
+        ):
+            with self.subTest(bound=bound, limit=limit, per=per):
+                self.assertEqual(self.missed(bound, limit, per) is None, met)
+
+    def test_what_is_missed_is_explained(self) -> None:
+        outcome = self.missed("at_most", 4, "requests")
+        assert outcome is not None
+        self.assertEqual(outcome.stage, "counters")
+        self.assertIn("counts 6 sectors per request; asked for: at most 4.", outcome.lines[0])
+        self.assertEqual(outcome.lines[1], "because")
+        self.assertIn("a.cu:9", outcome.lines[2])
+
+    def test_a_kernel_that_was_not_launched(self) -> None:
+        outcome = self.missed("at_most", 100, None, kernel="g")
+        assert outcome is not None
+        self.assertIn("No kernel whose name contains `g`", outcome.lines[0])
+
+
+class Grades(unittest.TestCase):
+    def test_files_belong_to_their_directory(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            for file in ("ada/add_one.cu", "bob/workspace/add_one.cu", "bob/workspace/backups/add_one.cu", "ada/other.cu"):
+                (directory / file).parent.mkdir(parents=True, exist_ok=True)
+                (directory / file).touch()
+            known = {"add_one": None}
+            found = grade.collect(directory, known)  # type: ignore[arg-type]
+            self.assertEqual({learner: list(mine) for learner, mine in found.items()},
+                             {"ada": ["add_one"], "bob/workspace": ["add_one"]})
+            with self.assertRaisesRegex(UsageError, "no file that is named"):
+                grade.collect(directory, {})
+        with self.assertRaisesRegex(UsageError, "no directory"):
+            grade.collect(directory, {})
+
+    def test_a_reason_is_one_line(self) -> None:
+        found = {"name": "race-shared", "locations": [{"file": "a.cu", "line": 12, "role": "read"}]}
+        self.assertEqual(grade.reason(Outcome("run", ["x"], found)), "race-shared in line 12")
+        self.assertEqual(grade.reason(Outcome("result", ["Tried 1 element.", "out[0] is 3."])), "out[0] is 3.")
+        self.assertEqual(grade.reason(Outcome("compile", ["a.cu(3): error"])), "does not compile")
+        self.assertLessEqual(len(grade.reason(Outcome("run", ["x" * 500]))), 90)
+
+
+class Lists(TreeTest):
+    def setUp(self) -> None:
+        super().setUp()
+        place = self.tree / "chapters" / "01_sync_copy"
+        for name in ("exercises", "solutions"):
+            (place / name).mkdir()
+        (place / "exercises" / "exercises.toml").write_text(MANIFEST, "utf-8")
+        (place / "solutions" / "add_one.cu").write_text(SOLUTION, "utf-8")
+
+    def test_skeletons_are_made_and_checked(self) -> None:
+        done = self.workbook("exercises", "--check")
+        self.assertEqual((done.returncode, done.stdout), (1, "0 of 1 skeletons are current\n"), done.stderr)
+        self.assertEqual(self.workbook("exercises", "--generate").returncode, 0)
+        skeleton = self.tree / "chapters" / "01_sync_copy" / "exercises" / "add_one.cu"
+        self.assertIn("YOUR CODE", skeleton.read_text("utf-8"))
+        self.assertEqual(self.workbook("exercises", "--check").returncode, 0)
+        skeleton.write_text("drifted", "utf-8")
+        self.assertEqual(self.workbook("exercises", "--check").returncode, 1)
+
+    def test_list_as_json(self) -> None:
+        report = json.loads(self.workbook("list", "--json").stdout)
+        first, second = report["chapters"]
+        self.assertEqual((first["name"], first["title"]), ("sync_copy", "through the registers"))
+        self.assertEqual(second["exercises"], [])
+        (exercise,) = first["exercises"]
+        self.assertEqual(
+            {key: exercise[key] for key in ("name", "title", "kind", "minutes", "solved", "hints_shown")},
+            {"name": "add_one", "title": "Add one", "kind": "fill", "minutes": 5, "solved": False, "hints_shown": 0},
+        )
+        self.assertEqual(exercise["file"], str(self.tree / "workspace" / "add_one.cu"))
+
+    def test_progress_as_json(self) -> None:
+        self.workbook("hint", "add_one")
+        report = json.loads(self.workbook("progress", "--json").stdout)
+        self.assertEqual((report["solved"], report["next"]), (0, "add_one"))
+        self.assertEqual(report["exercises"]["add_one"]["hints"], 1)
+
+    def test_a_tree_without_exercises_says_so(self) -> None:
+        (self.tree / "chapters" / "01_sync_copy" / "exercises" / "exercises.toml").unlink()
+        self.assert_one_line(self.workbook("check"), 1, "no exercises")
+
+    def test_two_exercises_of_one_name_are_an_error(self) -> None:
+        place = self.tree / "chapters" / "05_tma_1d" / "exercises"
+        place.mkdir()
+        (place / "exercises.toml").write_text(MANIFEST, "utf-8")
+        self.assert_one_line(self.workbook("list"), 1, "'add_one' exists already")
+
+
+class Bundles(TreeTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.bundle = self.tree.parent / "bundle.sh"
+        done = self.workbook("bundle", str(self.bundle), "--without-tools")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.room = self.tree.parent / "a room"
+
+    def unpack(self) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            ["sh", str(self.bundle), str(self.room)], capture_output=True, text=True, timeout=60
+        )
+
+    def test_it_unpacks_to_a_workbook_that_works(self) -> None:
+        done = self.unpack()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Unpacked and verified", done.stdout)
+        tree = self.room / "hopper-async-workbook"
+        self.assertEqual(self.workbook("list", command=tree / "workbook", cwd=tree).returncode, 0)
+
+    def test_it_never_overwrites(self) -> None:
+        self.unpack()
+        done = self.unpack()
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
+        self.assertIn("is there already", done.stderr)
+        self.assert_one_line(self.workbook("bundle", str(self.bundle)), 1, "exists already")
+
+    def test_damage_is_noticed_before_anything_is_unpacked(self) -> None:
+        data = bytearray(self.bundle.read_bytes())
+        for at in (-1, len(data) // 2):
+            with self.subTest(at=at):
+                damaged = bytearray(data)
+                damaged[at] ^= 1
+                self.bundle.write_bytes(damaged)
+                done = self.unpack()
+                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
+                self.assertIn("checksum is wrong", done.stderr)
+                self.assertFalse(self.room.exists())
+        self.bundle.write_bytes(data[: len(data) - 100])
+        self.assertIn("checksum is wrong", self.unpack().stderr)
+
+    def test_what_is_private_stays_here(self) -> None:
+        for name in ("workspace", "build", ".workbook"):
+            (self.tree / name).mkdir(exist_ok=True)
+            (self.tree / name / "mine").touch()
+        other = self.tree.parent / "other.sh"
+        self.assertEqual(self.workbook("bundle", str(other), "--without-tools").returncode, 0)
+        head = int(other.read_bytes().split(b"tail -c +")[1].split()[0])
+        payload = self.tree.parent / "payload"
+        payload.write_bytes(other.read_bytes()[head - 1 :])
+        with tarfile.open(payload) as archive:
+            names = archive.getnames()
+        self.assertIn("hopper-async-workbook/workbook", names)
+        self.assertEqual([name for name in names if name.endswith("mine")], [])
+        self.assertEqual([f for f in os.listdir(self.tree.parent) if f.startswith("workbook-bundle-")], [])
