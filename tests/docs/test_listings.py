@@ -6,6 +6,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from cli import requirements
 from weaving.errors import WeaveError
 from weaving.programs import Runner
 
@@ -13,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs/listings"))
 
 import error_catalogue  # noqa: E402
 import exercise_minutes  # noqa: E402
+import requirement_table  # noqa: E402
 
 CATALOGUE = """#!/bin/sh
 echo '{"name":"late","title":"Too late","explanation":"Call add_one() and st.async, not this.","cause":"A wait."}'
@@ -82,6 +84,20 @@ class ExerciseMinutes(unittest.TestCase):
         self.assertEqual(rows[0], "| [1 c1](../../chapters/01_c1/README.md#exercises) | `e0` | t | fill in | 5 | 12 |")
         self.assertEqual(rows[1], "|  | `e1` | t | fill in | 7 |  |")
         self.assertEqual(rows[-1], "| all | 3 exercises |  |  |  | 21 |")
+
+
+class RequirementTable(unittest.TestCase):
+    def test_every_requirement_has_one_row(self) -> None:
+        rows = requirement_table.table()[2:]
+        self.assertEqual(len(rows), len(requirements.ALL))
+        for requirement in requirements.ALL:
+            title = requirement.title.removeprefix("a ").removeprefix("the ")
+            self.assertEqual(sum(f"| {title} |" in row for row in rows), 1, title)
+
+    def test_who_gets_what(self) -> None:
+        compiler, meson = (next(r for r in requirement_table.table() if f"| {t} |" in r) for t in ("C++ compiler", "Meson"))
+        self.assertIn("| package `g++` | cannot: ask root |", compiler)
+        self.assertRegex(meson, r"\| package `meson` \| Python wheel `meson==[\d.]+` \|$")
 
 
 if __name__ == "__main__":
