@@ -1,10 +1,9 @@
 /// @file store_ring.cu
 /// Judge of chapter 5's store_ring.
-#include "judge.hpp"
+#include "overlap.hpp"
 
 #include "workbook/launch.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -16,25 +15,6 @@ namespace {
 
 constexpr std::size_t tile = 512;
 constexpr std::size_t tiles_per_block = 8;
-
-/// Fails unless every tile but a block's last was computed while the next was on its way.
-void expect_overlap(const std::vector<unsigned>& asked, std::size_t size) {
-    const std::size_t blocks = workbook::blocks_for(size, tiles_per_block * tile);
-    for (std::size_t t = 0; t < asked.size(); ++t) {
-        const std::size_t block = t % blocks;
-        const std::size_t k = t / blocks;
-        const std::size_t all = (asked.size() - block + blocks - 1) / blocks;
-        if (judge::is_poison(asked[t]))
-            judge::fail("turn was not called for tile " + std::to_string(k) + " of block " +
-                        std::to_string(block) + ".");
-        if (asked[t] < std::min(k + 2, all))
-            judge::fail("The result is right, but when block " + std::to_string(block) +
-                        " computed its tile " + std::to_string(k) + ", it had asked for " +
-                        std::to_string(asked[t]) + " of its " + std::to_string(all) +
-                        " tiles: nothing was on its way.\nTile k + 3 is to be asked for as soon as the store "
-                        "of tile k has read the stage, before tile k + 1 is computed.");
-    }
-}
 
 /// The usual slip: a tile that was not squared, or squared before it came.
 std::string explain(const judge::Wrong<float>& wrong, const std::vector<float>& in) {
@@ -59,6 +39,6 @@ void judge::run() {
             value *= value;
         expect_near<float>("out", out, squares, {},
                            [&](const auto& wrong) { return explain(wrong, values); });
-        expect_overlap(asked.download(), size);
+        expect_overlap(asked.download(), tiles_per_block);
     }
 }

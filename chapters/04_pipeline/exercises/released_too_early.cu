@@ -1,15 +1,13 @@
 /// @file released_too_early.cu
 /// Exercise: find the mistake.
 ///
-/// Given    a kernel that streams an array of `size` floats through two stages of shared memory, in tiles of
-/// 1024
-///          (the last may be shorter). It writes every tile to `out` in reverse order. `size` is a multiple
-///          of 4 and both arrays begin at multiples of 16 bytes. The order of the four calls of the pipeline
-///          is not right. On a GPU the kernel passes nearly always.
-/// Wanted   run it, read what the emulator reports, and repair the kernel. No copy of a tile into registers
-/// is
-///          needed, and no __syncthreads().
-/// Judged   by the result for several sizes, and by the emulator having nothing to report.
+/// Given    A kernel that streams an array of `size` floats through two stages of shared memory, in tiles
+///          of 1024 (the last may be shorter). It writes every tile to `out` in reverse order. `size` is a
+///          multiple of 4 and both arrays begin at multiples of 16 bytes. The order of the four calls of
+///          the pipeline is not right. On a GPU the kernel passes nearly always.
+/// Wanted   Run it, read what the emulator reports, and repair the kernel. No copy of a tile into registers
+///          is needed, and no __syncthreads().
+/// Judged   By the result for several sizes, and by the emulator having nothing to report.
 #include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
 

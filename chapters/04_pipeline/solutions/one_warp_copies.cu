@@ -1,17 +1,17 @@
 /// @file one_warp_copies.cu
 /// Exercise: write a partitioned pipeline.
 ///
-/// Given    an array `in` of `size` floats, cut into tiles of 512 (the last may be shorter). A block of 128
-/// threads
-///          takes the tiles blockIdx.x, blockIdx.x + gridDim.x, …; Stream counts them as its tiles 0, 1, 2, …
-///          copy_tile(part, stage, …) starts the copy of a tile, shared out among the threads of `part`;
-///          compute_tile(part, stage, …) writes a tile to `out`, each element plus one, last element first.
-/// Wanted   the kernel. It has three stages of shared memory. Warp 0 is the producer: it fills the stages in
-///          turn and does nothing else. Warps 1 to 3 are the consumers: they compute the tiles in turn and do
-///          nothing else. All threads of a part call copy_tile or compute_tile; `rank` counts from 0 in each
-///          part.
-/// Judged   by the result for several sizes and base addresses; by who copied and who computed; by counters:
-///          every byte comes by cp.async.
+/// Given    An array `in` of `size` floats, cut into tiles of 512 (the last may be shorter). A block of 128
+///          threads takes the tiles blockIdx.x, blockIdx.x + gridDim.x, …; Stream counts them as its tiles
+///          0, 1, 2, … copy_tile(part, stage, …) starts the copy of a tile, shared out among the threads of
+///          `part`; compute_tile(part, stage, …) writes a tile to `out`, each element plus one, last
+///          element first.
+/// Wanted   The kernel. It has three stages of shared memory. Warp 0 is the producer: it fills the stages
+///          in turn and does nothing else. Warps 1 to 3 are the consumers: they compute the tiles in turn
+///          and do nothing else. All threads of a part call copy_tile or compute_tile; `rank` counts from 0
+///          in each part.
+/// Judged   By the result for several sizes and base addresses; by who copied and who computed; by
+///          counters: every byte comes by cp.async.
 #include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
 

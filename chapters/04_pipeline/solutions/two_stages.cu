@@ -1,17 +1,15 @@
 /// @file two_stages.cu
 /// Exercise: ask for the next tile before you wait for this one.
 ///
-/// Given    an array `in` of `size` floats, cut into tiles of 1024 (the last may be shorter). A block takes
-/// the
-///          tiles blockIdx.x, blockIdx.x + gridDim.x, … in turn; Stream counts them as its tiles 0, 1, 2, …
-///          There are two stages of shared memory and a pipeline with two stages. fetch(k) acquires a stage,
-///          starts the copy of tile k into it and commits. compute_tile(…, k) writes tile k to `out`, each
-///          element plus one, last element first.
-/// Wanted   the loop below works, but it computes while nothing is on its way. Change it so that the copy of
-///          tile k + 1 has been started before the block waits for tile k.
-/// Judged   by the result for several sizes and base addresses; by how many tiles the block had asked for
-/// when
-///          it computed tile k (k + 2, and all of them at the end); by counters: every byte comes by
+/// Given    An array `in` of `size` floats, cut into tiles of 1024 (the last may be shorter). A block takes
+///          the tiles blockIdx.x, blockIdx.x + gridDim.x, … in turn; Stream counts them as its tiles 0, 1,
+///          2, … There are two stages of shared memory and a pipeline with two stages. fetch(k) acquires a
+///          stage, starts the copy of tile k into it and commits. compute_tile(…, k) writes tile k to
+///          `out`, each element plus one, last element first.
+/// Wanted   The loop below works, but it computes while nothing is on its way. Change it so that the copy
+///          of tile k + 1 has been started before the block waits for tile k.
+/// Judged   By the result for several sizes and base addresses; by how many tiles the block had asked for
+///          when it computed tile k (k + 2, and all of them at the end); by counters: every byte comes by
 ///          cp.async.
 #include "workbook/launch.hpp"
 #include "workbook/tile.cuh"

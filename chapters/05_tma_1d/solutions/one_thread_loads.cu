@@ -1,15 +1,14 @@
 /// @file one_thread_loads.cu
 /// Exercise: a bulk copy and the barrier that counts its bytes.
 ///
-/// Given    an array `in` of `size` floats; `in` and `out` begin at multiples of 16 bytes, and `size` is a
-/// multiple
-///          of 4. A block takes one tile of 1024 floats (the last may be shorter) and writes it to `out` in
-///          reverse order. Thread 0 has initialised a barrier for one arrival.
+/// Given    An array `in` of `size` floats; `in` and `out` begin at multiples of 16 bytes, and `size` is a
+///          multiple of 4. A block takes one tile of 1024 floats (the last may be shorter) and writes it to
+///          `out` in reverse order. Thread 0 has initialised a barrier for one arrival.
 /// Wanted   1. thread 0 arrives on the barrier and announces the bytes of the tile, `count` floats;
 ///          2. thread 0 starts one bulk copy of the tile, from in + start to `tile`, which counts on the
-///          barrier;
+///             barrier;
 ///          3. every thread waits until the bytes are there. The barrier is in its first phase: parity 0.
-/// Judged   by the result for several sizes; by counters: one copy per tile, and no load by a thread.
+/// Judged   By the result for several sizes; by counters: one copy per tile, and no load by a thread.
 #include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
 

@@ -1,23 +1,22 @@
 /// @file store_ring.cu
 /// Exercise: write a ring of bulk loads and bulk stores.
 ///
-/// Given    an array `in` of `size` floats; `in` and `out` begin at multiples of 16 bytes, and `size` is a
-/// multiple
-///          of 4. A block of 128 threads takes the tiles blockIdx.x, blockIdx.x + gridDim.x, … of 512 floats
-///          (the last may be shorter); Stream counts them as its tiles 0, 1, 2, … A ring of three stages has
-///          for each stage a tile and a barrier. load(ring, k) lets one thread start the load of tile k into
-///          stage k % 3, counted on that stage's barrier. turn(ring, k) lets the block square the tile's
-///          elements where they lie. store(ring, k) lets one thread store the tile to `out` and commit a
-///          group.
-/// Wanted   the kernel: out[i] = in[i]².
+/// Given    An array `in` of `size` floats; `in` and `out` begin at multiples of 16 bytes, and `size` is a
+///          multiple of 4. A block of 128 threads takes the tiles blockIdx.x, blockIdx.x + gridDim.x, … of
+///          512 floats (the last may be shorter); Stream counts them as its tiles 0, 1, 2, … A ring of
+///          three stages has for each stage a tile and a barrier. load(ring, k) lets one thread start the
+///          load of tile k into stage k % 3, counted on that stage's barrier. turn(ring, k) lets the block
+///          square the tile's elements where they lie. store(ring, k) lets one thread store the tile to
+///          `out` and commit a group.
+/// Wanted   The kernel: out[i] = in[i]².
 ///          1. thread 0 initialises the three barriers, lets the async proxy see them, and loads the first
-///          three tiles;
+///             three tiles;
 ///          2. for every tile: wait for its bytes, turn it, make the writes visible to the async proxy, and
-///          store it;
+///             store it;
 ///          3. a stage is loaded again (tile k + 3) as soon as the store has read it, and not before.
-/// Judged   by the result for several sizes; by how many tiles had been asked for when tile k was computed (k
-/// + 2
-///          at least, or all); by counters: one load and one store per tile, and no byte by a thread.
+/// Judged   By the result for several sizes; by how many tiles had been asked for when tile k was computed
+///          (k + 2 at least, or all); by counters: one load and one store per tile, and no byte by a
+///          thread.
 #include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
 

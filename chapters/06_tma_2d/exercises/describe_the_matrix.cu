@@ -1,14 +1,12 @@
 /// @file describe_the_matrix.cu
 /// Exercise: fill in the layout of a tensor map.
 ///
-/// Given    a kernel that writes the tile whose first element is (x, y) to `out`, row after row: 32 × 8 ints.
-/// The
-///          matrix has `width` × `height` ints; its rows are `pitch` elements apart, and pitch ≥ width is a
-///          multiple of 4. A box that hangs over the edge brings zeros.
-/// Wanted   the layout of the tensor map. dims, strides and box are innermost first; dims and box count
-/// elements,
-///          strides count bytes, and there is one stride fewer than dimensions.
-/// Judged   by the tiles of matrices of several shapes and pitches, those at the edges included.
+/// Given    A kernel that writes the tile whose first element is (x, y) to `out`, row after row: 32 × 8
+///          ints. The matrix has `width` × `height` ints; its rows are `pitch` elements apart, and pitch ≥
+///          width is a multiple of 4. A box that hangs over the edge brings zeros.
+/// Wanted   The layout of the tensor map. dims, strides and box are innermost first; dims and box count
+///          elements, strides count bytes, and there is one stride fewer than dimensions.
+/// Judged   By the tiles of matrices of several shapes and pitches, those at the edges included.
 #include "workbook/launch.hpp"
 #include "workbook/matrix.hpp"
 #include "workbook/tensor_map.hpp"

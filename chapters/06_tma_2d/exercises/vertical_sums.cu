@@ -1,17 +1,15 @@
 /// @file vertical_sums.cu
 /// Exercise: write a filter whose edge comes from the tensor map.
 ///
-/// Given    two matrices of `width` × `height` unsigned ints with rows a multiple of 16 bytes apart. A block
-/// of 128
-///          threads takes a tile of 32 × 16. `from` is the tensor map of `in` for boxes of 32 × 18: the tile
-///          with one row more above and below. `to` is the map of `out` for boxes of 32 × 16. What a load
-///          finds outside of the matrix is 0.
-/// Wanted   the kernel: out(x, y) = in(x, y - 1) + in(x, y) + in(x, y + 1) modulo 2^32, where rows outside of
-/// the
-///          matrix count as 0. One tensor load and one tensor store per tile; no test for the matrix's edge.
-/// Judged   by the result for matrices of several shapes; by counters: one load and one store per tile, and
-/// no byte
-///          from global memory through registers.
+/// Given    Two matrices of `width` × `height` unsigned ints with rows a multiple of 16 bytes apart. A
+///          block of 128 threads takes a tile of 32 × 16. `from` is the tensor map of `in` for boxes of 32
+///          × 18: the tile with one row more above and below. `to` is the map of `out` for boxes of 32 ×
+///          16. What a load finds outside of the matrix is 0.
+/// Wanted   The kernel: out(x, y) = in(x, y - 1) + in(x, y) + in(x, y + 1) modulo 2^32, where rows outside
+///          of the matrix count as 0. One tensor load and one tensor store per tile; no test for the
+///          matrix's edge.
+/// Judged   By the result for matrices of several shapes; by counters: one load and one store per tile, and
+///          no byte from global memory through registers.
 #include "workbook/launch.hpp"
 #include "workbook/matrix.hpp"
 #include "workbook/tensor_map.hpp"

@@ -1,14 +1,13 @@
 /// @file waits_at_the_edge.cu
 /// Exercise: find the mistake.
 ///
-/// Given    a kernel that adds one to every element of a matrix of `width` × `height` ints, in place; a block
-/// takes
-///          a tile of 32 × 16. It works for matrices whose sides are multiples of 32 and 16, and never ends
-///          for others: not on a GPU, and not on the emulator, which says who waits for what.
-/// Wanted   run it, read how many bytes the barrier still waits for, and repair the kernel. What a store does
-/// at
-///          the edge is right as it is.
-/// Judged   by the result for matrices of several shapes, with padding behind the rows left alone where the
+/// Given    A kernel that adds one to every element of a matrix of `width` × `height` ints, in place; a
+///          block takes a tile of 32 × 16. It works for matrices whose sides are multiples of 32 and 16,
+///          and never ends for others: not on a GPU, and not on the emulator, which says who waits for
+///          what.
+/// Wanted   Run it, read how many bytes the barrier still waits for, and repair the kernel. What a store
+///          does at the edge is right as it is.
+/// Judged   By the result for matrices of several shapes, with padding behind the rows left alone where the
 ///          hardware leaves it alone (a width that is a multiple of 4); by counters: one load and one store
 ///          per tile.
 #include "workbook/launch.hpp"

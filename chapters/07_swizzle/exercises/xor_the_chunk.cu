@@ -2,12 +2,10 @@
 /// Exercise: find the elements of a swizzled tile.
 ///
 /// Given    A tile of 16 rows of 32 ints, 128 bytes a row, loaded with the 128-byte swizzle to an address
-/// that is
-///          a multiple of 1024. The kernel writes the tile to `out` row after row, out[row * 32 + column],
-///          and asks place(row, column) where in shared memory each element lies.
-/// Wanted   place: the index, in ints, of element (row, column) of the tile. A row is 8 chunks of 16 bytes;
-/// the
-///          swizzle moves whole chunks, and only within their row.
+///          that is a multiple of 1024. The kernel writes the tile to `out` row after row, out[row * 32 +
+///          column], and asks place(row, column) where in shared memory each element lies.
+/// Wanted   The function place: the index, in ints, of element (row, column) of the tile. A row is 8 chunks
+///          of 16 bytes; the swizzle moves whole chunks, and only within their row.
 /// Missing  One expression, made of row, column and constants.
 /// Judged   By the tiles at several places of a matrix.
 #include "workbook/launch.hpp"

@@ -2,18 +2,15 @@
 /// Exercise: columns without bank conflicts.
 ///
 /// Given    A matrix of `width` × `height` unsigned ints with rows a multiple of 16 bytes apart. A block of
-/// 256
-///          threads loads a tile of 32 × 32 by a tensor copy and writes the sum of each of its columns,
-///          modulo 2^32, to sums[(row of tiles) * width + column]. Warp w adds the columns 4w … 4w + 3, which
-///          are one chunk of 16 bytes in each row; lane r reads the chunk of row r. What lies outside counts
-///          as 0.
+///          256 threads loads a tile of 32 × 32 by a tensor copy and writes the sum of each of its columns,
+///          modulo 2^32, to sums[(row of tiles) * width + column]. Warp w adds the columns 4w … 4w + 3,
+///          which are one chunk of 16 bytes in each row; lane r reads the chunk of row r. What lies outside
+///          counts as 0.
 /// Wanted   The results are right. But the chunks of a column lie below each other, in the same four banks,
-/// and
-///          the lanes of a warp take turns. Let the tensor copy spread them with the 128-byte swizzle, and
-///          find them where it has put them.
+///          and the lanes of a warp take turns. Let the tensor copy spread them with the 128-byte swizzle,
+///          and find them where it has put them.
 /// Judged   By the result for matrices of several shapes; by counters: no bank conflict in any load from
-/// shared
-///          memory.
+///          shared memory.
 #include "workbook/launch.hpp"
 #include "workbook/matrix.hpp"
 #include "workbook/tensor_map.hpp"

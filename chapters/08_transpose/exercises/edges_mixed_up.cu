@@ -2,14 +2,13 @@
 /// Exercise: find the mistake.
 ///
 /// Given    A kernel that transposes a matrix of `rows` × `columns` floats: out[c * rows + r] = in[r *
-/// columns + c].
-///          A block of 32 × 8 threads takes tiles of 32 × 32, one after the other down a column of tiles,
-///          through a padded tile in shared memory. It works for one tile. It fails for more than one in a
-///          column, and for matrices whose sides are no multiples of 32: these are two mistakes.
+///          columns + c]. A block of 32 × 8 threads takes tiles of 32 × 32, one after the other down a
+///          column of tiles, through a padded tile in shared memory. It works for one tile. It fails for
+///          more than one in a column, and for matrices whose sides are no multiples of 32: these are two
+///          mistakes.
 /// Wanted   Run it, read what the emulator reports, repair that, and run it again.
-/// Judged   By the result for matrices of several shapes; by counters: at most 5 sectors for a store, and no
-/// bank
-///          conflict.
+/// Judged   By the result for matrices of several shapes; by counters: at most 5 sectors for a store, and
+///          no bank conflict.
 #include "workbook/launch.hpp"
 
 #include <cstddef>

@@ -2,21 +2,20 @@
 /// Exercise: write the rung with tensor copies on both sides.
 ///
 /// Given    A matrix of `rows` × `columns` floats in `in` and room for the transposed, columns × rows, in
-/// `out`; both
-///          sides are multiples of 4, so that tensor maps take them. A block of 256 threads takes the tile of
-///          32 × 32 whose first element is in row `row` and column `column` of `in`. `from` and `to` are the
-///          maps of `in` and `out` for boxes of 32 × 32 floats, both with the 128-byte swizzle. place(r, c)
-///          is the index of element (r, c) in such a tile, if it lies at a multiple of 1024 bytes.
+///          `out`; both sides are multiples of 4, so that tensor maps take them. A block of 256 threads
+///          takes the tile of 32 × 32 whose first element is in row `row` and column `column` of `in`.
+///          `from` and `to` are the maps of `in` and `out` for boxes of 32 × 32 floats, both with the
+///          128-byte swizzle. place(r, c) is the index of element (r, c) in such a tile, if it lies at a
+///          multiple of 1024 bytes.
 /// Wanted   The kernel, as a chain of four steps:
 ///          1. one thread loads the tile into `loaded`;
 ///          2. all threads wait, and write the transposed tile into `turned`: four elements each. A warp
-///          reads a
-///             column of `loaded` and writes a row of `turned`;
+///             reads a column of `loaded` and writes a row of `turned`;
 ///          3. the async proxy is shown what was written;
 ///          4. one thread stores `turned` and waits until it has been read.
 /// Judged   By the result for matrices of several shapes; by counters: one load and one store per tile, no
-/// byte by a
-///          thread, no bank conflict where `turned` is written, and at most 3 where a column is read.
+///          byte by a thread, no bank conflict where `turned` is written, and at most 3 where a column is
+///          read.
 #include "workbook/launch.hpp"
 #include "workbook/tensor_map.hpp"
 

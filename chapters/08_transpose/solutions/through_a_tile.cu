@@ -2,17 +2,14 @@
 /// Exercise: both accesses along rows.
 ///
 /// Given    A matrix of `rows` × `columns` floats, row after row, in `in`; `out` has columns × rows floats
-/// and gets
-///          the transposed: out[c * rows + r] = in[r * columns + c]. A block of 32 × 8 threads takes a tile
-///          of 32 × 32, whose first element is in row `row` and column `column` of `in`; each thread takes
-///          four elements, 8 rows apart. Tiles at the right and lower edge hang over.
-/// Wanted   The kernel is right, but a warp writes 32 floats that lie `rows` floats apart: 32 sectors for 128
-/// bytes.
-///          Let the block write the tile to shared memory, wait, and store it so that a warp writes
-///          neighbouring elements of one row of `out`.
-/// Judged   By the result for matrices of several shapes; by counters: at most 5 sectors for a store (4, and
-/// one more
-///          where a row does not begin at a multiple of 32 bytes), and no bank conflict.
+///          and gets the transposed: out[c * rows + r] = in[r * columns + c]. A block of 32 × 8 threads
+///          takes a tile of 32 × 32, whose first element is in row `row` and column `column` of `in`; each
+///          thread takes four elements, 8 rows apart. Tiles at the right and lower edge hang over.
+/// Wanted   The kernel is right, but a warp writes 32 floats that lie `rows` floats apart: 32 sectors for
+///          128 bytes. Let the block write the tile to shared memory, wait, and store it so that a warp
+///          writes neighbouring elements of one row of `out`.
+/// Judged   By the result for matrices of several shapes; by counters: at most 5 sectors for a store (4,
+///          and one more where a row does not begin at a multiple of 32 bytes), and no bank conflict.
 #include "workbook/launch.hpp"
 
 #include <cstddef>

@@ -1,0 +1,119 @@
+/// @file convolution.cu
+/// Exercise: a 3×3 convolution, fed and emptied by TMA.
+///
+/// Given    Two matrices of `width` × `height` floats, width a multiple of 4, with rows a multiple of 16
+///          bytes apart, and nine weights. The output is cut into tiles of 32 × 16. Few blocks of 128
+///          threads stay and take the tiles blockIdx.x, blockIdx.x + gridDim.x, …; Tiles counts them as a
+///          block's tiles 0, 1, 2, … and knows the corner (x, y) of each. A ring in shared memory has three
+///          stages, each with the input of a tile and a barrier, and two buffers for results. The lines
+///          that note what was asked for are for the judge: leave them.
+/// Wanted   The convolution: out(x, y) = the sum of weight[j][i] · in(x + i - 1, y + j - 1) over i, j = 0,
+///          1, 2; what lies outside of the matrix counts as 0.
+/// Missing  Four parts:
+///          1. layout: what the tensor maps know of the matrices;
+///          2. load: one thread asks for the input of a tile: the tile with one row more above and below,
+///             and on each side `margin` columns, as a box begins at a multiple of 16 bytes;
+///          3. filter: all threads compute a tile, from its stage into one of the two buffers;
+///          4. the kernel: a ring in which at least the next tile is always on its way, every result is
+///             stored by a tensor copy, and nothing is overwritten that somebody still reads.
+/// Judged   By the result for matrices of several shapes; by how many tiles had been asked for when tile k
+///          was computed (k + 2 at least, or all); by counters: one load and one store per tile, no element
+///          by a thread, no bank conflict.
+#include "workbook/launch.hpp"
+#include "workbook/matrix.hpp"
+#include "workbook/tensor_map.hpp"
+
+#include <cuda/ptx>
+
+#include <cstdint>
+#include <span>
+
+namespace ptx = cuda::ptx;
+
+constexpr int block_threads = 128;
+constexpr int tile_width = 32;
+constexpr int tile_height = 16;
+constexpr int margin = 4; ///< columns of input on each side of a tile; 16 bytes
+constexpr int halo_width = tile_width + 2 * margin;
+constexpr int halo_height = tile_height + 2;
+constexpr int stages = 3;
+
+/// weight[j][i] belongs to the neighbour i - 1 columns to the right and j - 1 rows below.
+struct Weights {
+    float weight[3][3];
+};
+
+/// The tiles that a block takes.
+struct Tiles {
+    int across; ///< tiles in a row of tiles
+    int count;
+    unsigned* asked; ///< for each tile: how many tiles its block had asked for when it computed it
+
+    __device__ int index(int k) const { return static_cast<int>(blockIdx.x + k * gridDim.x); }
+    __device__ bool has(int k) const { return index(k) < count; }
+    __device__ int x(int k) const { return index(k) % across * tile_width; }
+    __device__ int y(int k) const { return index(k) / across * tile_height; }
+};
+
+/// The input of a tile. Its size is a multiple of 128 bytes: there is unused memory behind `at`.
+struct alignas(128) Halo {
+    float at[halo_height][halo_width];
+};
+
+/// The result of a tile.
+struct alignas(128) Sums {
+    float at[tile_height][tile_width];
+};
+
+/// What a block has in shared memory.
+struct Ring {
+    Halo halo[stages];
+    Sums sums[2];
+    std::uint64_t full[stages]; ///< each for one arrival
+    unsigned asked;             ///< loads that were started
+};
+
+/// The layout of a matrix for boxes of box_width × box_height.
+workbook::TensorLayout<2> layout(workbook::Matrix<const float> matrix, std::uint32_t box_width,
+                                 std::uint32_t box_height) {
+    return {.box = {box_width, box_height}}; // YOUR CODE (1)
+}
+
+/// One thread: starts the load of the block's tile k into stage k % stages. It arrives on the stage's
+/// barrier.
+__device__ inline void load(Ring& ring, const CUtensorMap& from, const Tiles& tiles, int k) {
+    ring.asked = k + 1;
+    // YOUR CODE (2)
+}
+
+/// All threads: compute the block's tile k from stage k % stages into buffer k % 2.
+__device__ inline void filter(Ring& ring, const Weights& weights, const Tiles& tiles, int k) {
+    if (threadIdx.x == 0)
+        tiles.asked[tiles.index(k)] = ring.asked;
+    // YOUR CODE (3)
+}
+
+/// Waits until the phase with this parity is complete. The bytes it counted are then visible to this thread.
+__device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
+    while (!ptx::mbarrier_try_wait_parity(bar, parity)) {
+    }
+}
+
+__global__ void convolution(const __grid_constant__ CUtensorMap from, const __grid_constant__ CUtensorMap to,
+                            const __grid_constant__ Weights weights, Tiles tiles) {
+    __shared__ Ring ring;
+    // YOUR CODE (4): start the ring; for each tile wait, filter, show the async proxy what was
+    // written, store, and load the tile that comes next into this stage.
+}
+
+/// Launches so that a block takes about five tiles. Both matrices have one shape; `asked` has an element per
+/// tile.
+void launch_convolution(workbook::Matrix<const float> in, workbook::Matrix<float> out, const Weights& weights,
+                        std::span<unsigned> asked) {
+    const unsigned across = workbook::blocks_for(out.width, tile_width);
+    const unsigned count = across * workbook::blocks_for(out.height, tile_height);
+    workbook::launch(convolution, {.grid = workbook::blocks_for(count, 5), .block = block_threads},
+                     workbook::make_tensor_map(in.data, layout(in, halo_width, halo_height)),
+                     workbook::make_tensor_map(out.data, layout(out, tile_width, tile_height)), weights,
+                     Tiles{static_cast<int>(across), static_cast<int>(count), asked.data()});
+}

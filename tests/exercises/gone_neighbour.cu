@@ -1,0 +1,25 @@
+/// @file gone_neighbour.cu
+/// Judge of chapter 9's gone_neighbour.
+#include "judge.hpp"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+void launch_gone_neighbour(std::span<const unsigned> in, std::span<unsigned> out);
+
+void judge::run() {
+    constexpr std::size_t chunk = 512;
+    constexpr std::size_t block = 128;
+    for (const std::size_t size : {chunk, 4 * chunk, 60 * chunk, std::size_t{0}}) {
+        trying(with_elements(size));
+        const auto values = workbook::random_values<unsigned>(size, size + 11);
+        const auto in = input(values);
+        auto out = output<unsigned>(size);
+        launch_gone_neighbour(in.span(), out.span());
+        std::vector<unsigned> expected(size);
+        for (std::size_t i = 0; i < size; ++i)
+            expected[i / chunk * chunk + (i + block) % chunk] = values[i];
+        expect_exact<unsigned>("out", out, expected);
+    }
+}
