@@ -6,6 +6,7 @@
 
 #include "listeners/shadow.hpp"
 #include "listeners/threads.hpp"
+#include "listeners/unwritten.hpp"
 #include "machine/cluster.hpp"
 
 #include <map>
@@ -56,6 +57,8 @@ class Checker final : public ClusterListener {
     Checker(Cluster& cluster, LaunchChecks& launch);
     ~Checker() override;
 
+    void on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) override;
+    void on_skipped(Warp& warp, std::uint32_t pc) override;
     void on_access(const AccessEvent& event) override;
     void on_fence(const FenceEvent& event) override;
     void on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& lanes,
@@ -142,7 +145,7 @@ class Checker final : public ClusterListener {
     void touch_pieces(const AsyncOperation& operation, const Operation& known, WarpClock& clock);
     void touch_range(Actor actor, Address address, std::uint32_t bytes, bool shared);
     std::uint32_t add_operation(const AsyncOperation& operation, WarpClock& clock);
-    void check_init_visible(const AsyncOperation& operation, const WarpClock& clock);
+    void check_init_visible(const AsyncOperation& operation, std::uint32_t index, const WarpClock& clock);
     void check_use_visible(const MbarrierEvent& event, const BarrierState& barrier);
 
     // race_sync.cpp
@@ -163,11 +166,14 @@ class Checker final : public ClusterListener {
                 bool shared);
     void missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void uninitialised(unsigned k, unsigned n, const Actor& actor);
+    void use_unwritten(std::uint32_t load);
+    void hold(std::uint32_t operation, Diagnostic diagnostic);
+    void publish_held(std::uint32_t operation);
     void tell_the_rest();
     void unfinished_phase(const BarrierState& barrier, std::uint32_t index, std::uint32_t address,
                           std::uint64_t phase);
-    void report_init(const BarrierState& barrier, std::uint32_t address, Warp& warp, unsigned lane,
-                     std::uint32_t pc, bool by_copy);
+    Diagnostic init_not_visible(const BarrierState& barrier, std::uint32_t address, Warp& warp, unsigned lane,
+                                std::uint32_t pc, bool by_copy) const;
     /// True the first time these two instructions get this finding.
     bool first_time(const char* name, std::uint32_t pc_a, std::uint32_t pc_b);
     static Diagnostic make(const char* name, std::string message, std::string advice,
@@ -196,7 +202,15 @@ class Checker final : public ClusterListener {
     std::map<std::uint32_t, Diagnostic>
         unfinished_;                ///< By operation: told at the end, unless somebody read too early.
     std::set<std::uint32_t> raced_; ///< Instructions that took part in a finding.
-    std::map<std::uint32_t, Diagnostic> uninitialised_; ///< By instruction; told at the end.
+    /// A read of shared memory that nobody has written.
+    struct Uninitialised {
+        Diagnostic diagnostic;
+        bool used = false; ///< The value was used, so this is a mistake.
+    };
+    std::map<std::uint32_t, Uninitialised> uninitialised_; ///< By instruction; told at the end.
+    UnwrittenValues unwritten_;
+    /// Findings about an operation that depend on what its thread does next, by operation; see hold().
+    std::map<std::uint32_t, std::vector<Diagnostic>> held_;
 };
 
 } // namespace emu::check

@@ -129,8 +129,6 @@ void Checker::on_async_issue(const AsyncOperation& operation) {
         threads_.advance(clock);
         return;
     }
-    if (operation.completion == CompletionKind::mbarrier)
-        check_init_visible(operation, clock);
     if (operation.kind == AsyncKind::cp_async)
         return issue_cp_async(operation, clock);
     const std::uint32_t index = add_operation(operation, clock);
@@ -139,6 +137,7 @@ void Checker::on_async_issue(const AsyncOperation& operation) {
         mbarriers_[operation.barrier].pending.push_back(index);
         if (const Mbarrier* barrier = cluster_.mbarrier(operation.barrier))
             operations_[index].issued_in = barrier->phase;
+        check_init_visible(operation, index, clock);
     }
     touch_pieces(operation, operations_[index], clock);
     threads_.advance(clock);

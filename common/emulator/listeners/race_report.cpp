@@ -242,24 +242,29 @@ void Checker::missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, 
     Operation& operation = operations_[actor.record->operation];
     if (operation.reported || !first_time("missing-proxy-fence", old.pc, actor.record->pc))
         return;
-    operation.reported = true;
     // Generic write, then asynchronous read or write, needs the fence (PTX ISA 8.8, 9.7.13.4). A generic read
     // before an asynchronous write is ordered by the barrier alone, as in every published pipeline: silent.
     // Only a read in shared memory is sure to go wrong on hardware; the other cases are warnings.
     const bool warning = actor.is_write || !actor.shared;
+    operation.reported = !warning;
     const std::string writer = who(old, ref, k);
     const std::string what = name_of(operation.kind);
-    publish("missing-proxy-fence",
-            place(actor, k, n) + ": written through the generic proxy by " + writer + ", then " +
-                (actor.is_write ? "overwritten" : "read") + " through the async proxy by a " + what +
-                " that " + who(actor) + " issued. No fence.proxy.async lies between them, so the " + what +
-                (actor.is_write ? " and the write may land in either order."
-                                : " may see the bytes from before the write."),
-            "After the write and before the barrier, each writing thread must execute fence.proxy.async "
-            "(cuda::ptx::fence_proxy_async); or the issuing thread after the barrier and before the copy.",
-            {cluster_.source_line(old.pc, "written by " + writer),
-             cluster_.source_line(actor.record->pc, what + " issued by " + who(actor))},
-            warning);
+    Diagnostic finding =
+        make("missing-proxy-fence",
+             place(actor, k, n) + ": written through the generic proxy by " + writer + ", then " +
+                 (actor.is_write ? "overwritten" : "read") + " through the async proxy by a " + what +
+                 " that " + who(actor) + " issued. No fence.proxy.async lies between them, so the " + what +
+                 (actor.is_write ? " and the write may land in either order."
+                                 : " may see the bytes from before the write."),
+             "After the write and before the barrier, each writing thread must execute fence.proxy.async "
+             "(cuda::ptx::fence_proxy_async); or the issuing thread after the barrier and before the copy.",
+             {cluster_.source_line(old.pc, "written by " + writer),
+              cluster_.source_line(actor.record->pc, what + " issued by " + who(actor))},
+             warning);
+    if (warning)
+        hold(actor.record->operation, std::move(finding));
+    else
+        cluster_.report(std::move(finding));
 }
 
 bool Checker::saw_issue(const Operation& operation, Ref ref, const Actor& actor) const {
@@ -345,9 +350,38 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
     publish(name, std::move(message), std::move(advice), std::move(lines));
 }
 
+void Checker::on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) {
+    if (!unwritten_.empty()) [[unlikely]]
+        unwritten_.before_instruction(warp, pc, mask, [this](std::uint32_t load) { use_unwritten(load); });
+}
+
+void Checker::on_skipped(Warp& warp, std::uint32_t pc) {
+    if (!unwritten_.empty()) [[unlikely]]
+        unwritten_.before_instruction(warp, pc, 0, [this](std::uint32_t load) { use_unwritten(load); });
+}
+
+void Checker::use_unwritten(std::uint32_t load) {
+    if (const auto found = uninitialised_.find(load); found != uninitialised_.end())
+        found->second.used = true;
+}
+
 void Checker::uninitialised(unsigned k, unsigned n, const Actor& actor) {
-    if (cluster_.stopped() || uninitialised_.contains(actor.record->pc))
+    const std::uint32_t pc = actor.record->pc;
+    if (cluster_.stopped())
         return;
+    const auto known = uninitialised_.find(pc);
+    if (known != uninitialised_.end() && known->second.used)
+        return;
+    if (!actor.is_write) {
+        Warp& warp = *actor.clock->warp;
+        const auto base = static_cast<std::uint32_t>(warp.addresses[actor.lane]);
+        unwritten_.load(warp, pc, actor.lane,
+                        static_cast<std::int64_t>(actor.word + k) - static_cast<std::int64_t>(base));
+    }
+    if (known != uninitialised_.end()) {
+        known->second.used |= actor.is_write;
+        return;
+    }
     Diagnostic d;
     d.name = "uninitialised-shared";
     d.message = who(actor) + " reads " + place(actor, k, n) + ", which no thread has written.";
@@ -355,7 +389,7 @@ void Checker::uninitialised(unsigned k, unsigned n, const Actor& actor) {
                "write and "
                "the read.";
     d.locations.push_back(cluster_.source_line(actor.record->pc, "read by " + who(actor)));
-    uninitialised_[actor.record->pc] = std::move(d);
+    uninitialised_[pc] = {std::move(d), actor.is_write}; // An atomic update uses what it reads.
 }
 
 void Checker::tell_the_rest() {
@@ -367,9 +401,11 @@ void Checker::tell_the_rest() {
         if (!operations_[index].reported)
             cluster_.report(std::move(diagnostic));
     unfinished_.clear();
-    for (auto& [pc, diagnostic] : uninitialised_)
-        if (!raced_.contains(pc))
-            cluster_.report(std::move(diagnostic));
+    while (!held_.empty())
+        publish_held(held_.begin()->first);
+    for (auto& [pc, finding] : uninitialised_)
+        if (finding.used && !raced_.contains(pc))
+            cluster_.report(std::move(finding.diagnostic));
     uninitialised_.clear();
 }
 
@@ -406,24 +442,42 @@ void Checker::unfinished_phase(const BarrierState& barrier, std::uint32_t index,
              std::move(lines));
 }
 
-void Checker::report_init(const BarrierState& barrier, std::uint32_t address, Warp& warp, unsigned lane,
-                          std::uint32_t pc, bool by_copy) {
+/// cuda::memcpy_async and the older wrappers of libcu++ copy first and then let the same thread expect the
+/// bytes, and never fence after init() or between uses of the memory; hardware runs them as meant. So what
+/// would need such a fence waits until it is clear that the copy is not one of theirs.
+void Checker::hold(std::uint32_t operation, Diagnostic diagnostic) {
+    if (operations_[operation].completion == CompletionKind::mbarrier)
+        held_[operation].push_back(std::move(diagnostic));
+    else
+        cluster_.report(std::move(diagnostic));
+}
+
+void Checker::publish_held(std::uint32_t operation) {
+    auto held = held_.extract(operation);
+    if (!held.empty())
+        for (Diagnostic& diagnostic : held.mapped())
+            cluster_.report(std::move(diagnostic));
+}
+
+Diagnostic Checker::init_not_visible(const BarrierState& barrier, std::uint32_t address, Warp& warp,
+                                     unsigned lane, std::uint32_t pc, bool by_copy) const {
     const std::string user = thread_name(warp, lane);
     const std::string name = "mbarrier " + shared_name(*cluster_.info().kernel, shared_offset(address));
-    publish("barrier-init-not-visible",
-            by_copy ? name + " is used by an asynchronous copy, which sees memory through the async proxy; "
-                             "no fence makes "
-                             "its initialisation visible there."
-                    : name + " is used by " + user +
-                          ", and no barrier makes its initialisation visible to that thread.",
-            by_copy ? "The thread that called mbarrier.init must then execute fence.proxy.async or "
-                      "fence.mbarrier_init.release.cluster, before the barrier that lets others use it."
-                    : "Put a __syncthreads() (in a cluster: a cluster barrier) between mbarrier.init and the "
-                      "first use by "
-                      "another thread.",
-            {cluster_.source_line(barrier.init_pc,
-                                  "initialised by " + thread_name(*barrier.init_warp, barrier.init_lane)),
-             cluster_.source_line(pc, "used by " + user)});
+    return make(
+        "barrier-init-not-visible",
+        by_copy ? name + " is used by an asynchronous copy, which sees memory through the async proxy; "
+                         "no fence makes "
+                         "its initialisation visible there."
+                : name + " is used by " + user +
+                      ", and no barrier makes its initialisation visible to that thread.",
+        by_copy ? "The thread that called mbarrier.init must then execute fence.proxy.async or "
+                  "fence.mbarrier_init.release.cluster, before the barrier that lets others use it."
+                : "Put a __syncthreads() (in a cluster: a cluster barrier) between mbarrier.init and the "
+                  "first use by "
+                  "another thread.",
+        {cluster_.source_line(barrier.init_pc,
+                              "initialised by " + thread_name(*barrier.init_warp, barrier.init_lane)),
+         cluster_.source_line(pc, "used by " + user)});
 }
 
 } // namespace emu::check

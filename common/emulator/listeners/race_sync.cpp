@@ -43,10 +43,15 @@ void Checker::on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& 
     Accumulator& arrived = barriers_[{kind, rank, id}];
     WarpClock& clock = threads_.of(*lanes.warp);
     for_lanes(lanes.mask, [&](unsigned lane) {
-        if (semantics == Semantics::relaxed)
+        if (semantics == Semantics::relaxed) {
             threads_.gather_fenced(arrived, clock, lane);
-        else
-            threads_.gather(arrived, clock, lane);
+            return;
+        }
+        // One thread takes a ticket by a relaxed atomic and tells its block at a barrier: what the ticket's
+        // predecessors published is then known to the whole block.
+        if (clock.sync)
+            threads_.settle(clock, lane);
+        threads_.gather(arrived, clock, lane);
     });
     threads_.advance(clock);
 }
@@ -132,6 +137,13 @@ void Checker::check_divergence(std::span<const WarpLanes> arrived) {
 void Checker::on_fence(const FenceEvent& event) {
     switch (event.kind) {
     case FenceKind::membar:
+        if (event.scope == Scope::gpu || event.scope == Scope::sys) {
+            // NVIDIA's own tests let bulk copies read global memory behind __threadfence() alone.
+            FenceEvent global = event;
+            global.covers_shared = false;
+            global.covers_global = true;
+            threads_.proxy_fence(global);
+        }
         threads_.memory_fence(event);
         return;
     case FenceKind::proxy_async:
@@ -212,6 +224,11 @@ void Checker::on_mbarrier_arrive(const MbarrierEvent& event) {
         return;
     check_use_visible(event, barrier);
     if (event.tx > 0) {
+        std::erase_if(held_, [&](const auto& each) {
+            const Operation& copy = operations_[each.first];
+            return copy.barrier == event.address && copy.issued_in == event.phase &&
+                   copy.warp == event.warp && copy.lane == event.lane;
+        });
         barrier.expect_pc = event.pc;
         barrier.expect_warp = event.warp;
         barrier.expect_lane = event.lane;
@@ -232,6 +249,11 @@ void Checker::on_mbarrier_phase(const MbarrierEvent& event) {
     if (found == mbarriers_.end())
         return;
     BarrierState& barrier = found->second;
+    std::vector<std::uint32_t> decided;
+    for (const auto& [index, findings] : held_)
+        if (operations_[index].barrier == event.address && operations_[index].issued_in <= event.phase)
+            decided.push_back(index);
+    std::ranges::for_each(decided, [this](std::uint32_t index) { publish_held(index); });
     for (const std::uint32_t index : barrier.pending)
         if (operations_[index].issued_in == event.phase && !operations_[index].reported)
             unfinished_phase(barrier, index, event.address, event.phase);
@@ -265,10 +287,11 @@ void Checker::check_use_visible(const MbarrierEvent& event, const BarrierState& 
     if (threads_.sees(clock, event.lane, init, barrier.init_component) ||
         !first_time("barrier-init-not-visible", barrier.init_pc, barrier.init_pc))
         return;
-    report_init(barrier, event.address, *event.warp, event.lane, event.pc, false);
+    cluster_.report(init_not_visible(barrier, event.address, *event.warp, event.lane, event.pc, false));
 }
 
-void Checker::check_init_visible(const AsyncOperation& operation, const WarpClock& clock) {
+void Checker::check_init_visible(const AsyncOperation& operation, std::uint32_t index,
+                                 const WarpClock& clock) {
     const auto found = mbarriers_.find(operation.barrier);
     if (found == mbarriers_.end() || found->second.published)
         return;
@@ -284,8 +307,9 @@ void Checker::check_init_visible(const AsyncOperation& operation, const WarpCloc
         init.epoch = barrier.init_fence;
         visible = threads_.sees(clock, operation.lane, init, barrier.init_component);
     }
-    if (!visible && first_time("barrier-init-not-visible", barrier.init_pc, barrier.init_pc))
-        report_init(barrier, operation.barrier, *operation.warp, operation.lane, operation.pc, true);
+    if (!visible)
+        hold(index, init_not_visible(barrier, operation.barrier, *operation.warp, operation.lane,
+                                     operation.pc, true));
 }
 
 } // namespace emu::check

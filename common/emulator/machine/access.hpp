@@ -6,6 +6,9 @@
 #include "machine/decoder.hpp"
 #include "machine/warp.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
 #include <mutex>
 
 namespace emu {
@@ -42,6 +45,15 @@ bool resolve(Warp& warp, const AccessExtra& access, LaneMask mask, unsigned byte
 /// blocks on other host threads share) holds this lock from its event to its effect, so that listeners see
 /// such accesses in the order in which they happen.
 std::unique_lock<std::mutex> in_order(Warp& warp, const AccessExtra& access);
+
+/// Stands for a strong access that changed nothing, for Warp::note_poll().
+template <class T>
+std::uint64_t poll_of(const Warp& warp, LaneMask mask, const T* values) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    std::uint64_t value = 0;
+    std::memcpy(&value, values + lane, std::min(sizeof(T), sizeof value));
+    return (warp.addresses[lane] * 31 + warp.pc()) * 31 + value + 1;
+}
 
 /// Tells listeners, one event per space when a generic access mixes them. `changing`: see AccessEvent.
 void emit_access(Warp& warp, const Op& op, const AccessExtra& access, const Pointers& pointers, LaneMask mask,

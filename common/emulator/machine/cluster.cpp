@@ -80,8 +80,10 @@ Cluster::State Cluster::run(std::uint64_t budget) {
             made_progress();
             continue;
         }
-        if (ran && busy)
+        if (ran && busy) {
+            idle_rounds_ = 0;
             continue;
+        }
         if (++idle_rounds_ > rounds_before_deadlock || !time_out_waits(ran))
             return State::idle;
     }

@@ -31,7 +31,8 @@ class KernelBuilder {
         place_code();
         for (const auto& function : kernel_->functions)
             decode(*function);
-        kernel_->local_need = local_need(0, 0);
+        needs_.assign(kernel_->functions.size(), unknown_need);
+        kernel_->local_need = local_need(0);
         return std::move(kernel_);
     }
 
@@ -207,21 +208,27 @@ class KernelBuilder {
         }
     }
 
-    /// Deepest sum of local memory along the calls, recursion counted once.
-    std::uint32_t local_need(std::uint32_t number, unsigned depth) const {
+    /// Deepest sum of local memory along the calls, recursion counted once. Each function is looked at once:
+    /// with recursion there are more paths than anybody could walk.
+    std::uint32_t local_need(std::uint32_t number) {
+        std::uint32_t& known = needs_[number];
+        if (known != unknown_need)
+            return known;
+        known = 0; // What a recursive call adds.
         const DecodedFunction& f = *kernel_->functions[number];
         std::uint32_t most = 0;
-        if (depth < 32)
-            for (const std::uint32_t callee : f.callees)
-                if (const auto it = kernel_->by_module_index.find(callee);
-                    it != kernel_->by_module_index.end())
-                    most = std::max(most, local_need(it->second, depth + 1));
-        return f.local_bytes + most;
+        for (const std::uint32_t callee : f.callees)
+            if (const auto it = kernel_->by_module_index.find(callee); it != kernel_->by_module_index.end())
+                most = std::max(most, local_need(it->second));
+        return needs_[number] = f.local_bytes + most;
     }
+
+    static constexpr std::uint32_t unknown_need = 0xffffffffu;
 
     const ptx::Module& module_;
     std::unique_ptr<Kernel> kernel_;
     DecodeContext::ConstantIndex constants_;
+    std::vector<std::uint32_t> needs_; ///< By function; see local_need.
 };
 
 /// Opcode with modifiers, as the tables spell it.

@@ -142,6 +142,8 @@ class ClusterListener {
   public:
     virtual ~ClusterListener() = default;
     virtual void on_instruction(Warp&, std::uint32_t /*pc*/, LaneMask) {}
+    /// The guard of the instruction is false for every lane of the group.
+    virtual void on_skipped(Warp&, std::uint32_t /*pc*/) {}
     virtual void on_access(const AccessEvent&) {}
     virtual void on_fence(const FenceEvent&) {}
 

@@ -26,8 +26,16 @@ bool prepare(Warp& warp, const Op& op, const AtomicExtra& x, LaneMask mask, unsi
         return false;
     if (warp.cluster().listening())
         emit_access(warp, op, x, p, mask, bytes);
-    warp.cluster().made_progress();
     return true;
+}
+
+/// What changed memory may end a wait; what did not may be one.
+template <class T>
+void moved(Warp& warp, LaneMask mask, bool changed, const T* result) {
+    if (changed)
+        warp.cluster().made_progress();
+    else if (result)
+        warp.note_poll(poll_of(warp, mask, result));
 }
 
 /// Replaces the value at `p` by `f(old)`; other host threads may work on the same global memory.
@@ -49,6 +57,7 @@ Flow update(Warp& warp, const Op& op, LaneMask mask) {
     const auto ordered = in_order(warp, x);
     if (!prepare(warp, op, x, mask, static_cast<unsigned>(sizeof(T) * x.rows.size()), p))
         return Flow::next;
+    bool changed = false;
     for (std::size_t e = 0; e < x.rows.size(); ++e) {
         const T* b = warp.row<T>(x.rows[e]);
         T* d = x.results.empty() ? nullptr : warp.row<T>(x.results[e]);
@@ -56,10 +65,12 @@ Flow update(Warp& warp, const Op& op, LaneMask mask) {
             const T operand = b[lane];
             const T old =
                 replace<T>(p.at[lane] + e * sizeof(T), [&](T value) { return Combine{}(value, operand); });
+            changed |= T(Combine{}(old, operand)) != old;
             if (d)
                 d[lane] = old;
         });
     }
+    moved(warp, mask, changed, x.results.empty() ? nullptr : warp.row<T>(x.results.front()));
     return Flow::next;
 }
 
@@ -73,12 +84,15 @@ Flow compare_and_swap(Warp& warp, const Op& op, LaneMask mask) {
     const T* expected = warp.row<T>(x.rows[0]);
     const T* wanted = warp.row<T>(x.rows[1]);
     T* d = warp.row<T>(x.results[0]);
+    bool changed = false;
     for_lanes(mask, [&](unsigned lane) {
         T old = expected[lane];
-        __atomic_compare_exchange_n(reinterpret_cast<T*>(p.at[lane]), &old, wanted[lane], false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+        changed |= __atomic_compare_exchange_n(reinterpret_cast<T*>(p.at[lane]), &old, wanted[lane], false,
+                                               __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
+                   wanted[lane] != old;
         d[lane] = old;
     });
+    moved(warp, mask, changed, d);
     return Flow::next;
 }
 
@@ -106,6 +120,7 @@ Flow update_wide(Warp& warp, const Op& op, LaneMask mask) {
             std::memcpy(p.at[lane], &wanted[lane], sizeof old);
         d[lane] = old;
     });
+    warp.cluster().made_progress();
     return Flow::next;
 }
 

@@ -23,6 +23,8 @@ Flow run_fence(Warp& warp, const Op& op, LaneMask mask) {
             if (const auto at = global_address(place, o.address, "tensor map address"))
                 check_global(place, *at, 128, "tensor map");
         });
+    if (o.event.kind == FenceKind::membar && o.event.scope >= Scope::gpu)
+        for_lanes(mask, [&](unsigned lane) { cluster.async().fence(warp, lane, warp.pc()); });
     if (!cluster.listening())
         return Flow::next;
     FenceEvent event = o.event;

@@ -104,6 +104,8 @@ Flow load(Warp& warp, const Op& op, LaneMask mask) {
             std::memcpy(&value, p.at[lane] + e * sizeof(Mem), sizeof value);
             d[lane] = static_cast<Reg>(value);
         });
+        if (access.semantics != Semantics::weak)
+            warp.note_poll(poll_of(warp, mask, d));
     }
     return Flow::next;
 }

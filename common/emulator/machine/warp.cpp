@@ -111,6 +111,17 @@ void Warp::run(std::uint64_t budget) {
         run_group(budget);
 }
 
+bool Warp::spins() {
+    constexpr unsigned enough = 8;
+    const std::uint64_t progress = cluster().progress();
+    const bool same = poll_.now == poll_.last && progress == poll_.progress;
+    poll_ = {0, poll_.now, progress, same ? poll_.repeated + 1 : 0};
+    if (poll_.repeated < enough)
+        return false;
+    poll_.repeated = 0;
+    return true;
+}
+
 bool Warp::select_group() {
     LaneMask candidates = runnable() & ~deferred_;
     if (!candidates) {
@@ -171,6 +182,8 @@ void Warp::run_group(std::uint64_t& budget) {
         const LaneMask mask = guarded(op, active_);
         ++executed;
         if (mask == 0) {
+            if (listening) [[unlikely]]
+                cluster().emit(&ClusterListener::on_skipped, *this, pc_);
             ++pc_;
             continue;
         }
@@ -186,14 +199,19 @@ void Warp::run_group(std::uint64_t& budget) {
                 leave_group(pc_);
                 break;
             }
+            if (backward && poll_.now != 0 && spins()) {
+                deferred_ |= active_;
+                yielded_ = true;
+                leave_group(pc_);
+                break;
+            }
             if (backward && diverged_for_ + executed >= fairness_slice && active_ != runnable()) {
                 deferred_ |= active_;
                 diverged_for_ = 0;
                 instructions_ += executed * lanes;
                 budget -= std::min(budget, executed);
-                return;
                 leave_group(pc_);
-                break;
+                return;
             }
         } else {
             break;

@@ -134,6 +134,9 @@ class Warp {
         yielded_ = true;
         stop_pc_ = 0;
     }
+    /// A strong access that changed nothing: `what` stands for the instruction, the place and the value. A
+    /// loop that does nothing else gives way, see spins().
+    void note_poll(std::uint64_t what) { poll_.now = (poll_.now ^ what) * 0x9e3779b97f4a7c15ull + 1; }
     /// True when the last run() ended because a group gave way.
     bool yielded() const { return yielded_; }
 
@@ -194,6 +197,14 @@ class Warp {
         MeetingAction action = nullptr;
         std::vector<WarpLanes> places;
     };
+    /// Polls since the last backward jump, and whether the loops before it polled the same in vain.
+    struct Polls {
+        std::uint64_t now = 0;
+        std::uint64_t last = 0;
+        std::uint64_t progress = 0; ///< Of the cluster, then.
+        unsigned repeated = 0;
+    };
+    bool spins();
     bool select_group();
     void run_group(std::uint64_t& budget);
     void leave_group(std::uint32_t next_pc);
@@ -219,6 +230,7 @@ class Warp {
     std::uint32_t stop_pc_ = 0; ///< Where another group of the same frame waits to be joined.
     std::uint32_t jump_target_ = 0;
     bool yielded_ = false;
+    Polls poll_;
     std::uint64_t diverged_for_ = 0; ///< Instructions since all runnable lanes last ran together.
     std::uint64_t instructions_ = 0;
 

@@ -1,0 +1,57 @@
+// Habits of published code that go beyond the letter of the PTX ISA and that hardware runs as meant: no
+// finding.
+
+#include "check_support.hpp"
+
+using namespace check_test;
+
+namespace {
+
+const std::string meet = "bar.sync 0;\n";
+const std::string init = addresses(64) + "@%p0 mbarrier.init.shared.b64 [bar], 1;//!\n" + meet;
+const std::string wait_and_read = wait_parity("bar", "0", "W0") + "ld.shared.u32 %r5, [%r11];\n";
+
+} // namespace
+
+TEST_CASE("libcu++ copies first, then expects the bytes, and never fences after init") {
+    const std::string then_arrive = "@%p0 " + bulk_load + "//!\n" + expect_256;
+    require_silent({tile_and_bar, init + then_arrive + wait_and_read});
+    require_silent({tile_and_bar, init + "@%p0 " + bulk_load +
+                                      "\n@%p0 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 256;\n"
+                                      "@%p0 mbarrier.arrive.shared.b64 _, [bar];\n" +
+                                      wait_and_read});
+    // The next phase's bytes are no excuse for this phase's copy.
+    const std::string second = meet + expect_256 + "@%p0 " + bulk_load + "\n" + wait_parity("bar", "1", "W1");
+    require_found("barrier-init-not-visible",
+                  {tile_and_bar, init + expect_256 + "@%p0 " + bulk_load + "//!\n" + wait_and_read + second});
+}
+
+TEST_CASE("a bulk load reads global memory behind __threadfence") {
+    const std::string body = addresses(64) + initialised_barrier() +
+                             "st.global.u32 [%rd10], %r0;\nfence.acq_rel.gpu;\n" + meet + expect_256 +
+                             "@%p0 " + bulk_load + "\n" + wait_and_read;
+    require_silent({tile_and_bar, body});
+}
+
+TEST_CASE("wait_group.read and __threadfence make a bulk store's bytes visible") {
+    const std::string store = addresses(64) + "st.shared.u32 [%r10], %r6;\nfence.proxy.async.shared::cta;\n" +
+                              meet + "@%p0 " + bulk_store + "//!\n" + commit_and_wait_read;
+    const std::string read =
+        meet + "ld.global.u32 %r5, [%rd11];//!\nsetp.ne.u32 %p1, %r5, %r6;\n@%p1 trap;\n";
+    require_silent({tile, store + "fence.acq_rel.gpu;\n" + read});
+    require_silent({tile, store + "membar.gl;\n" + read});
+    const auto wrong = run({tile, store + "fence.acq_rel.cta;\n" + read}, {emu::CompletionOrder::late, 1});
+    REQUIRE_FALSE(wrong.result.diagnostics.empty());
+    REQUIRE(wrong.result.diagnostics.front().name == "read-before-completion");
+}
+
+TEST_CASE("the last block learns at its barrier what one thread's ticket told it") {
+    const std::string body =
+        "mov.u32 %r1, %ctaid.x;\nshl.b32 %r4, %r1, 2;\ncvt.u64.u32 %rd9, %r4;\nadd.u64 %rd11, %rd1, %rd9;\n"
+        "setp.ne.u32 %p0, %r0, 0;\n@%p0 bra MEET;\n"
+        "st.global.u32 [%rd11], %r1;\nfence.acq_rel.gpu;\natom.global.inc.u32 %r6, [%rd1+32768], 3;\n"
+        "st.shared.u32 [tile], %r6;\nMEET:\nbar.sync 0;\nld.shared.u32 %r7, [tile];\n"
+        "setp.ne.u32 %p1, %r7, 3;\n@%p1 bra DONE;\nand.b32 %r8, %r0, 3;\nmul.wide.u32 %rd10, %r8, 4;\n"
+        "add.u64 %rd10, %rd10, %rd1;\nld.global.u32 %r9, [%rd10];\nDONE:\n";
+    require_silent({tile, body, 64, 4});
+}
