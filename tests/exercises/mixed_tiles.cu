@@ -1,5 +1,5 @@
-/// @file released_too_early.cu
-/// Judge of chapter 4's released_too_early.
+/// @file mixed_tiles.cu
+/// Judge of chapter 4's mixed_tiles.
 #include "judge.hpp"
 
 #include "workbook/tile.cuh"
@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-void launch_released_too_early(std::span<const float> in, std::span<float> out);
+void launch_mixed_tiles(std::span<const float> in, std::span<float> out);
 
 void judge::run() {
     constexpr std::size_t tile = 1024;
@@ -18,7 +18,7 @@ void judge::run() {
         const auto values = workbook::random_values<float>(size, size + 5, {.specials = true});
         const auto in = input(values);
         auto out = output<float>(size);
-        launch_released_too_early(in.span(), out.span());
+        launch_mixed_tiles(in.span(), out.span());
         expect_exact<float>("out", out, workbook::reversed_tiles(values, tile));
     }
 }
