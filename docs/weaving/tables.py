@@ -5,6 +5,7 @@ import shlex
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from .errors import WeaveError
 from .programs import Chapter, Runner
@@ -57,22 +58,35 @@ def _totals(runner: Runner, command: Sequence[str]) -> dict[str, int]:
     return totals
 
 
-def measured(root: Path, name: str) -> list[str]:
-    """A table of the measurement file, with its caption below it."""
+def load(root: Path) -> dict[str, Any]:
+    """The tables of the measurement file by name."""
     path = root / MEASUREMENTS
     try:
-        tables = json.loads(path.read_text("utf-8"))["tables"]
+        return json.loads(path.read_text("utf-8"))["tables"]
     except FileNotFoundError:
         raise WeaveError(f"{MEASUREMENTS} is not there") from None
     except (ValueError, KeyError, TypeError) as error:
         raise WeaveError(f"{MEASUREMENTS} cannot be read: {error!r}") from None
-    if name not in tables:
-        raise WeaveError(f"{MEASUREMENTS} has no table '{name}'; it has {', '.join(tables)}")
-    table = tables[name]
-    rows = [[_cell(value) for value in row] for row in table["rows"]]
-    numeric = [all(_is_number(row[i]) for row in table["rows"]) for i in range(len(table["columns"]))]
-    lines = markdown([str(column) for column in table["columns"]], rows, numeric)
-    return [*lines, "", table["caption"]] if table.get("caption") else lines
+
+
+def rows(table: dict[str, Any]) -> list[dict[str, object]]:
+    """The rows of a table, each cell by the name of its column; a cell that was left out is None."""
+    names = [column["id"] for column in table["columns"]]
+    return [{name: row.get(name) for name in names} for row in table["rows"]]
+
+
+def measured(root: Path, name: str) -> list[str]:
+    """A table of the measurement file, with its title below it."""
+    found = load(root)
+    if name not in found:
+        raise WeaveError(f"{MEASUREMENTS} has no table '{name}'; it has {', '.join(found)}")
+    table = found[name]
+    columns = table["columns"]
+    headings = [f"{c['heading']} ({c['unit']})" if c.get("unit") else c["heading"] for c in columns]
+    cells = [list(row.values()) for row in rows(table)]
+    numeric = [all(_is_number(row[i]) for row in cells) for i in range(len(columns))]
+    lines = markdown(headings, [[_cell(value) for value in row] for row in cells], numeric)
+    return [*lines, "", f"{table['title']}."] if table.get("title") else lines
 
 
 def _is_number(value: object) -> bool:

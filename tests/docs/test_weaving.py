@@ -151,10 +151,12 @@ class Tree(unittest.TestCase):
         self.assertIn("cannot be woven", said)
 
     def test_measured_table(self) -> None:
-        table = {"columns": ["rung", "GB/s"], "rows": [["a", 3.25], ["b", 4096.4], ["c", None]], "caption": "On X."}
+        columns = [{"id": "rung", "heading": "rung", "unit": ""}, {"id": "speed", "heading": "speed", "unit": "GB/s"}]
+        rows = [{"rung": "a", "speed": 3.25}, {"rung": "b", "speed": 4096.4}, {"rung": "c"}]
+        table = {"title": "On X", "columns": columns, "rows": rows}
         self.put("docs/measurements/h200.json", json.dumps({"tables": {"ladder": table}}))
         text = self.woven("<!-- measured: ladder -->\n<!-- end -->\n")
-        self.assertIn("| rung | GB/s |\n| --- | ---: |\n| a | 3.25 |\n| b | 4,096 |\n| c | – |\n\nOn X.\n", text)
+        self.assertIn("| rung | speed (GB/s) |\n| --- | ---: |\n| a | 3.25 |\n| b | 4,096 |\n| c | – |\n\nOn X.\n", text)
         _, said = self.weave("<!-- measured: other -->\n<!-- end -->\n")
         self.assertIn("no table 'other'; it has ladder", said)
 

@@ -115,5 +115,5 @@ def _finish(paths: Paths, file: Path, result: Rendered | None, names: Names, lin
 
     html = re.sub(rf'href="{SOURCE}([^"]*)"', listing, html)
     html = frame.with_current(html, file.name, result)
-    html = html.replace("</body>", frame.pictures(paths.site, result.pictures if result else []) + "\n</body>")
+    html = html.replace("</body>", frame.pictures(paths.root, result.pictures if result else []) + "\n</body>")
     file.write_text(html, "utf-8")

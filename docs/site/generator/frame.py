@@ -5,6 +5,8 @@ import re
 from html import escape
 from pathlib import Path
 
+from weaving import tables
+
 from .doxygen import Names
 from .pages import Page
 from .render import Rendered
@@ -71,14 +73,33 @@ def search_index(rendered: list[Rendered], names: Names) -> str:
     return f"window.SITE_INDEX = {json.dumps(entries, ensure_ascii=False, separators=(',', ':'))};\n"
 
 
-def pictures(site: Path, wanted: list[str]) -> str:
+def picture_data(root: Path, name: str) -> object:
+    """What a picture shows: the file that make.py wrote, and for the time line also a GPU's record, if there is one."""
+    data = json.loads((root / "docs/site/data" / f"{name}.json").read_text("utf-8"))
+    return {"sources": [data, *measured_time_lines(root)]} if name == "pipeline" else data
+
+
+def measured_time_lines(root: Path) -> list[dict[str, object]]:
+    """The table `pipeline_timeline` of docs/measurements/h200.json in the form of the emulator's record."""
+    path = root / "docs/measurements/h200.json"
+    if not path.exists():
+        return []
+    table = tables.load(root).get("pipeline_timeline")
+    stages: dict[str, list[dict[str, object]]] = {}
+    for row in tables.rows(table) if table else []:
+        count = int(str(row["stages"]))
+        tile = {key: row[key] for key in ("tile", "issued", "landed", "computed")}
+        stages.setdefault(str(count), []).append({**tile, "stage": int(str(row["tile"])) % count})
+    return [{"name": "an H200", "unit": "clock cycles", "stages": stages}] if stages else []
+
+
+def pictures(root: Path, wanted: list[str]) -> str:
     """The scripts and the data of a page's interactive pictures, the data as text in the page itself."""
     if not wanted:
         return ""
     parts = ['<script src="pictures.js"></script>']
     for name in wanted:
-        data = json.loads((site / "data" / f"{name}.json").read_text("utf-8"))
-        text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+        text = json.dumps(picture_data(root, name), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
         parts.append(f'<script type="application/json" id="data-{name}">{text}</script>')
         parts.append(f'<script src="picture_{name}.js"></script>')
     return "\n".join(parts)

@@ -1,0 +1,55 @@
+// What the interactive pictures share. Each picture is a function of its data, which the page carries with it.
+"use strict";
+
+const Pictures = (function () {
+    const SVG = "http://www.w3.org/2000/svg";
+
+    /** Makes an element: attributes, then children (nodes or text). */
+    function make(tag, attributes = {}, ...children) {
+        const svg = ["svg", "rect", "text", "g", "line", "path", "title"].includes(tag);
+        const node = svg ? document.createElementNS(SVG, tag) : document.createElement(tag);
+        for (const [name, value] of Object.entries(attributes))
+            if (name === "text") node.textContent = value;
+            else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+            else node.setAttribute(name, value);
+        node.append(...children);
+        return node;
+    }
+
+    /** Builds `draw(data, box)` into each place that the page has for the picture `name`. */
+    function start(name, draw) {
+        const data = JSON.parse(document.getElementById(`data-${name}`).textContent);
+        for (const place of document.querySelectorAll(`.interactive[data-picture="${name}"]`)) {
+            const box = make("div", { class: "picture", role: "group", "data-picture": name });
+            place.replaceChildren(box);
+            draw(data, box);
+        }
+    }
+
+    /** A choice among [value, text] pairs; calls `changed` with the value. */
+    function choice(label, options, changed) {
+        const select = make("select", { onchange: () => changed(select.value) },
+            ...options.map(([value, text]) => make("option", { value, text })));
+        return make("label", {}, label, select);
+    }
+
+    function button(text, pressed, label) {
+        return make("button", { type: "button", text, onclick: pressed, ...(label ? { "aria-label": label } : {}) });
+    }
+
+    /** Calls `move(dx, dy)` for the arrow keys while `node` has the focus. */
+    function arrows(node, move) {
+        const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+        node.addEventListener("keydown", (event) => {
+            if (!steps[event.key]) return;
+            event.preventDefault();
+            move(...steps[event.key]);
+        });
+    }
+
+    const readout = () => make("p", { class: "readout", "aria-live": "polite" });
+    const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+    const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+    return { make, start, choice, button, arrows, readout, clamp, plural };
+})();

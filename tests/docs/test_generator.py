@@ -1,0 +1,163 @@
+"""The site's generator on a small tree of its own."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import tools
+
+README = """# Book
+
+See [one](chapters/01_one/README.md), [its end](chapters/01_one/README.md#the-end), [words](docs/pages/words.md#a-b_c),
+[code](chapters/01_one/one.cuh#L2), [text](LICENSE), [tests](tests/) and [out](https://example.org/x).
+"""
+
+CHAPTER = """# Chapter 1: through `one`
+
+Intro with [`f`](one.cuh).
+
+## The end
+<!-- code: one.cuh f -->
+```cuda
+__global__ void f(int* x) { // no "string"
+    x[0] = 'c' < 1 && true; /* two
+lines */
+}
+```
+<!-- end -->
+
+| a | b |
+| --- | ---: |
+| `x\\|y` | 2 |
+
+<!-- interactive: demo -->
+Elsewhere see [the figure](../../docs/figures/demo.svg).
+
+![A demo](../../docs/figures/demo.svg)
+
+## The end
+Again.
+"""
+
+
+class Tree(unittest.TestCase):
+    def setUp(self) -> None:
+        tools.import_generator()
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = Path(directory.name).resolve()
+        self.put("README.md", README)
+        self.put("LICENSE", "free\n")
+        self.put("tests/x", "")
+        self.put("chapters/meson.build", "chapter_names = ['01_one']\n")
+        self.put("chapters/01_one/README.md", CHAPTER)
+        self.put("chapters/01_one/one.cuh", "#pragma once\n__global__ void f(int* x) {}\n")
+        self.put("docs/pages/words.md", "# Words\n\n## A b_c!\nText.\n")
+        self.put("docs/figures/demo.svg", "<svg/>")
+        self.put("docs/site/pictures/picture_demo.js", "")
+
+    def put(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+    def render(self):
+        from generator import build
+
+        rendered, links = build.rendered_pages(self.root)
+        return {result.page.name: result for result in rendered}, links
+
+    def problems(self, addition: str) -> str:
+        from generator.pages import SiteError
+
+        self.put("README.md", README + addition)
+        with self.assertRaises(SiteError) as caught:
+            self.render()
+        return str(caught.exception)
+
+    def test_links_lead_to_pages_sections_listings_and_files(self) -> None:
+        pages, links = self.render()
+        html = pages["index"].sections[0].html
+        for target in (
+            'href="one.html"',
+            'href="one.html#one-the-end"',
+            'href="words.html#words-a-b_c"',
+            'href="source:chapters/01_one/one.cuh#2"',
+            'href="files/LICENSE.txt"',
+            'href="https://example.org/x"',
+        ):
+            self.assertIn(target, html)
+        self.assertIn(", tests and", html)
+        self.assertEqual(links.copied["files/LICENSE.txt"], self.root / "LICENSE")
+
+    def test_links_that_lead_nowhere_are_errors_with_file_and_line(self) -> None:
+        self.assertIn("README.md:6: the link 'nothing.md' leads to nothing", self.problems("\n[x](nothing.md)\n"))
+        self.assertIn("names no heading of docs/pages/words.md", self.problems("\n[x](docs/pages/words.md#no)\n"))
+        self.assertIn("names no line of", self.problems("\n[x](chapters/01_one/one.cuh#L99)\n"))
+        self.assertIn("names no heading of README.md", self.problems("\n[x](#no)\n"))
+        self.assertIn("leads to nothing", self.problems("\n[x](../outside)\n"))
+
+    def test_a_picture_without_words_is_an_error(self) -> None:
+        self.assertIn("no alternative text", self.problems("\n![](docs/figures/demo.svg)\n"))
+
+    def test_an_unknown_interactive_picture_is_an_error(self) -> None:
+        said = self.problems("\n<!-- interactive: what -->\nElsewhere.\n")
+        self.assertIn("no interactive picture 'what'; there are demo", said)
+
+    def test_headings_become_sections_with_unique_names(self) -> None:
+        sections = self.render()[0]["one"].sections
+        self.assertEqual([s.title for s in sections], ["", "The end", "The end"])
+        self.assertEqual([s.label for s in sections], ["", "one-the-end", "one-the-end-1"])
+        self.assertNotIn("<h2", "".join(s.html for s in sections))
+
+    def test_listing_is_coloured_and_says_where_it_comes_from(self) -> None:
+        html = self.render()[0]["one"].sections[1].html
+        self.assertIn('<a href="source:chapters/01_one/one.cuh#2">chapters/01_one/one.cuh, line 2</a>', html)
+        self.assertIn('<span class="keyword">__global__</span> <span class="keywordtype">void</span>', html)
+        self.assertIn('<span class="comment">// no &quot;string&quot;</span>', html)
+        self.assertIn('<span class="charliteral">&#x27;c&#x27;</span> &lt; 1 &amp;&amp;', html)
+        self.assertIn('<span class="comment">/* two</span></div>\n<div class="line"><span class="comment">lines */</span>', html)
+        self.assertNotIn("<!-- code", html)
+
+    def test_table_is_in_a_box_and_keeps_its_bars(self) -> None:
+        html = self.render()[0]["one"].sections[1].html
+        self.assertIn('<div class="table-box" tabindex="0">', html)
+        self.assertIn("<code>x|y</code>", html)
+
+    def test_interactive_picture_takes_the_place_of_the_next_paragraph(self) -> None:
+        result = self.render()[0]["one"]
+        html = result.sections[1].html
+        self.assertEqual(result.pictures, ["demo"])
+        self.assertIn('<div class="interactive" data-picture="demo"><noscript><p>Elsewhere see', html)
+        self.assertIn('<img src="files/docs/figures/demo.svg" alt="A demo" />', html)
+
+    def test_navigation_and_neighbours(self) -> None:
+        from generator import frame, pages
+
+        found = pages.all_pages(self.root)
+        self.assertEqual([page.name for page in found], ["index", "one", "words"])
+        self.assertEqual(found[1].label, "1 · Through one")
+        bar = frame.navigation(found)
+        self.assertIn('<li><a href="one.html">1 · Through one</a></li>', bar)
+        current = frame.with_current(bar, "one.html", self.render()[0]["one"])
+        self.assertIn('<a href="one.html" aria-current="page">', current)
+        self.assertIn('<a href="#one-the-end">The end</a>', current)
+        links = frame.neighbours(found, found[1])
+        self.assertIn('rel="prev" href="index.html"', links)
+        self.assertIn('rel="next" href="words.html"', links)
+
+    def test_titles_say_nothing_to_doxygen(self) -> None:
+        from generator import build
+
+        self.assertEqual(build._text("a::b <c> @d #e `f`"), r"a\::b \<c\> \@d \#e \`f\`")
+
+    def test_a_page_without_title_is_an_error(self) -> None:
+        from generator.pages import SiteError
+
+        self.put("docs/pages/bare.md", "text\n")
+        with self.assertRaisesRegex(SiteError, "bare.md: no heading"):
+            self.render()
+
+
+if __name__ == "__main__":
+    unittest.main()

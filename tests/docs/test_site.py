@@ -1,0 +1,301 @@
+"""The built site: Doxygen is silent, every link holds, every page shows well in a browser, the pictures tell the numbers."""
+
+import functools
+import http.server
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import tools
+from browser import Browser
+from cli import requirements
+
+_state: dict[str, Path] = {}
+
+
+def site() -> Path:
+    """The built site; built at the first call."""
+    if "html" not in _state:
+        paths = {
+            "--doxygen": tools.need(requirements.DOXYGEN),
+            "--theme": tools.need(requirements.THEME),
+            "--markdown": tools.need(requirements.MARKDOWN),
+        }
+        _state["output"] = Path(tempfile.mkdtemp())
+        command = [sys.executable, str(tools.ROOT / "docs/site/build.py"), "--output", str(_state["output"])]
+        command += [str(word) for pair in paths.items() for word in pair]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise AssertionError(f"the site was not built:\n{done.stderr}")
+        _state["html"] = _state["output"] / "out/html"
+    return _state["html"]
+
+
+def tearDownModule() -> None:
+    if "output" in _state:
+        shutil.rmtree(_state["output"], ignore_errors=True)
+
+
+class Anchors(HTMLParser):
+    """The names that a page defines, the addresses that it uses, and its visible text outside of code."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.used: list[str] = []
+        self.text: list[str] = []
+        self.pictures_without_words: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attributes}
+        self.names |= {given[name] for name in ("id", "name") if name in given}
+        self.used += [given[name] for name in ("href", "src") if name in given]
+        if tag == "img" and not given.get("alt", "").strip():
+            self.pictures_without_words.append(given.get("src", ""))
+        if tag in ("script", "style", "code", "noscript") or given.get("class") == "line":
+            self._hidden += 1
+            self._open.append(tag)
+        elif self._hidden:
+            self._open.append(tag) if tag == self._open[-1] else None
+
+    _open: list[str]
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._hidden and self._open and tag == self._open[-1]:
+            self._open.pop()
+            self._hidden = len(self._open)
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.text.append(data)
+
+
+@functools.cache
+def parsed(path: Path) -> Anchors:
+    page = Anchors()
+    page._open = []
+    page.feed(path.read_text("utf-8"))
+    return page
+
+
+def html_pages() -> list[Path]:
+    return sorted(site().glob("*.html"))
+
+
+def prose_pages() -> list[Path]:
+    tools.import_generator()
+    from generator.pages import all_pages
+
+    return [site() / page.file for page in all_pages(tools.ROOT)]
+
+
+class Links(unittest.TestCase):
+    def test_every_link_and_anchor_of_every_page_holds(self) -> None:
+        broken = []
+        for page in html_pages():
+            for address in parsed(page).used:
+                parts = urlsplit(address)
+                if parts.scheme in ("http", "https", "mailto", "data") or address.startswith("javascript:"):
+                    continue
+                target = page if not parts.path else page.parent / unquote(parts.path)
+                if not target.exists():
+                    broken.append(f"{page.name}: {address}")
+                elif parts.fragment and target.suffix == ".html":
+                    if unquote(parts.fragment) not in parsed(target).names:
+                        broken.append(f"{page.name}: {address} (no such anchor)")
+        self.assertEqual(broken, [])
+
+    def test_nothing_is_fetched_from_another_host(self) -> None:
+        for page in html_pages():
+            text = page.read_text("utf-8")
+            self.assertEqual(re.findall(r'(?:src|<link [^>]*href)="(?:https?:)?//[^"]*"', text), [], page.name)
+
+    def test_no_mark_of_ours_or_of_doxygen_is_shown(self) -> None:
+        for page in prose_pages():
+            text = " ".join(parsed(page).text)
+            self.assertIsNone(re.search(r"<!--|-->|[\\@](?:ref|section|page|snippet|htmlinclude)\b|\]\(", text), page.name)
+            self.assertNotIn("source:", text, page.name)
+
+    def test_every_picture_has_words(self) -> None:
+        for page in prose_pages():
+            self.assertEqual(parsed(page).pictures_without_words, [], page.name)
+
+    def test_every_prose_page_has_all_pages_beside_it_and_a_neighbour(self) -> None:
+        files = {page.name for page in prose_pages()}
+        for page in prose_pages():
+            self.assertLessEqual(files, set(parsed(page).used), page.name)
+            self.assertRegex(page.read_text("utf-8"), r'<a rel="(?:prev|next)" ')
+            self.assertRegex(page.read_text("utf-8"), r'aria-current="page"')
+
+    def test_search_index_knows_sections_and_functions(self) -> None:
+        text = (site() / "search_index.js").read_text("utf-8")
+        entries = json.loads(text[text.index("[") : text.rindex("]") + 1])
+        titles = {title for title, *_ in entries}
+        self.assertIn("workbook::swizzled_address", titles)
+        self.assertIn("tma_1d::add_one_ptx", titles)
+        for _, _, address, _ in entries:
+            file, _, anchor = address.partition("#")
+            self.assertTrue((site() / file).exists(), address)
+            self.assertTrue(not anchor or anchor in parsed(site() / file).names, address)
+
+
+OVERFLOW = """(() => {
+    const width = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= width) return [];
+    const wide = [...document.querySelectorAll("#main *")].filter((node) => {
+        if (node.getBoundingClientRect().right <= width + 1) return false;
+        for (let box = node.parentElement; box; box = box.parentElement)
+            if (/auto|scroll|hidden/.test(getComputedStyle(box).overflowX)) return false;
+        return true;
+    });
+    return [document.documentElement.scrollWidth + " pixels", ...wide.slice(0, 4).map((node) => node.outerHTML.slice(0, 120))];
+})()"""
+
+CONTRAST = """(() => {
+    const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+    const light = (rgb) => {
+        const [r, g, b] = rgb.slice(0, 3).map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const behind = (node) => {
+        for (; node; node = node.parentElement) {
+            const colour = parse(getComputedStyle(node).backgroundColor);
+            if (colour.length === 3 || colour[3] === 1) return colour;
+        }
+        return [255, 255, 255];
+    };
+    const found = new Map();
+    for (const node of document.querySelectorAll("#main p, #main li, #main td, #main th, #main a, #main code, #main .line, #main .line span, #main .origin a, #side a")) {
+        const a = light(parse(getComputedStyle(node).color)), b = light(behind(node));
+        const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        if (ratio < 4.3 && node.textContent.trim()) found.set(`${node.tagName}.${node.className} ${ratio.toFixed(2)}`, node.textContent.slice(0, 40));
+    }
+    return [...found].slice(0, 6).map(([name, text]) => `${name}: ${text}`);
+})()"""
+
+
+class InBrowser(unittest.TestCase):
+    browser: Browser
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        program = tools.need(requirements.BROWSER)
+        site()
+        cls.browser = Browser(program).__enter__()
+        cls.addClassCleanup(cls.browser.__exit__, None, None, None)
+
+    def test_every_page_is_sound_in_light_and_dark_wide_and_narrow(self) -> None:
+        wrong = []
+        prose = set(prose_pages())
+        for page in html_pages():
+            shapes = [(width, dark) for dark in (False, True) for width in (1280, 390)]
+            self.browser.shape(1280)
+            wrong += [f"{page.name}: {problem}" for problem in self.browser.open(page.as_uri())]
+            for width, dark in shapes if page in prose else shapes[1:3]:
+                self.browser.shape(width, dark=dark)
+                name = f"{page.name} at {width} {'dark' if dark else 'light'}"
+                has = self.browser.evaluate("document.documentElement.classList.contains('dark-mode')")
+                if has is not dark:
+                    wrong.append(f"{name}: does not follow the system")
+                wrong += [f"{name}: too wide: {problem}" for problem in self.browser.evaluate(OVERFLOW)]
+                if page in prose:
+                    wrong += [f"{name}: hard to read: {problem}" for problem in self.browser.evaluate(CONTRAST)]
+            wrong += [f"{page.name}: {problem}" for problem in self.browser.problems()]
+        self.assertEqual(list(dict.fromkeys(wrong)), [])
+
+    def open(self, name: str, *, width: int = 1280) -> None:
+        self.browser.shape(width)
+        self.assertEqual(self.browser.open((site() / name).as_uri()), [])
+
+    def text(self, selector: str) -> str:
+        return self.browser.evaluate(f"document.querySelector({selector!r}).textContent")
+
+    def test_search_finds_a_kernel_by_keyboard(self) -> None:
+        self.open("index.html")
+        self.browser.press("/")
+        self.assertEqual(self.browser.evaluate("document.activeElement.id"), "query")
+        self.browser.evaluate("(query.value = 'add_one_ptx', query.dispatchEvent(new Event('input')))")
+        self.browser.press("ArrowDown")
+        chosen = self.text("#hits [aria-selected='true'] b")
+        self.assertEqual(chosen, "tma_1d::add_one_ptx")
+        self.browser.evaluate("(query.value = 'zzzz', query.dispatchEvent(new Event('input')))")
+        self.assertEqual(self.text("#hits"), "Nothing found.")
+
+    def test_button_switches_light_and_dark_and_the_choice_stays(self) -> None:
+        self.open("index.html")
+        dark = "document.documentElement.classList.contains('dark-mode')"
+        self.assertIs(self.browser.evaluate(dark), False)
+        self.browser.evaluate("document.getElementById('dark').click()")
+        self.assertIs(self.browser.evaluate(dark), True)
+        self.assertEqual(self.text("#dark"), "Light")
+        self.open("index.html")
+        self.assertIs(self.browser.evaluate(dark), True)
+        self.browser.evaluate("document.getElementById('dark').click()")
+        self.assertIs(self.browser.evaluate(dark), False)
+
+    def test_menu_opens_on_a_phone(self) -> None:
+        self.open("index.html", width=390)
+        seen = "getComputedStyle(document.getElementById('side')).visibility"
+        self.assertEqual(self.browser.evaluate(seen), "hidden")
+        self.browser.evaluate("document.getElementById('menu').click()")
+        self.assertEqual(self.browser.evaluate(seen), "visible")
+        self.browser.press("Escape")
+        self.assertEqual(self.browser.evaluate("document.getElementById('menu').getAttribute('aria-expanded')"), "false")
+
+    def test_copy_button_copies_the_listing(self) -> None:
+        self.open("tma_1d.html")
+        copied = self.browser.evaluate(
+            "(async () => { let got; document.execCommand = () => { got = document.activeElement.value; return true; };"
+            "Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (t) => { got = t; } } });"
+            "const box = [...document.querySelectorAll('.listing')].find((b) => b.textContent.includes('__global__'));"
+            "box.querySelector('.copy').click(); await new Promise((r) => setTimeout(r, 50)); return got; })()"
+        )
+        source = (tools.ROOT / "chapters/05_tma_1d/README.md").read_text("utf-8")
+        self.assertIn(f"```cuda\n{copied}\n```", source)
+
+    def test_site_works_below_a_path_of_a_server(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            (Path(directory) / "some").mkdir()
+            (Path(directory) / "some/path").symlink_to(site())
+
+            class Handler(http.server.SimpleHTTPRequestHandler):
+                def log_message(self, *_: object) -> None:
+                    pass
+
+            server = http.server.ThreadingHTTPServer(
+                ("127.0.0.1", 0), functools.partial(Handler, directory=directory)
+            )
+            thread = threading.Thread(target=server.serve_forever, daemon=True)
+            thread.start()
+            try:
+                address = f"http://127.0.0.1:{server.server_address[1]}/some/path/"
+                for name in ("", "swizzle.html", "files.html"):
+                    self.assertEqual(self.browser.open(address + name), [], name)
+                self.assertTrue(self.browser.evaluate("window.SITE_INDEX.length > 100"))
+            finally:
+                server.shutdown()
+                server.server_close()
+
+
+class Pictures(InBrowser):
+    """Each picture is used by mouse and by keyboard, and what it says is compared with the data of the program."""
+
+    # The pages as such are looked at once, above.
+    test_every_page_is_sound_in_light_and_dark_wide_and_narrow = None  # type: ignore[assignment]
+
+
+def data(name: str) -> dict:
+    return json.loads((tools.ROOT / f"docs/site/data/{name}.json").read_text("utf-8"))
+
+
+if __name__ == "__main__":
+    unittest.main()
