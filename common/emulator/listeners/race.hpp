@@ -167,7 +167,7 @@ class Checker final : public ClusterListener {
     void missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void uninitialised(unsigned k, unsigned n, const Actor& actor);
     void use_unwritten(std::uint32_t load);
-    void hold(std::uint32_t operation, Diagnostic diagnostic);
+    void hold(std::uint32_t operation, Diagnostic diagnostic, std::uint32_t about);
     void publish_held(std::uint32_t operation);
     void tell_the_rest();
     void unfinished_phase(const BarrierState& barrier, std::uint32_t index, std::uint32_t address,
@@ -210,7 +210,11 @@ class Checker final : public ClusterListener {
     std::map<std::uint32_t, Uninitialised> uninitialised_; ///< By instruction; told at the end.
     UnwrittenValues unwritten_;
     /// Findings about an operation that depend on what its thread does next, by operation; see hold().
-    std::map<std::uint32_t, std::vector<Diagnostic>> held_;
+    struct Held {
+        Diagnostic diagnostic;
+        std::uint32_t about = 0; ///< Instruction it is told of once.
+    };
+    std::map<std::uint32_t, std::vector<Held>> held_;
 };
 
 } // namespace emu::check

@@ -262,7 +262,7 @@ void Checker::missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, 
               cluster_.source_line(actor.record->pc, what + " issued by " + who(actor))},
              warning);
     if (warning)
-        hold(actor.record->operation, std::move(finding));
+        hold(actor.record->operation, std::move(finding), old.pc);
     else
         cluster_.report(std::move(finding));
 }
@@ -445,18 +445,19 @@ void Checker::unfinished_phase(const BarrierState& barrier, std::uint32_t index,
 /// cuda::memcpy_async and the older wrappers of libcu++ copy first and then let the same thread expect the
 /// bytes, and never fence after init() or between uses of the memory; hardware runs them as meant. So what
 /// would need such a fence waits until it is clear that the copy is not one of theirs.
-void Checker::hold(std::uint32_t operation, Diagnostic diagnostic) {
-    if (operations_[operation].completion == CompletionKind::mbarrier)
-        held_[operation].push_back(std::move(diagnostic));
-    else
-        cluster_.report(std::move(diagnostic));
+void Checker::hold(std::uint32_t operation, Diagnostic diagnostic, std::uint32_t about) {
+    held_[operation].push_back({std::move(diagnostic), about});
+    if (operations_[operation].completion != CompletionKind::mbarrier)
+        publish_held(operation);
 }
 
 void Checker::publish_held(std::uint32_t operation) {
     auto held = held_.extract(operation);
-    if (!held.empty())
-        for (Diagnostic& diagnostic : held.mapped())
-            cluster_.report(std::move(diagnostic));
+    if (held.empty())
+        return;
+    for (Held& each : held.mapped())
+        if (first_time("held", each.about, each.about))
+            cluster_.report(std::move(each.diagnostic));
 }
 
 Diagnostic Checker::init_not_visible(const BarrierState& barrier, std::uint32_t address, Warp& warp,

@@ -308,8 +308,10 @@ void Checker::check_init_visible(const AsyncOperation& operation, std::uint32_t 
         visible = threads_.sees(clock, operation.lane, init, barrier.init_component);
     }
     if (!visible)
-        hold(index, init_not_visible(barrier, operation.barrier, *operation.warp, operation.lane,
-                                     operation.pc, true));
+        hold(
+            index,
+            init_not_visible(barrier, operation.barrier, *operation.warp, operation.lane, operation.pc, true),
+            barrier.init_pc);
 }
 
 } // namespace emu::check
