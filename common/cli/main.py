@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from .commands import (
+    bench,
     bundle,
     check,
     doctor,
@@ -28,7 +29,7 @@ from .workspace import Workspace
 
 COMMANDS = (
     *(list_chapters, next_exercise, check, watch, hint, solution, reset, progress),
-    *(run, test, emulate, sass, site, doctor, grade, bundle, mutate, exercise_files),
+    *(run, test, emulate, sass, bench, site, doctor, grade, bundle, mutate, exercise_files),
 )
 
 

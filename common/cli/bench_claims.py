@@ -1,0 +1,268 @@
+"""What the measurements must show: each claim of the book about speed, with its figure and its bound.
+
+A claim is checked where its tables are there; `./workbook bench 8` checks those of chapter 8 only.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from .bench_file import Claim, Row, Tables, Value
+from .bench_tables import LARGE, best, copy_rate
+
+MIDDLE = "8192 x 8192"
+SLOWER = 1.0  # an order of two is claimed when the one takes no less time than the other
+COPIES_AGREE = 2.0  # per cent between the copies before and after
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one table, to be asked for figures; a figure that was not measured is None."""
+
+    rows: list[Row]
+    column: str = "kernel"
+
+    def time(self, **wanted: Value) -> float | None:
+        """The least time of the rows that have these values."""
+        times = [
+            float(time)
+            for row in self.rows
+            if all(row.get(name) == value for name, value in wanted.items())
+            and isinstance(time := row.get("median_ms"), int | float)
+        ]
+        return min(times, default=None)
+
+    def figure(self, name: str, **wanted: Value) -> float | None:
+        """The cell `name` of the first row that has these values."""
+        for row in self.rows:
+            if all(row.get(key) == value for key, value in wanted.items()):
+                value = row.get(name)
+                return float(value) if isinstance(value, int | float) else None
+        return None
+
+    def share(self, **wanted: Value) -> float | None:
+        """The best share of the copy, in per cent, of the rows that have these values."""
+        ceiling = copy_rate(self.rows, self.column)
+        rates = [
+            float(rate)
+            for row in self.rows
+            if all(row.get(name) == value for name, value in wanted.items())
+            and isinstance(rate := row.get("gb_per_s"), int | float)
+        ]
+        return 100 * max(rates) / ceiling if rates and ceiling else None
+
+
+def ratio(a: float | None, b: float | None) -> float | None:
+    """a / b, where both were measured."""
+    return a / b if a is not None and b else None
+
+
+def check(tables: Tables) -> list[Claim]:
+    """All claims whose tables are there."""
+    return [
+        claim
+        for needs, make in _CLAIMS
+        if all(name in tables and tables[name].rows for name in needs)
+        for claim in make(tables)
+    ]
+
+
+def _latency(tables: Tables) -> Iterator[Claim]:
+    rows = {str(row["memory"]): row.get("cycles") for row in tables["latencies"].rows}
+    order = [name for name in rows if rows[name] is not None]
+    for near, far in zip(order, order[1:], strict=False):
+        figure = ratio(_float(rows[far]), _float(rows[near]))
+        id = f"latency-{near}-{far}".replace(" ", "-").replace("(", "").replace(")", "")
+        yield Claim(id, f"a load from {far} takes longer than one from {near}", figure, ">=", 1.1, "times")
+
+
+def _little(tables: Tables) -> Iterator[Claim]:
+    rows = tables["little_best"].rows
+    rates = {int(_float(row["in_flight"]) or 0): _float(row.get("gb_per_s")) for row in rows}
+    most = max((rate for rate in rates.values() if rate), default=None)
+    few = rates.get(1024)
+    yield Claim(
+        "little-few", "with 1 KiB in flight per SM a tenth of the bandwidth is out of reach", ratio(few, most), "<=", 0.1
+    )
+    yield Claim(
+        "little-enough", "64 KiB in flight per SM give nearly all of it", ratio(rates.get(65536), most), ">=", 0.95
+    )
+    doubled = ratio(rates.get(4096), rates.get(2048))
+    yield Claim("little-law", "far from the ceiling twice the bytes give nearly twice the rate", doubled, ">=", 1.6)
+
+
+def _paths(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["copy_paths"].rows, "path")
+    yield Claim(
+        "stream-bulk",
+        "a ring of bulk loads streams at the speed of the copy",
+        max(_some(rows.share(path="bulk load"), rows.share(path="bulk load and store")), default=None),
+        ">=",
+        97,
+        "%",
+    )
+    yield Claim(
+        "stream-async", "cp.async of 16 bytes streams nearly as fast as the copy", rows.share(path="cp.async, 16 bytes"), ">=", 96, "%"
+    )
+    for path in ("cp.async", "registers"):
+        wide, narrow = rows.time(path=f"{path}, 16 bytes"), rows.time(path=f"{path}, 4 bytes")
+        id = f"wide-{path.replace('.', '-')}"
+        yield Claim(id, f"{path}: 16 bytes per access are no slower than 4", ratio(narrow, wide), ">=", SLOWER, "times")
+    two, one = rows.time(path="bulk load", tile_bytes=32768, stages=2), rows.time(path="bulk load", tile_bytes=32768, stages=1)
+    yield Claim("stages-bulk", "tiles of 32 KiB: two stages beat one", ratio(one, two), ">=", 1.05, "times")
+
+
+def _pipeline(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["pipeline_stages"].rows)
+    yield Claim(
+        "stream-pipeline",
+        "a pipeline with little arithmetic streams at the speed of the copy",
+        max(_some(*(rows.share(kernel=k, work=1) for k in ("n_stages", "thread_scope"))), default=None),
+        ">=",
+        97,
+        "%",
+    )
+    one = rows.time(kernel="single_stage", work=1, blocks_per_sm=1)
+    two = rows.time(kernel="n_stages", stages=2, work=1, blocks_per_sm=1)
+    four = rows.time(kernel="n_stages", stages=4, work=1, blocks_per_sm=1)
+    yield Claim("stages-two", "one block per SM: two stages beat one", ratio(one, two), ">=", 1.1, "times")
+    yield Claim("stages-four", "one block per SM: four stages beat two", ratio(two, four), ">=", 1.1, "times")
+    unified = rows.time(kernel="with_specialized_staging_unified", work=1)
+    warps = rows.time(kernel="specialized_warps", work=1)
+    yield Claim("roles-warps", "roles for whole warps beat roles for even and odd threads", ratio(unified, warps), ">=", SLOWER, "times")
+
+
+def _timeline(tables: Tables) -> Iterator[Claim]:
+    rows = tables["pipeline_timeline"]
+    for stages in (1, 2, 4):
+        tiles = rows.where(stages=stages)
+        if len(tiles) < 2 or tiles[0].get("issued") is None:
+            continue
+        early = sum(
+            (_float(later["issued"]) or 0) < (_float(tile["computed"]) or 0) for tile, later in zip(tiles, tiles[1:], strict=False)
+        )
+        count = len(tiles) - 1
+        if stages == 1:
+            yield Claim("timeline-1", "one stage: no copy is issued before the tile before was computed", early, "<=", 0)
+        else:
+            sentence = f"{stages} stages: the next copy is issued before this tile is computed"
+            yield Claim(f"timeline-{stages}", sentence, early, ">=", count)
+
+
+def _ring(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["axpy_ring"].rows)
+    yield Claim("stream-axpy", "the ring of chapter 5 streams at the speed of the copy", rows.share(kernel="axpy_ring"), ">=", 97, "%")
+
+
+def _columns(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["column_cost"].rows)
+    order = ("no swizzle", "32 bytes", "64 bytes", "128 bytes")
+    for wide, narrow in zip(order, order[1:], strict=False):
+        figure = ratio(rows.figure("cycles", layout=wide, access="4 bytes"), rows.figure("cycles", layout=narrow, access="4 bytes"))
+        yield Claim(f"columns-{narrow.split()[0]}", f"columns, 4 bytes: {narrow} beat {wide}", figure, ">=", 1.5, "times")
+    cycles = rows.figure("cycles", layout="128 bytes", access="16 bytes")
+    yield Claim("columns-free", "columns, 16 bytes, swizzle of 128: an access takes the 4 cycles of its 512 bytes", cycles, "<=", 4.4, "cycles")
+
+
+def _ladder(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["ladder"].where(extent=LARGE, type="float32"))
+    names = [str(row["kernel"]) for row in rows.rows if not str(row["kernel"]).startswith(("copy", "cuBLAS"))]
+    ranked = best([row for row in rows.rows if row["kernel"] in names], "kernel")
+    shares = {name: rows.share(kernel=name) for name in names}
+    last = names[-1] if names else ""
+    yield Claim("ladder-last", f"the last rung, {last}, comes to the copy's speed", shares.get(last), ">=", 97, "%")
+    tma = max(_some(*(share for name, share in shares.items() if name.startswith("tma"))), default=None)
+    yield Claim("ladder-tma", "the best rung with tensor copies comes close", tma, ">=", 95, "%")
+    yield from _steps(rows)
+    fastest = min((_float(row["median_ms"]) or 0 for row in ranked), default=None)
+    for id, name, sentence in (
+        ("cublas", "cuBLAS geam", "cuBLAS geam out of place"),
+        ("padded", "padded_tile", "a padded tile of 32 x 32"),
+        ("batched", "tma_batched", "TMA with swizzle and batching"),
+    ):
+        yield Claim(f"ladder-beats-{id}", f"the last rung beats {sentence}", ratio(rows.time(kernel=name), fastest), ">=", 1.02, "times")
+
+
+def _steps(rows: Rows) -> Iterator[Claim]:
+    """Each rung against the one that it improves."""
+    steps = (
+        ("global_only", "shared_tile"),
+        ("shared_tile", "padded_tile"),
+        ("tma_plain", "tma_swizzled"),
+        ("tma_swizzled", "tma_batched"),
+        ("padded_tile", "micro_tiles"),
+        ("tma_batched", "tma_micro_tiles"),
+        ("micro_tiles", "column_walk"),
+        ("column_walk", "kept_reads"),
+        ("tma_micro_tiles", "tma_kept_reads"),
+    )
+    for slow, fast in steps:
+        figure = ratio(rows.time(kernel=slow), rows.time(kernel=fast))
+        if figure is not None:
+            yield Claim(f"ladder-{fast}", f"{fast} is faster than {slow}", figure, ">=", 1.005, "times")
+
+
+def _ladder_sizes(tables: Tables) -> Iterator[Claim]:
+    def rung(extent: str, kind: str = "float32") -> float | None:
+        rows = Rows(tables["ladder"].where(extent=extent, type=kind))
+        own = {str(row["kernel"]) for row in rows.rows if row["kernel"] == row.get("ran")}
+        return max(_some(*(rows.share(kernel=name) for name in own if not name.startswith(("copy", "cuBLAS")))), default=None)
+
+    yield Claim("ladder-8192", f"the best rung at {MIDDLE}", rung(MIDDLE), ">=", 93, "%")
+    yield Claim("ladder-1000", "the best rung at 1000 x 3000, whose rows are multiples of 16 bytes", rung("1000 x 3000"), ">=", 85, "%")
+    yield Claim("ladder-bf16", f"the best rung at {LARGE} bfloat16", rung(LARGE, "bfloat16"), ">=", 95, "%")
+
+
+def _clusters(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["multicast"].rows)
+    for size in (2, 4, 8):
+        loads = rows.figure("l2_bytes", kind="each block loads", cluster=size)
+        shared = rows.figure("l2_bytes", kind="multicast", cluster=size)
+        yield Claim(f"multicast-bytes-{size}", f"clusters of {size}: multicast asks L2 for fewer bytes", ratio(loads, shared), ">=", size * 0.9, "times")
+    figures = (
+        ratio(rows.figure("gb_per_s", kind="multicast", cluster=size), rows.figure("gb_per_s", kind="each block loads", cluster=size))
+        for size in (2, 4, 8)
+    )
+    yield Claim("multicast-time", "multicast delivers faster than loads by each block, at its best size", max(_some(*figures), default=None), ">=", 1.02, "times")
+
+
+def _histogram(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["cluster_size"].rows)
+    one = rows.time(kernel="histogram", cluster=1)
+    more = min(_some(*(rows.time(kernel="histogram", cluster=size) for size in (2, 4, 8, 16))), default=None)
+    yield Claim("histogram-cluster", "8192 bins: some cluster counts faster than single blocks", ratio(one, more), ">=", 1.02, "times")
+
+
+def _copies(tables: Tables) -> Iterator[Claim]:
+    """Copies before and after agree, or the GPU was not the same at the end of a table as at its beginning."""
+    for name, column in (("ladder", "kernel"), ("copy_paths", "path"), ("pipeline_stages", "kernel"), ("axpy_ring", "kernel")):
+        if name not in tables:
+            continue
+        rows = tables[name].where(extent=LARGE, type="float32") if name == "ladder" else tables[name].rows
+        times = [_float(row.get("median_ms")) for row in rows if str(row.get(column)).startswith("copy")]
+        if len(times) == 2 and times[0] and times[1]:
+            apart = 100 * abs(times[0] - times[1]) / min(times[0], times[1])
+            yield Claim(f"copies-{name}", f"{name}: the copies before and after agree", apart, "<=", COPIES_AGREE, "%")
+
+
+def _float(value: Value) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _some(*values: float | None) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+_CLAIMS: tuple[tuple[tuple[str, ...], Callable[[Tables], Iterator[Claim]]], ...] = (
+    (("latencies",), _latency),
+    (("little_best",), _little),
+    (("copy_paths",), _paths),
+    (("pipeline_stages",), _pipeline),
+    (("pipeline_timeline",), _timeline),
+    (("axpy_ring",), _ring),
+    (("column_cost",), _columns),
+    (("ladder",), _ladder),
+    (("ladder",), _ladder_sizes),
+    (("multicast",), _clusters),
+    (("cluster_size",), _histogram),
+    ((), _copies),
+)

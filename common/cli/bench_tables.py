@@ -1,0 +1,206 @@
+"""Tables for readers, made from the raw ones: the best of many, side by side, and what limits each rung."""
+
+from collections.abc import Callable, Iterable
+
+from .bench_file import Row, Table, Tables, Value, heading
+
+LARGE = "32768 x 32768"
+
+# What the counters and the probes of the tuner say about each rung of chapter 8.
+LIMITS = {
+    "global_only": "a warp's store touches 32 sectors and fills 4 bytes of each: L2 takes eight times the sectors, "
+    "and DRAM moves a fifth more than the matrix",
+    "shared_tile": "the 32 lanes that read a column meet in one bank: nine of ten wavefronts are conflicts",
+    "padded_tile": "4 bytes per access: too many instructions for the bytes, and DRAM gets 128-byte pieces",
+    "tma_plain": "a thread per element, and a column of the loaded tile lies in one bank",
+    "tma_swizzled": "eight groups of banks for 32 lanes, and 1024 threads wait for each tile of 4 KiB",
+    "tma_batched": "no more waits, but tiles of 128-byte rows and 4 bytes per access",
+    "micro_tiles": "the order of blocks: what is written at one time lies in pieces all over DRAM",
+    "tma_micro_tiles": "two barriers and two trips through shared memory, while few copies are on their way",
+    "tma_persistent": "two blocks per SM: each waits for all its threads at every tile",
+    "column_walk": "L2 collects too many written lines before it writes them back, in another order than they came",
+    "cuBLAS geam": "not ours",
+}
+
+
+def derive(tables: Tables) -> Tables:
+    """The tables for readers that these raw tables are enough for."""
+    made = {}
+    for name, (needs, make) in _MAKERS.items():
+        if all(need in tables and tables[need].rows for need in needs):
+            made[name] = make(tables)
+    return made
+
+
+def best(rows: Iterable[Row], *by: str, least: str = "median_ms") -> list[Row]:
+    """The row with the least time of each combination of `by`, in the order of first sight."""
+    found: dict[tuple[Value, ...], Row] = {}
+    for row in rows:
+        if row.get(least) is None:
+            continue
+        key = tuple(row.get(name) for name in by)
+        if key not in found or _number(row[least]) < _number(found[key][least]):
+            found[key] = row
+    return list(found.values())
+
+
+def copy_rate(rows: Iterable[Row], column: str = "kernel") -> float:
+    """The faster of the copies before and after, in GB/s: what shares are of."""
+    rates = [_number(row.get("gb_per_s")) for row in rows if str(row.get(column)).startswith("copy")]
+    return max(rates, default=0.0)
+
+
+def _number(value: Value) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _share(row: Row, ceiling: float) -> float | None:
+    return 100 * _number(row.get("gb_per_s")) / ceiling if ceiling and row.get("gb_per_s") is not None else None
+
+
+_TIMES = {"median_ms": heading("time", "ms"), "gb_per_s": heading("rate", "GB/s"), "share": heading("of the copy", "%")}
+
+
+def _latencies(tables: Tables) -> Table:
+    table = Table(
+        "One load after the other: the time of each",
+        {"memory": "memory", "cycles": heading("time", "cycles"), "ns": heading("time", "ns")},
+    )
+    rows = {str(row["memory"]): row for row in tables["latency"].rows}
+    for name in ("registers (multiply-add)", "shared memory", "L2 cache", "global memory"):
+        if name in rows:
+            table.rows.append({"memory": name, "cycles": rows[name].get("cycles"), "ns": rows[name].get("ns")})
+    if "latency_dsmem" in tables:
+        for row in tables["latency_dsmem"].where(cluster=2, owner=1):
+            table.rows.insert(2, {"memory": "shared memory of a neighbour", "cycles": row.get("cycles"), "ns": None})
+    return table
+
+
+def _ladder(tables: Tables) -> Table:
+    headings = {"kernel": "rung", **_TIMES, "wavefronts": heading("wavefronts of shared memory", "millions")}
+    headings |= {"sectors": heading("sectors written in L2", "millions"), "limit": "what limits it"}
+    rows = tables["ladder"].where(extent=LARGE, type="float32")
+    ceiling = copy_rate(rows)
+    counted = {row["kernel"]: row for row in tables["ladder_counters"].rows} if "ladder_counters" in tables else {}
+    table = Table(f"The ladder at {LARGE} float32", headings)
+    for row in rows:
+        name = str(row["kernel"])
+        if name.startswith("copy"):
+            continue
+        counts = counted.get(name, {})
+        millions: dict[str, Value] = {
+            column: _number(counts[source]) / 1e6 if source in counts else None
+            for column, source in (("wavefronts", "wavefronts"), ("sectors", "l2_write_sectors"))
+        }
+        cells = {"kernel": name, "median_ms": row.get("median_ms"), "gb_per_s": row.get("gb_per_s")}
+        table.rows.append({**cells, "share": _share(row, ceiling), **millions, "limit": LIMITS.get(name)})
+    table.rows.append({"kernel": "device-to-device copy", "gb_per_s": ceiling, "share": 100.0})
+    return table
+
+
+def _ladder_sizes(tables: Tables) -> Table:
+    rows = tables["ladder"].rows
+    places = list(dict.fromkeys((str(row["extent"]), str(row["type"])) for row in rows))
+    headings = {"kernel": "rung"} | {f"{e}/{t}": heading(f"{e} {t}", "% of the copy") for e, t in places}
+    table = Table("Every rung at every size; a rung that cannot take a matrix is left out", headings)
+    lines: dict[str, Row] = {}
+    for extent, kind in places:
+        here = tables["ladder"].where(extent=extent, type=kind)
+        ceiling = copy_rate(here)
+        for row in here:
+            if row["kernel"] == row.get("ran") and not str(row["kernel"]).startswith("copy"):
+                line = lines.setdefault(str(row["kernel"]), {"kernel": row["kernel"]})
+                line[f"{extent}/{kind}"] = _share(row, ceiling)
+    table.rows = list(lines.values())
+    return table
+
+
+def _copy_paths_best(tables: Tables) -> Table:
+    headings = {"path": "way to shared memory", "tile_bytes": heading("tile", "bytes"), "stages": "stages"}
+    table = Table("The best tile and number of stages of every way of copying", {**headings, **_TIMES})
+    ceiling = copy_rate(tables["copy_paths"].rows, "path")
+    for row in best(tables["copy_paths"].rows, "path"):
+        if not str(row["path"]).startswith("copy"):
+            table.rows.append({**row, "share": _share(row, ceiling)})
+    return table
+
+
+def _copy_paths_against(column: str, title: str) -> Callable[[Tables], Table]:
+    def make(tables: Tables) -> Table:
+        rows = [row for row in tables["copy_paths"].rows if row.get(column) is not None]
+        ceiling = copy_rate(tables["copy_paths"].rows, "path")
+        values = sorted({int(_number(row[column])) for row in rows})
+        unit = "KiB" if column == "tile_bytes" else "stages" if values[-1] > 1 else "stage"
+        names = {v: f"{v // 1024 if column == 'tile_bytes' else v} {unit}" for v in values}
+        table = Table(title, {"path": "way to shared memory"} | {str(v): names[v] for v in values})
+        lines: dict[str, Row] = {}
+        for row in best(rows, "path", column):
+            line = lines.setdefault(str(row["path"]), {"path": row["path"]})
+            line[str(row[column])] = _share(row, ceiling)
+        table.rows = list(lines.values())
+        return table
+
+    return make
+
+
+def _pipeline_best(tables: Tables) -> Table:
+    rows = tables["pipeline_stages"].rows
+    ceiling = copy_rate(rows)
+    works = sorted({int(_number(row["work"])) for row in rows if row.get("work") is not None})
+    headings = {"kernel": "kernel", "stages": "stages"}
+    headings |= {f"work{w}": heading(f"{w} multiply-adds", "% of the copy") for w in works}
+    headings["one_block"] = heading("1 multiply-add, one block per SM", "% of the copy")
+    table = Table("A stream through a pipeline: the best number of blocks per SM, and a single one", headings)
+    lines: dict[tuple[Value, Value], Row] = {}
+    for row in best([row for row in rows if row.get("work") is not None], "kernel", "stages", "work"):
+        key = (row["kernel"], row["stages"])
+        line = lines.setdefault(key, {"kernel": row["kernel"], "stages": row["stages"]})
+        line[f"work{row['work']}"] = _share(row, ceiling)
+    for row in rows:
+        if row.get("work") == 1 and row.get("blocks_per_sm") == 1:
+            lines[(row["kernel"], row["stages"])]["one_block"] = _share(row, ceiling)
+    table.rows = list(lines.values())
+    return table
+
+
+def _little_best(tables: Tables) -> Table:
+    table = Table(
+        "Bandwidth of reading against the bytes in flight: the fastest way to have so many",
+        {
+            "in_flight": heading("in flight per SM", "bytes"),
+            "threads_per_sm": "threads per SM",
+            "bytes_per_thread": heading("per thread", "bytes"),
+            "gb_per_s": heading("rate", "GB/s"),
+        },
+    )
+    for row in sorted(best(tables["little"].rows, "in_flight", least="inverse"), key=lambda r: _number(r["in_flight"])):
+        per_thread = int(_number(row["load_bytes"]) * _number(row["loads"]))
+        table.rows.append({**row, "bytes_per_thread": per_thread})
+    return table
+
+
+def _little(tables: Tables) -> Table:
+    for row in tables["little"].rows:
+        rate = _number(row.get("gb_per_s"))
+        row["inverse"] = 1 / rate if rate else None
+    return _little_best(tables)
+
+
+_MAKERS: dict[str, tuple[tuple[str, ...], Callable[[Tables], Table]]] = {
+    "latencies": (("latency",), _latencies),
+    "little_best": (("little",), _little),
+    "copy_paths_best": (("copy_paths",), _copy_paths_best),
+    "copy_paths_tiles": (
+        ("copy_paths",),
+        _copy_paths_against("tile_bytes", "Share of the copy in per cent against the tile, at the best number of stages"),
+    ),
+    "copy_paths_stages": (
+        ("copy_paths",),
+        _copy_paths_against("stages", "Share of the copy in per cent against the number of stages, at the best tile"),
+    ),
+    "pipeline_best": (("pipeline_stages",), _pipeline_best),
+    "ladder_large": (("ladder",), _ladder),
+    "ladder_sizes": (("ladder",), _ladder_sizes),
+}
+DERIVED = tuple(_MAKERS)
+RAW = ("little", "copy_paths", "pipeline_stages", "ladder")

@@ -1,0 +1,144 @@
+"""`workbook bench` where there is no GPU: refusing, showing, claims and files."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from cli import bench_claims, bench_file, bench_run, bench_tables
+from cli.bench_file import Claim, Measurements, Table
+from cli.commands import bench
+from cli.errors import UserError
+
+from support import ROOT, TreeTest
+
+COLUMNS = {"kernel": "rung", "ran": "ran", "extent": "matrix", "type": "type", "median_ms": "time", "gb_per_s": "rate"}
+
+
+def ladder(last_rate: float) -> Table:
+    """A ladder of two rungs between two copies of 4000 GB/s."""
+    large = {"extent": bench_tables.LARGE, "type": "float32"}
+
+    def row(name: str, rate: float) -> dict[str, bench_file.Value]:
+        return {"kernel": name, "ran": name, **large, "median_ms": 8000 / rate, "gb_per_s": rate}
+
+    rows = [row("copy before", 4000.0), row("padded_tile", 3000.0), row("micro_tiles", last_rate), row("copy after", 4000.0)]
+    return Table("The rungs", COLUMNS, rows)
+
+
+class Command(TreeTest):
+    def show(self, claims: list[Claim], failures: list[str] | None = None) -> tuple[int, str]:
+        found = Measurements({"gpu": "G"}, [], {"ladder": ladder(3900)}, claims, failures or [])
+        path = self.tree / "file.json"
+        found.write(path)
+        done = self.workbook("bench", "--show", str(path))
+        return done.returncode, done.stdout
+
+    def test_without_a_gpu_it_refuses_and_says_why(self) -> None:
+        done = self.workbook("bench", "--backend", "emulator")
+        self.assert_one_line(done, 1, "measures time", "emulator", "--show")
+
+    def test_show_prints_tables_and_claims(self) -> None:
+        status, text = self.show([Claim("a", "A is fast", 97.5, ">=", 97, "%"), Claim("b", "B is slow", 2, "<=", 3)])
+        self.assertEqual(status, 0)
+        self.assertIn("padded_tile", text)
+        self.assertIn("PASS  a: A is fast (97.5, wanted >= 97 %)", text)
+        self.assertIn("2 claims, 0 failed", text)
+
+    def test_a_claim_that_fails_is_the_exit_status(self) -> None:
+        status, text = self.show([Claim("a", "A is fast", 96.9, ">=", 97, "%")])
+        self.assertEqual(status, 1)
+        self.assertIn("FAIL  a", text)
+
+    def test_a_claim_without_a_figure_fails(self) -> None:
+        status, text = self.show([Claim("a", "A is fast", None, ">=", 97, "%")])
+        self.assertEqual(status, 1)
+        self.assertIn("not measured", text)
+
+    def test_a_wrong_result_fails_too(self) -> None:
+        status, text = self.show([], ["k: 3 wrong words"])
+        self.assertEqual(status, 1)
+        self.assertIn("FAIL  k: 3 wrong words", text)
+
+    def test_a_file_that_is_not_there_or_none(self) -> None:
+        self.assert_one_line(self.workbook("bench", "--show", "no.json"), 1, "no.json", "No such file")
+        (self.tree / "bad.json").write_text('{"claims": [{}]}', "utf-8")
+        self.assert_one_line(self.workbook("bench", "--show", "bad.json"), 1, "bad.json is no measurement file")
+        self.assert_one_line(self.workbook("bench", "1", "--show", "bad.json"), 2, "")
+
+
+class Files(unittest.TestCase):
+    def test_a_file_comes_back_as_it_was_written(self) -> None:
+        claims = [Claim("a", "A", 1.0, ">=", 1, "%")]
+        found = Measurements({"gpu": "G", "date": "today"}, [{"when": "before"}], {"ladder": ladder(3900)}, claims, ["x"])
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "new" / "g.json"
+            found.write(path)
+            again = bench_file.read(path)
+        self.assertEqual(again.text(), found.text())
+        self.assertEqual(again.tables["ladder"].rows[1]["gb_per_s"], 3000.0)
+
+    def test_lines_of_a_program_that_was_cut_short(self) -> None:
+        tables: bench_file.Tables = {}
+        lines = [
+            '{"table": "t", "title": "T", "columns": [{"id": "a", "heading": "A", "unit": "ms"}]}',
+            '{"row": "t", "cells": {"a": 1}}',
+            '{"failure": "k: wrong"}',
+            '{"row": "t", "cells": {"a"',
+        ]
+        self.assertEqual(bench_file.collect(lines, tables), ["k: wrong"])
+        self.assertEqual(tables["t"].headings, {"a": "A (ms)"})
+        self.assertEqual(tables["t"].rows, [{"a": 1}])
+
+    def test_names_of_files(self) -> None:
+        self.assertEqual(bench.file_name("NVIDIA H200"), "h200")
+        self.assertEqual(bench.file_name("NVIDIA H100 80GB HBM3"), "h100_80gb_hbm3")
+
+    def test_counters_of_nsight_compute(self) -> None:
+        text = (
+            "==PROF== Connected\n"
+            '"ID","Kernel Name","l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"\n'
+            '"","",""\n'
+            '"0","void transpose::shared_tile<float>(const T1 *)","1,155"\n'
+            '"1","tma_plain(CUtensorMap_st)","7"\n'
+        )
+        rows = bench_run.counters_table(text).rows
+        self.assertEqual([(row["kernel"], row["wavefronts"]) for row in rows], [("shared_tile", 1155), ("tma_plain", 7)])
+        self.assertEqual(bench_run.counters_table("==ERROR== no permission\n").rows, [])
+
+
+class Claims(unittest.TestCase):
+    def claims(self, last_rate: float) -> dict[str, Claim]:
+        tables = {"ladder": ladder(last_rate)}
+        tables |= bench_tables.derive(tables)
+        return {claim.id: claim for claim in bench_claims.check(tables)}
+
+    def test_a_share_is_of_the_faster_copy(self) -> None:
+        claims = self.claims(3900)
+        self.assertAlmostEqual(claims["ladder-last"].figure or 0, 97.5)
+        self.assertTrue(claims["ladder-last"].passed)
+        self.assertTrue(claims["ladder-micro_tiles"].passed)
+        self.assertTrue(claims["copies-ladder"].passed)
+
+    def test_claims_can_fail(self) -> None:
+        claims = self.claims(2900)
+        self.assertFalse(claims["ladder-last"].passed)
+        self.assertFalse(claims["ladder-micro_tiles"].passed)
+
+    def test_tables_that_are_not_there_claim_nothing(self) -> None:
+        self.assertEqual(bench_claims.check({}), [])
+
+    def test_the_committed_file_says_what_its_tables_say(self) -> None:
+        path = ROOT / "docs" / "measurements" / "h200.json"
+        if not path.exists():
+            self.skipTest("no measurements are committed")
+        found = bench_file.read(path)
+        self.assertEqual(found.failures, [])
+        again = {claim.id: claim.as_json() for claim in bench_claims.check(found.tables)}
+        self.assertEqual({claim.id: claim.as_json() for claim in found.claims}, again)
+        stored = json.loads(path.read_text("utf-8"))["claims"]
+        self.assertEqual([claim["passed"] for claim in stored], [claim.passed for claim in found.claims])
+
+
+if __name__ == "__main__":
+    unittest.main()
