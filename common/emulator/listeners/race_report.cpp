@@ -1,5 +1,6 @@
 // The findings in words.
 
+#include "listeners/catalogue.hpp"
 #include "listeners/race.hpp"
 #include "machine/device.hpp"
 #include "machine/reports.hpp"
@@ -456,7 +457,7 @@ void Checker::publish_held(std::uint32_t operation) {
     if (held.empty())
         return;
     for (Held& each : held.mapped())
-        if (first_time("held", each.about, each.about))
+        if (first_time(find_in_catalogue(each.diagnostic.name)->name.data(), each.about, each.about))
             cluster_.report(std::move(each.diagnostic));
 }
 
