@@ -259,6 +259,7 @@ __global__ void column_sums(const __grid_constant__ CUtensorMap map, int width, 
     unsigned sums[per_warp] = {};
     std::uint32_t parity = 0;
     for (int y = 0; y < height; y += tile_rows, parity ^= 1) {
+        ptx::fence_proxy_async(ptx::space_shared); // what I read comes before what the next copy writes
         __syncthreads(); // the barrier is initialised; all have read the tile before
         if (threadIdx.x == 0) {
             ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
