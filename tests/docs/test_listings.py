@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs/listings"))
 import error_catalogue  # noqa: E402
 import exercise_minutes  # noqa: E402
 import requirement_table  # noqa: E402
+import syllabus  # noqa: E402
 
 CATALOGUE = """#!/bin/sh
 echo '{"name":"late","title":"Too late","explanation":"Call add_one() and st.async, not this.","cause":"A wait."}'
@@ -98,6 +99,23 @@ class RequirementTable(unittest.TestCase):
         compiler, meson = (next(r for r in requirement_table.table() if f"| {t} |" in r) for t in ("C++ compiler", "Meson"))
         self.assertIn("| package `g++` | cannot: ask root |", compiler)
         self.assertRegex(meson, r"\| package `meson` \| Python wheel `meson==[\d.]+` \|$")
+
+
+class Syllabus(unittest.TestCase):
+    def setUp(self) -> None:
+        self.task = mock.Mock(title="t", minutes=50)
+        self.task.name = "e"
+        self.plan = {"at_most": 90, "slots": [{"talk": "a", "minutes": 20}, {"exercise": "e"}, {"pause": "b", "minutes": 5}]}
+
+    def test_the_clock_and_the_sums(self) -> None:
+        lines = syllabus.table("p", self.plan, [self.task])
+        self.assertEqual(lines[2:5], ["| 0:00 | a | 20 |", "| 0:20 | Exercise `e`: t | 50 |", "| 1:10 | b | 5 |"])
+        self.assertEqual(lines[-1], "75 minutes: 20 of talk, 50 of exercises, 5 of breaks.")
+
+    def test_a_plan_that_does_not_hold_is_an_error(self) -> None:
+        for change, words in (({"at_most": 74}, "takes 75 minutes"), ({"slots": [{"exercise": "x"}]}, "no exercise 'x'")):
+            with self.subTest(words), self.assertRaisesRegex(syllabus.PlanError, words):
+                syllabus.table("p", self.plan | change, [self.task])
 
 
 if __name__ == "__main__":
