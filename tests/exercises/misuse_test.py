@@ -1,0 +1,318 @@
+"""Everything that a learner can do wrong ends in a clear verdict, in time, and leaves the next check working."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+import unittest
+from pathlib import Path
+
+from support import ANSWER, HOLE, NAME, CloneTest, main
+
+SECONDS = 30
+
+
+class Programs(CloneTest):
+    """What the learner's program may do."""
+
+    def assert_verdict(self, *words: str) -> str:
+        begin = time.monotonic()
+        done = self.check()
+        self.assertLess(time.monotonic() - begin, SECONDS)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        text = " ".join(done.stdout.split())
+        for word in words:
+            self.assertIn(word, text)
+        self.assertLessEqual(len(done.stdout.splitlines()), 24, done.stdout)
+        self.assert_solved()
+        return text
+
+    def test_it_does_not_compile(self) -> None:
+        self.write("tile[t] = nosuch;")
+        text = self.assert_verdict("does not compile", f"workspace/{NAME}.cu(", 'identifier "nosuch" is undefined')
+        self.assertNotIn("/tmp/", text)
+
+    def test_the_function_is_missing(self) -> None:
+        self.write(ANSWER)
+        self.file.write_text(self.file.read_text("utf-8").replace("void launch_", "void other_"), "utf-8")
+        self.assert_verdict("defines no function", "launch_reverse_tile")
+
+    def test_it_has_a_main(self) -> None:
+        self.write(ANSWER)
+        self.file.write_text(self.file.read_text("utf-8") + "int main() { return 0; }\n", "utf-8")
+        self.assert_verdict("has a function `main`")
+
+    def test_an_endless_loop_in_the_kernel(self) -> None:
+        self.write("for (volatile int i = 0; i < 1;) {\n        }")
+        self.assert_verdict("watchdog", f"workspace/{NAME}.cu:", "condition never becomes false")
+
+    def test_an_endless_loop_on_the_host(self) -> None:
+        self.write_launch("for (volatile int i = 0; i < 1;) { }")
+        self.assert_verdict("had not ended after", "was stopped")
+
+    def test_a_deadlock(self) -> None:
+        self.write("if (t < 7) __syncthreads();")
+        self.assert_verdict("workspace/reverse_tile.cu:")
+
+    def test_an_illegal_access(self) -> None:
+        self.write("tile[t] = in[start + t + 1000000];")
+        self.assert_verdict("out-of-bounds", f"workspace/{NAME}.cu:", "in[start + t + 1000000]")
+
+    def test_an_enormous_allocation_on_the_host(self) -> None:
+        self.write_launch("std::vector<char> much(400'000'000'000ull, 1);")
+        self.assert_verdict("asked for more host memory than there is")
+
+    def test_an_enormous_allocation_on_the_device(self) -> None:
+        self.write_launch("const workbook::DeviceBuffer<char> much(400'000'000'000ull);")
+        self.file.write_text('#include "workbook/buffer.hpp"\n' + self.file.read_text("utf-8"), "utf-8")
+        self.assert_verdict("cudaErrorMemoryAllocation")
+
+    def test_exit(self) -> None:
+        self.write_launch("std::exit(0);")
+        self.assert_verdict("ended with exit status 0 before", "leave out exit()")
+
+    def test_a_crash(self) -> None:
+        self.write_launch("out[0] = in[0] + *static_cast<volatile float*>(nullptr);")
+        self.assert_verdict("crashed on the host")
+
+    def test_abort(self) -> None:
+        self.write_launch("std::abort();")
+        self.assert_verdict("was aborted")
+
+    def test_an_exception(self) -> None:
+        self.write_launch('throw std::runtime_error("no way");')
+        self.assert_verdict("threw an exception: no way")
+
+    def test_endless_output(self) -> None:
+        self.write_launch('while (true) std::puts("on and on and on and on and on");')
+        self.assert_verdict("printed more than")
+
+    def test_a_child_that_stays(self) -> None:
+        self.write_launch('if (std::system("sleep 1000 & echo $! > child")) return;')
+        self.check()
+        child = int((self.clone / "child").read_text("utf-8"))
+        status = Path(f"/proc/{child}/status")
+        deadline = time.monotonic() + 5
+        while status.exists() and "State:\tZ" not in status.read_text("utf-8") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertTrue(not status.exists() or "State:\tZ" in status.read_text("utf-8"))
+
+    def test_what_it_printed_is_shown(self) -> None:
+        self.write(f'{ANSWER}\n        if (t == 3) printf("three\\n");\n        tile[t] += 1;')
+        self.assert_verdict("out[0] should be", "It printed:", "three")
+
+
+class Places(CloneTest):
+    """What may be wrong with the workspace."""
+
+    def progress(self) -> dict[str, dict[str, object]]:
+        return tomllib.loads((self.desk / "progress.toml").read_text("utf-8"))
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [str(self.clone / "workbook"), *arguments],
+            cwd=self.clone,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def test_two_terminals_at_once(self) -> None:
+        self.write(ANSWER)
+        both = [self.start("check", NAME), self.start("check", NAME)]
+        for process in both:
+            out, err = process.communicate(timeout=SECONDS)
+            self.assertEqual(process.returncode, 0, out + err)
+        self.assertEqual(self.progress()[NAME]["checks"], 2)
+
+    def test_many_hints_at_once_are_all_counted(self) -> None:
+        several = [self.start("hint", NAME) for _ in range(3)]
+        said = [process.communicate(timeout=SECONDS)[0] for process in several]
+        for stage in (1, 2, 3):
+            self.assertEqual(sum(f"Hint {stage} of 3" in text for text in said), 1, said)
+
+    def test_ctrl_c_during_the_compilation(self) -> None:
+        self.write(ANSWER)
+        process = self.start("check", NAME)
+        time.sleep(0.7)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=SECONDS)
+        self.assertEqual(process.returncode, 130, out + err)
+        self.assertEqual([line for line in err.splitlines() if line], ["workbook: interrupted"])
+        self.assert_solved()
+
+    def test_a_full_disk_leaves_the_progress_as_it_was(self) -> None:
+        self.assert_solved()
+        before = (self.desk / "progress.toml").read_text("utf-8")
+        self.write("tile[t] = 0;")
+        done = self.on_a_full_disk("hint", NAME)
+        self.assertIn("progress could not be saved", done.stderr)
+        self.assertIn("Hint 1 of 3", done.stdout)
+        self.assertEqual((self.desk / "progress.toml").read_text("utf-8"), before)
+        self.assertEqual([f.name for f in self.desk.iterdir() if f.name.startswith(".progress")], [])
+        self.assert_solved()
+
+    def test_a_full_disk_makes_no_half_copy(self) -> None:
+        done = self.on_a_full_disk("next")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("cannot write workspace/", done.stderr)
+        self.assertEqual(list(self.desk.glob("*.cu")), [])
+        self.assert_solved()
+
+    def on_a_full_disk(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """No file may become longer than nothing: writing fails as on a full disk, with another error."""
+        code = (
+            "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); "
+            f"sys.path.insert(0, {str(self.clone / 'common')!r}); "
+            "from cli.main import main; sys.exit(main(sys.argv[1:]))"
+        )
+        return subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            cwd=self.clone,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+
+    @unittest.skipIf(os.geteuid() == 0 and not hasattr(os, "setresuid"), "needs another user")
+    def test_a_read_only_workspace(self) -> None:
+        self.assert_solved()
+        before = (self.desk / "progress.toml").read_text("utf-8")
+        self.desk.chmod(0o555)
+        self.addCleanup(self.desk.chmod, 0o755)
+        for place in (self.home, self.clone):
+            place.chmod(0o755)
+        done = subprocess.run(
+            [sys.executable if os.geteuid() else "/usr/bin/python3", str(self.clone / "workbook"), "hint", NAME],
+            cwd="/",
+            env=self.environment(PATH="/usr/local/bin:/usr/bin:/bin", HOME="/nonexistent"),
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            user=65534 if os.geteuid() == 0 else None,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Hint 1 of 3", done.stdout)
+        self.assertIn("progress could not be saved (Permission denied)", done.stderr)
+        self.assertEqual((self.desk / "progress.toml").read_text("utf-8"), before)
+
+    def test_an_unknown_exercise(self) -> None:
+        for command in ("check", "watch", "hint", "solution", "reset"):
+            done = self.workbook(command, "reverse_tle")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(
+                done.stderr, "workbook: there is no exercise 'reverse_tle'; did you mean reverse_tile?\n"
+            )
+
+    def test_a_chapter_in_place_of_an_exercise(self) -> None:
+        done = self.workbook("check", "1")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is a chapter; its exercises are: reverse_tile", done.stderr)
+
+    def test_a_damaged_progress_is_not_overwritten(self) -> None:
+        self.desk.mkdir()
+        (self.desk / "progress.toml").write_text("[oops", "utf-8")
+        done = self.workbook("progress")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("progress.toml cannot be read", done.stderr)
+        self.assertEqual((self.desk / "progress.toml").read_text("utf-8"), "[oops")
+
+    def test_a_chapter_that_moved(self) -> None:
+        self.assert_solved()
+        chapters = self.clone / "chapters"
+        (chapters / "01_sync_copy").rename(chapters / "17_sync_copy")
+        text = (chapters / "meson.build").read_text("utf-8").replace("01_sync_copy", "17_sync_copy")
+        (chapters / "meson.build").write_text(text, "utf-8")
+        done = self.workbook("progress")
+        self.assertIn("[x] reverse_tile", done.stdout, done.stderr)
+        self.assertIn("17  sync_copy", done.stdout)
+
+    def test_a_workspace_that_is_a_file(self) -> None:
+        self.desk.write_text("", "utf-8")
+        done = self.workbook("next")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("workspace", done.stderr)
+
+
+class Files(CloneTest):
+    """What happens to the learner's files."""
+
+    def test_an_edited_file_is_never_overwritten(self) -> None:
+        self.write(ANSWER)
+        mine = self.file.read_text("utf-8")
+        for command in (("next",), ("check", NAME), ("hint", NAME), ("list",)):
+            self.workbook(*command)
+            self.assertEqual(self.file.read_text("utf-8"), mine)
+
+    def test_reset_keeps_numbered_backups(self) -> None:
+        skeleton = next(self.clone.glob(f"chapters/*/exercises/{NAME}.cu")).read_text("utf-8")
+        for number in (1, 2):
+            self.write(f"{ANSWER} // attempt {number}")
+            done = self.workbook("reset", NAME)
+            self.assertIn(f"workspace/backups/{NAME}.{number}.cu", done.stdout, done.stderr)
+        for number in (1, 2):
+            text = (self.desk / "backups" / f"{NAME}.{number}.cu").read_text("utf-8")
+            self.assertIn(f"attempt {number}", text)
+        self.assertEqual(self.file.read_text("utf-8"), skeleton)
+
+    def test_reset_forgets_the_success(self) -> None:
+        self.assert_solved()
+        self.workbook("reset", NAME)
+        self.assertIn("[ ] reverse_tile", self.workbook("progress").stdout)
+
+    def test_a_changed_exercise_renews_an_untouched_copy_only(self) -> None:
+        self.workbook("next")
+        skeleton = next(self.clone.glob(f"chapters/*/exercises/{NAME}.cu"))
+        skeleton.write_text(skeleton.read_text("utf-8") + "// new\n", "utf-8")
+        self.assertIn("is new", self.workbook("next").stderr)
+        self.assertTrue(self.file.read_text("utf-8").endswith("// new\n"))
+        self.file.write_text(self.file.read_text("utf-8") + "// mine\n", "utf-8")
+        skeleton.write_text(skeleton.read_text("utf-8") + "// newer\n", "utf-8")
+        self.assertIn("the exercise changed since you began", self.workbook("next").stderr)
+        self.assertTrue(self.file.read_text("utf-8").endswith("// mine\n"))
+
+    def test_git_ignores_the_workspace(self) -> None:
+        if not (self.clone / ".git").exists():
+            self.skipTest("this tree is no git repository")
+        self.workbook("next")
+        self.assertTrue(self.file.exists())
+        done = subprocess.run(
+            ["git", "status", "--porcelain"], cwd=self.clone, capture_output=True, text=True, check=True
+        )
+        self.assertEqual(done.stdout, "")
+
+
+class Help(CloneTest):
+    """Hints and solutions."""
+
+    def test_hints_come_one_stage_at_a_time(self) -> None:
+        for stage in (1, 2, 3, 3):
+            self.assertIn(f"Hint {stage} of 3: ", self.workbook("hint", NAME).stdout)
+
+    def test_the_solution_comes_when_asked_twice(self) -> None:
+        first = self.workbook("solution", NAME)
+        self.assertEqual(first.returncode, 1)
+        self.assertIn("hints left (3)", first.stdout)
+        self.assertNotIn(ANSWER, first.stdout)
+        second = self.workbook("solution", NAME)
+        self.assertEqual(second.returncode, 0)
+        self.assertIn(ANSWER, second.stdout)
+        for mark in ("//@", "//?", HOLE):
+            self.assertNotIn(mark, second.stdout)
+
+    def test_the_solution_comes_at_once_after_success(self) -> None:
+        self.assert_solved()
+        self.assertIn(ANSWER, self.workbook("solution", NAME).stdout)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))

@@ -1,0 +1,108 @@
+"""A clone to learn in, which checks with the judges and the emulator that Meson has built for these tests."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "reverse_tile"
+HOLE = "// YOUR CODE: bring element t of this block's tile from `in`."
+ANSWER = "tile[t] = in[start + t];"
+
+
+class CloneTest(unittest.TestCase):
+    """Each test gets a fresh clone."""
+
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory(prefix="workbook learner ")
+        self.addCleanup(directory.cleanup)
+        self.home = Path(directory.name).resolve()
+        self.clone = self.home / "my clone"
+        copy_tree(self.clone)
+        self.desk = self.clone / "workspace"
+        self.file = self.desk / f"{NAME}.cu"
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """The build is the one of these tests; nothing is installed."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("EMULATOR_", "LD_LIBRARY"))}
+        return env | {
+            "WORKBOOK_BUILT": "1",
+            "WORKBOOK_INSTALL": "never",
+            "WORKBOOK_BACKEND": "emulator",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **more,
+        }
+
+    def workbook(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(self.clone / "workbook"), *arguments],
+            cwd=self.clone,
+            env=self.environment(**more),
+            capture_output=True,
+            text=True,
+            timeout=100,
+            stdin=subprocess.DEVNULL,
+        )
+
+    def check(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        """Checks the first exercise; whatever came of it, the command did not fall over."""
+        done = self.workbook("check", NAME, *arguments, **more)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertNotIn("workbook: WORKBOOK_BUILT", done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        return done
+
+    def write(self, hole: str, *, skeleton: Path | None = None) -> None:
+        """Puts `hole` into the hole of the learner's file."""
+        self.desk.mkdir(exist_ok=True)
+        text = (skeleton or next(self.clone.glob(f"chapters/*/exercises/{NAME}.cu"))).read_text("utf-8")
+        assert HOLE in text
+        self.file.write_text(text.replace(HOLE, hole), "utf-8")
+
+    def write_launch(self, statement: str) -> None:
+        """A right kernel, and `statement` at the beginning of the launch function."""
+        self.write(ANSWER)
+        text = self.file.read_text("utf-8")
+        mark = "void launch_reverse_tile(std::span<const float> in, std::span<float> out) {\n"
+        assert mark in text
+        self.file.write_text(
+            "#include <cstdlib>\n#include <cstdio>\n#include <stdexcept>\n#include <vector>\n"
+            + text.replace(mark, f"{mark}    {statement}\n"),
+            "utf-8",
+        )
+
+    def assert_solved(self) -> None:
+        """The next check works."""
+        self.write(ANSWER)
+        done = self.check()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn(f"{NAME}: solved.", done.stdout)
+
+
+def copy_tree(to: Path) -> None:
+    """A clone of this repository as git makes it, or what git would make of a tree without git."""
+    if (ROOT / ".git").exists() and shutil.which("git"):
+        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(to)], check=True, capture_output=True)
+        return
+    to.mkdir()
+    for name in (".gitignore", "LICENSE", "README.md", "meson.build", "meson.options", "workbook"):
+        shutil.copy2(ROOT / name, to / name)
+    for name in ("chapters", "common", "docs", "tests"):
+        shutil.copytree(ROOT / name, to / name, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def main(module: ModuleType) -> int:
+    """Runs a module's tests, or those that the command line names, and prints the summary line of all our tests."""
+    load = unittest.defaultTestLoader
+    suite = load.loadTestsFromNames(sys.argv[1:], module) if sys.argv[1:] else load.loadTestsFromModule(module)
+    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
+    for test, reason in result.skipped:
+        print(f"skip  {test.id()}: {reason}")
+    bad, skipped = len(result.failures) + len(result.errors), len(result.skipped)
+    print(f"[summary] {result.testsRun - bad - skipped} passed, {bad} failed, {skipped} skipped")
+    return 1 if bad else 0
