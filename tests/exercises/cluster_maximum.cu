@@ -39,7 +39,7 @@ void judge::run() {
         auto values = workbook::random_values<unsigned>(size, size + 10);
         for (std::size_t i = 0; i < size; ++i) // the larger the rank, the smaller the numbers
             values[i] = values[i] / 4 + static_cast<unsigned>(3 - i / block % 4) * 0x40000000u;
-        const auto in = input(values);
+        const auto in = input(values, 1);
         auto maxima = output<unsigned>(workbook::blocks_for(size, chunk));
         launch_cluster_maximum(in.span(), maxima.span());
         std::vector<unsigned> expected(maxima.size());

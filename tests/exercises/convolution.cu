@@ -5,6 +5,7 @@
 #include "workbook/launch.hpp"
 #include "workbook/matrix.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -60,7 +61,13 @@ std::string explain(const judge::Wrong<float>& wrong, const Image& in) {
     const std::string place = "It is element (" + std::to_string(x) + ", " + std::to_string(y) + ") of " +
                               std::to_string(in.width) + " × " + std::to_string(in.height) + ". ";
     if (judge::is_poison(wrong.actual))
-        return place + "Nobody wrote it.";
+        return place +
+               "Nobody wrote it. The first result is seen when load, filter and the kernel are there; until "
+               "then a part that is missing shows as a wait without end, or as memory that nobody wrote.";
+    if (std::isnan(wrong.actual))
+        return place +
+               "That is no number, though `in` has only numbers: the store took a buffer that filter had not "
+               "written.";
     if (wrong.actual == in.convolved(x, y, turned))
         return place + "That is the sum with weight[2 - j][2 - i]: the weights are not to be turned round.";
     if (wrong.actual == in.convolved(x, y, transposed))
@@ -89,8 +96,8 @@ void judge::run() {
         const std::size_t pitch = workbook::row_pitch<float>(columns);
         const auto integers = workbook::random_integers<int>(pitch * rows, pitch + rows, -1000, 1000);
         const Image image{width, height, static_cast<int>(pitch), {integers.begin(), integers.end()}};
-        const auto in = input(image.values);
-        auto out = output<float>(pitch * rows);
+        const auto in = input(image.values, 4);
+        auto out = output<float>(pitch * rows, 8);
         auto asked = output<unsigned>(workbook::blocks_for(columns, tile_width) *
                                       std::size_t{workbook::blocks_for(rows, tile_height)});
         launch_convolution({in.data(), columns, rows, pitch}, {out.data(), columns, rows, pitch}, weights,

@@ -73,7 +73,7 @@ void judge::run() {
         trying("the tile at (" + std::to_string(x) + ", " + std::to_string(y) + ") of a matrix of " +
                std::to_string(matrix.width) + " × " + std::to_string(matrix.height) + " with pitch " +
                std::to_string(matrix.pitch));
-        const auto in = input(matrix.values());
+        const auto in = input(matrix.values(), 4);
         auto out = output<int>(tile_width * tile_height);
         launch_describe_the_matrix({in.data(), matrix.width, matrix.height, matrix.pitch}, x, y, out.span());
         std::vector<int> expected;

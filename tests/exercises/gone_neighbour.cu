@@ -14,7 +14,7 @@ void judge::run() {
     for (const std::size_t size : {chunk, 4 * chunk, 60 * chunk, std::size_t{0}}) {
         trying(with_elements(size));
         const auto values = workbook::random_values<unsigned>(size, size + 11);
-        const auto in = input(values);
+        const auto in = input(values, 1);
         auto out = output<unsigned>(size);
         launch_gone_neighbour(in.span(), out.span());
         std::vector<unsigned> expected(size);

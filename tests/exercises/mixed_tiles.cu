@@ -16,8 +16,8 @@ void judge::run() {
          {4 * tile, tile, std::size_t{4}, 3 * tile + 20, 30 * tile + 4, std::size_t{0}}) {
         trying(with_elements(size));
         const auto values = workbook::random_values<float>(size, size + 5, {.specials = true});
-        const auto in = input(values);
-        auto out = output<float>(size);
+        const auto in = input(values, 4);
+        auto out = output<float>(size, 8);
         launch_mixed_tiles(in.span(), out.span());
         expect_exact<float>("out", out, workbook::reversed_tiles(values, tile));
     }

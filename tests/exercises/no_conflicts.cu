@@ -36,7 +36,7 @@ void judge::run() {
         trying("a matrix of " + std::to_string(width) + " × " + std::to_string(height));
         const std::size_t pitch = workbook::row_pitch<unsigned>(width);
         const auto values = workbook::random_values<unsigned>(pitch * height, width);
-        const auto in = input(values);
+        const auto in = input(values, 4);
         const std::vector<unsigned> expected = column_sums(values, width, height, pitch);
         auto sums = output<unsigned>(expected.size());
         launch_no_conflicts({in.data(), width, height, pitch}, sums.span());

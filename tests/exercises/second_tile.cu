@@ -42,8 +42,8 @@ void judge::run() {
             workbook::random_integers<int>(width * height, width, -1'000'000, 1'000'000);
         const auto second_values =
             workbook::random_integers<int>(width * height, height, -1'000'000, 1'000'000);
-        const auto first = input(first_values);
-        const auto second = input(second_values);
+        const auto first = input(first_values, 4);
+        const auto second = input(second_values, 8);
         auto out = output<int>(width * height);
         launch_second_tile({first.data(), width, height, width}, {second.data(), width, height, width},
                            {out.data(), width, height, width});

@@ -30,8 +30,8 @@ void judge::run() {
          {8 * tile, tile, 2 * tile, std::size_t{4}, 7 * tile - 4, 50 * tile + 100, std::size_t{0}}) {
         trying(with_elements(size));
         const auto values = workbook::random_values<float>(size, size + 9, {.low = -100, .high = 100});
-        const auto in = input(values);
-        auto out = output<float>(size);
+        const auto in = input(values, 4);
+        auto out = output<float>(size, 8);
         auto asked = output<unsigned>(workbook::blocks_for(size, tile));
         launch_store_ring(in.span(), out.span(), asked.span());
         std::vector<float> squares = values;

@@ -66,8 +66,8 @@ void expect_transposed(Launch launch, std::span<const HostMatrix> shapes) {
         trying("a matrix of " + in.shape());
         const std::size_t size = in.rows * in.columns;
         in.values = workbook::random_values<float>(size, size + in.rows, {.specials = true});
-        const auto from = input(in.values);
-        auto out = output<float>(size);
+        const auto from = input(in.values, 4);
+        auto out = output<float>(size, 8);
         launch(from.span(), out.span(), in.rows, in.columns);
         expect_exact<float>("out", out, in.transposed(),
                             [&](const auto& wrong) { return explain_transposed(wrong, in); });

@@ -54,8 +54,8 @@ void judge::run() {
         trying("matrices of " + std::to_string(width) + " × " + std::to_string(height));
         const std::size_t pitch = workbook::row_pitch<unsigned>(width);
         const Values values{width, height, pitch, workbook::random_values<unsigned>(pitch * height, width)};
-        const auto in = input(values.all);
-        auto out = output<unsigned>(pitch * height);
+        const auto in = input(values.all, 4);
+        auto out = output<unsigned>(pitch * height, 8);
         launch_vertical_sums({in.data(), width, height, pitch}, {out.data(), width, height, pitch});
         std::vector<unsigned> expected;
         for (std::size_t y = 0; y < height; ++y)

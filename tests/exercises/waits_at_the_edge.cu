@@ -21,7 +21,7 @@ void judge::run() {
         trying("a matrix of " + std::to_string(width) + " × " + std::to_string(height));
         const std::size_t pitch = width + padding;
         std::vector<int> values = workbook::random_integers<int>(pitch * height, width, -1000, 1000);
-        auto matrix = input(values);
+        auto matrix = input(values, 4);
         launch_waits_at_the_edge({matrix.data(), width, height, pitch});
         for (std::size_t i = 0; i < values.size(); ++i)
             if (i % pitch < width)

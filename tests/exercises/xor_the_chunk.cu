@@ -50,7 +50,7 @@ void judge::run() {
     std::vector<int> values(width * height);
     for (std::size_t i = 0; i < values.size(); ++i)
         values[i] = static_cast<int>(i) + 1;
-    const auto in = input(values);
+    const auto in = input(values, 4);
     struct Corner {
         std::size_t x;
         std::size_t y;

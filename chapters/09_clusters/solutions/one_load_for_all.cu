@@ -1,12 +1,12 @@
 /// @file one_load_for_all.cu
 /// Exercise: write a multicast.
 ///
-/// Given    A table of 512 floats and an array `in` of `size` floats, both at multiples of 16 bytes. Every
-///          block of 256 threads takes the 256 elements from 256 · blockIdx.x on, and writes out[i] = in[i]
-///          · table[k], where k is i modulo 512. The blocks form clusters of four; a block may find no
-///          element. copy_multicast(…, mask) lets one thread copy from global memory to the same place in
-///          the shared memory of every block whose bit is set in `mask`; in each of them the bytes count on
-///          the barrier at the same place.
+/// Given    A table of 512 floats, at a multiple of 16 bytes, and an array `in` of `size` floats anywhere.
+///          Every block of 256 threads takes the 256 elements from 256 · blockIdx.x on, and writes out[i] =
+///          in[i] · table[k], where k is i modulo 512. The blocks form clusters of four; a block may find
+///          no element. copy_multicast(…, mask) lets one thread copy from global memory to the same place
+///          in the shared memory of every block whose bit is set in `mask`; in each of them the bytes count
+///          on the barrier at the same place.
 /// Wanted   The kernel. The table lies in the shared memory of every block, but each cluster loads it once:
 ///          1. thread 0 of every block initialises its barrier for one arrival, makes that visible to the
 ///             cluster and to the async proxy, arrives, and announces the bytes that will come to its own
