@@ -89,16 +89,17 @@ class Disassembler:
         key = (program, language)
         if key not in self._listings:
             tool = _cuobjdump(self._runner.root, self._runner.build)
-            self._require_compiler(tool, program)
+            require_compiler(program)
             text = _output([str(tool), f"-{language}", str(program)])
             self._listings[key] = ptx(text) if language == "ptx" else sass(text)
         return self._listings[key]
 
-    def _require_compiler(self, tool: Path, program: Path) -> None:
-        """The machine code itself says which compiler made it."""
-        match = re.search(rb"Cuda compilation tools, release (\d+\.\d+)", program.read_bytes())
-        if match and match[1].decode() != COMPILER:
-            raise Unavailable(f"made with nvcc {COMPILER}, and this build with {match[1].decode()}")
+
+def require_compiler(program: Path) -> None:
+    """Raises Unavailable if another nvcc made the program; the machine code itself says which."""
+    match = re.search(rb"Cuda compilation tools, release (\d+\.\d+)", program.read_bytes())
+    if match and match[1].decode() != COMPILER:
+        raise Unavailable(f"the pages show what nvcc {COMPILER} makes, and this build is of {match[1].decode()}")
 
 
 def ptx(text: str) -> list[Listing]:

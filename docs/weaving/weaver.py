@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import code, tables
 from .errors import Unavailable, WeaveError
-from .machine_code import Disassembler
+from .machine_code import Disassembler, require_compiler
 from .marks import Block, blocks, fenced
 from .programs import Runner
 
@@ -110,6 +110,7 @@ class Weaver:
 
     def _counters(self, file: Path, argument: str) -> str:
         chapter = self._runner.chapter_of(file)
+        require_compiler(chapter.program())
         return "\n".join(["", *tables.counters(self._runner, chapter, argument), ""])
 
     def _measured(self, _: Path, name: str) -> str:

@@ -42,6 +42,8 @@ def prose(text: str) -> Iterator[tuple[int, str]]:
             continue
         if fence is None:
             line = re.sub(r"<!--.*?-->|`[^`]*`|\]\([^)]*\)|<[^>]*>|https?://\S+", " ", line)
+            # Names of files, kernels and the like are no words.
+            line = re.sub(r"\S*[_\d/=:]\w\S*|\b[\w-]+\.(?:cu|cuh|hpp|cpp|md|py|svg|json|toml|build)\b|\b\d\w*", " ", line)
             yield number, line
 
 

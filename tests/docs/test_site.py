@@ -1,12 +1,9 @@
-"""The built site: Doxygen is silent, every link holds, every page shows well in a browser, the pictures tell the numbers."""
+"""The built site: Doxygen is silent, every link holds, and every page shows well in a browser."""
 
 import functools
 import http.server
 import json
 import re
-import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 import unittest
@@ -15,37 +12,13 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import tools
-from browser import Browser
-from cli import requirements
-
-_state: dict[str, Path] = {}
-
-
-def site() -> Path:
-    """The built site; built at the first call."""
-    if "html" not in _state:
-        paths = {
-            "--doxygen": tools.need(requirements.DOXYGEN),
-            "--theme": tools.need(requirements.THEME),
-            "--markdown": tools.need(requirements.MARKDOWN),
-        }
-        _state["output"] = Path(tempfile.mkdtemp())
-        command = [sys.executable, str(tools.ROOT / "docs/site/build.py"), "--output", str(_state["output"])]
-        command += [str(word) for pair in paths.items() for word in pair]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise AssertionError(f"the site was not built:\n{done.stderr}")
-        _state["html"] = _state["output"] / "out/html"
-    return _state["html"]
-
-
-def tearDownModule() -> None:
-    if "output" in _state:
-        shutil.rmtree(_state["output"], ignore_errors=True)
+from built_site import BrowserCase, html_pages, prose_pages, site
 
 
 class Anchors(HTMLParser):
-    """The names that a page defines, the addresses that it uses, and its visible text outside of code."""
+    """The names that a page defines, the addresses that it uses, and its text outside of code."""
+
+    _SILENT = ("script", "style", "code", "noscript")
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +26,8 @@ class Anchors(HTMLParser):
         self.used: list[str] = []
         self.text: list[str] = []
         self.pictures_without_words: list[str] = []
-        self._hidden = 0
+        self._listing = 0
+        self._silent = 0
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attributes}
@@ -61,41 +35,24 @@ class Anchors(HTMLParser):
         self.used += [given[name] for name in ("href", "src") if name in given]
         if tag == "img" and not given.get("alt", "").strip():
             self.pictures_without_words.append(given.get("src", ""))
-        if tag in ("script", "style", "code", "noscript") or given.get("class") == "line":
-            self._hidden += 1
-            self._open.append(tag)
-        elif self._hidden:
-            self._open.append(tag) if tag == self._open[-1] else None
-
-    _open: list[str]
+        self._silent += tag in self._SILENT
+        if tag == "div" and (self._listing or given.get("class") == "fragment"):
+            self._listing += 1
 
     def handle_endtag(self, tag: str) -> None:
-        if self._hidden and self._open and tag == self._open[-1]:
-            self._open.pop()
-            self._hidden = len(self._open)
+        self._silent -= tag in self._SILENT
+        self._listing -= tag == "div" and self._listing > 0
 
     def handle_data(self, data: str) -> None:
-        if not self._hidden:
+        if not self._silent and not self._listing:
             self.text.append(data)
 
 
 @functools.cache
 def parsed(path: Path) -> Anchors:
     page = Anchors()
-    page._open = []
     page.feed(path.read_text("utf-8"))
     return page
-
-
-def html_pages() -> list[Path]:
-    return sorted(site().glob("*.html"))
-
-
-def prose_pages() -> list[Path]:
-    tools.import_generator()
-    from generator.pages import all_pages
-
-    return [site() / page.file for page in all_pages(tools.ROOT)]
 
 
 class Links(unittest.TestCase):
@@ -148,6 +105,14 @@ class Links(unittest.TestCase):
             self.assertTrue(not anchor or anchor in parsed(site() / file).names, address)
 
 
+FOLLOWS = """(async () => {
+    for (let i = 0; i < 50; ++i) {
+        if (document.documentElement.classList.contains("dark-mode") === %s) return true;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return false;
+})()"""
+
 OVERFLOW = """(() => {
     const width = document.documentElement.clientWidth;
     if (document.documentElement.scrollWidth <= width) return [];
@@ -183,16 +148,7 @@ CONTRAST = """(() => {
 })()"""
 
 
-class InBrowser(unittest.TestCase):
-    browser: Browser
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        program = tools.need(requirements.BROWSER)
-        site()
-        cls.browser = Browser(program).__enter__()
-        cls.addClassCleanup(cls.browser.__exit__, None, None, None)
-
+class InBrowser(BrowserCase):
     def test_every_page_is_sound_in_light_and_dark_wide_and_narrow(self) -> None:
         wrong = []
         prose = set(prose_pages())
@@ -203,21 +159,14 @@ class InBrowser(unittest.TestCase):
             for width, dark in shapes if page in prose else shapes[1:3]:
                 self.browser.shape(width, dark=dark)
                 name = f"{page.name} at {width} {'dark' if dark else 'light'}"
-                has = self.browser.evaluate("document.documentElement.classList.contains('dark-mode')")
-                if has is not dark:
+                if not self.browser.evaluate(FOLLOWS % ("true" if dark else "false")):
                     wrong.append(f"{name}: does not follow the system")
                 wrong += [f"{name}: too wide: {problem}" for problem in self.browser.evaluate(OVERFLOW)]
                 if page in prose:
                     wrong += [f"{name}: hard to read: {problem}" for problem in self.browser.evaluate(CONTRAST)]
             wrong += [f"{page.name}: {problem}" for problem in self.browser.problems()]
-        self.assertEqual(list(dict.fromkeys(wrong)), [])
-
-    def open(self, name: str, *, width: int = 1280) -> None:
-        self.browser.shape(width)
-        self.assertEqual(self.browser.open((site() / name).as_uri()), [])
-
-    def text(self, selector: str) -> str:
-        return self.browser.evaluate(f"document.querySelector({selector!r}).textContent")
+        if found := list(dict.fromkeys(wrong)):
+            self.fail(f"{len(found)} problems:\n" + "\n".join(found[:60]))
 
     def test_search_finds_a_kernel_by_keyboard(self) -> None:
         self.open("index.html")
@@ -234,19 +183,19 @@ class InBrowser(unittest.TestCase):
         self.open("index.html")
         dark = "document.documentElement.classList.contains('dark-mode')"
         self.assertIs(self.browser.evaluate(dark), False)
-        self.browser.evaluate("document.getElementById('dark').click()")
+        self.click("#dark")
         self.assertIs(self.browser.evaluate(dark), True)
         self.assertEqual(self.text("#dark"), "Light")
         self.open("index.html")
         self.assertIs(self.browser.evaluate(dark), True)
-        self.browser.evaluate("document.getElementById('dark').click()")
+        self.click("#dark")
         self.assertIs(self.browser.evaluate(dark), False)
 
     def test_menu_opens_on_a_phone(self) -> None:
         self.open("index.html", width=390)
         seen = "getComputedStyle(document.getElementById('side')).visibility"
         self.assertEqual(self.browser.evaluate(seen), "hidden")
-        self.browser.evaluate("document.getElementById('menu').click()")
+        self.click("#menu")
         self.assertEqual(self.browser.evaluate(seen), "visible")
         self.browser.press("Escape")
         self.assertEqual(self.browser.evaluate("document.getElementById('menu').getAttribute('aria-expanded')"), "false")
@@ -284,17 +233,6 @@ class InBrowser(unittest.TestCase):
             finally:
                 server.shutdown()
                 server.server_close()
-
-
-class Pictures(InBrowser):
-    """Each picture is used by mouse and by keyboard, and what it says is compared with the data of the program."""
-
-    # The pages as such are looked at once, above.
-    test_every_page_is_sound_in_light_and_dark_wide_and_narrow = None  # type: ignore[assignment]
-
-
-def data(name: str) -> dict:
-    return json.loads((tools.ROOT / f"docs/site/data/{name}.json").read_text("utf-8"))
 
 
 if __name__ == "__main__":

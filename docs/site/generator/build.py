@@ -39,6 +39,8 @@ def build(paths: Paths) -> int:
     _stage(paths, rendered)
     doxygen.run(paths)
     names = doxygen.names(paths)
+    # Doxygen's own list of pages; the side bar has them in order.
+    (paths.html / "pages.html").unlink(missing_ok=True)
     by_file = {result.page.file: result for result in rendered}
     for file in sorted(paths.html.glob("*.html")):
         _finish(paths, file, by_file.get(file.name), names, links)
@@ -106,6 +108,8 @@ def _text(title: str) -> str:
 def _finish(paths: Paths, file: Path, result: Rendered | None, names: Names, links: Links) -> None:
     """Adds to a page what needs the whole site: addresses of listings, its place in the side bar, its pictures."""
     html = file.read_text("utf-8")
+    # A line of links to the page's own headings, of which some do not exist.
+    html = re.sub(r'<div class="summary">.*?</div>', "", html, flags=re.DOTALL)
 
     def listing(match: re.Match[str]) -> str:
         path, _, line = unescape(match[1]).partition("#")

@@ -1,0 +1,191 @@
+"""The interactive pictures, used by mouse and by keyboard: what they say is compared with the program's numbers."""
+
+import json
+import re
+import unittest
+
+import tools
+from built_site import BrowserCase
+
+
+def data(name: str) -> dict:
+    return json.loads((tools.ROOT / f"docs/site/data/{name}.json").read_text("utf-8"))
+
+
+class Pictures(BrowserCase):
+    page: str
+
+    def show(self, name: str, page: str) -> None:
+        self.open(page)
+        self.box = f'.picture[data-picture="{name}"]'
+
+    def said(self) -> str:
+        return self.text(f"{self.box} .readout")
+
+    def numbers(self) -> list[int]:
+        return [int(number) for number in re.findall(r"-?\d+", self.said())]
+
+    def choose(self, number: int, value: object) -> None:
+        self.browser.evaluate(
+            f"(() => {{ const list = document.querySelectorAll('{self.box} select')[{number}];"
+            f"list.value = {json.dumps(str(value))}; list.dispatchEvent(new Event('change')); }})()"
+        )
+
+    def press(self, *keys: str) -> None:
+        self.browser.evaluate(f"document.querySelector('{self.box} svg').focus()")
+        for key in keys:
+            self.browser.press(key)
+
+    def button(self, label: str) -> None:
+        self.browser.evaluate(
+            f"[...document.querySelectorAll('{self.box} button')].find((b) => b.textContent === {label!r}"
+            f" || b.getAttribute('aria-label') === {label!r}).click()"
+        )
+
+
+class Swizzle(Pictures):
+    def test_places_banks_and_passes_are_the_programs(self) -> None:
+        self.show("swizzle", "swizzle.html")
+        given = data("swizzle")
+        for mode, offset, size, row, column in ((3, 0, 4, 5, 3), (0, 0, 4, 5, 3), (2, 128, 2, 7, 9), (1, 896, 16, 31, 1)):
+            with self.subTest(mode=mode, offset=offset, size=size):
+                for number, value in enumerate((mode, size, offset)):
+                    self.choose(number, value)
+                self.press(*["ArrowUp"] * 31, *["ArrowLeft"] * 63, *["ArrowDown"] * row, *["ArrowRight"] * column)
+                layout = next(each for each in given["modes"][mode]["layouts"] if each["offset"] == offset)
+                byte = column * size
+                address = layout["chunks"][row][byte // 16] + byte % 16
+                passes = layout["passes"][given["element_sizes"].index(size)][column]
+                said = self.said()
+                self.assertIn(f"Row {row}, column {column}:", said)
+                self.assertIn(f"here at byte {address} ", said)
+                self.assertIn(f"bank {address // 4 % 32}. ", said)
+                self.assertRegex(said, rf"reads column {column} needs {passes} pass(es)?;")
+
+    def test_pointing_at_an_element_chooses_it_and_shows_its_conflicts(self) -> None:
+        self.show("swizzle", "swizzle.html")
+        self.choose(0, 0)
+        self.browser.evaluate(
+            f"document.querySelectorAll('{self.box} rect.bank')[32 * 2 + 4].dispatchEvent(new MouseEvent('mouseenter'))"
+        )
+        self.assertIn("Row 2, column 4:", self.said())
+        self.assertIn("needs 32 passes", self.said())
+        clash = f"document.querySelectorAll('{self.box} .clash').length"
+        self.assertEqual(self.browser.evaluate(clash), 32)
+
+
+class TensorBox(Pictures):
+    def test_box_brings_counts_and_stores_what_the_program_saw(self) -> None:
+        self.show("tensor_box", "tma_2d.html")
+        given = data("tensor_box")
+        for keys in ((), ("ArrowLeft",) * 9 + ("ArrowUp",) * 20, ("ArrowDown",) * 3, ("ArrowRight",) * 2, ("ArrowDown",) * 20):
+            self.press(*keys)
+            x, y, *_ = self.numbers()
+            corner = next(each for each in given["corners"] if (each["x"], each["y"]) == (x, y))
+            inside = sum(
+                0 <= x + i < given["width"] and 0 <= y + j < given["height"]
+                for j in range(given["box_height"])
+                for i in range(given["box_width"])
+            )
+            self.assertIn(f"{inside} of 32 elements", self.said())
+            self.assertIn(f"{corner['tile'].count(0)} are filled with zeros", self.said())
+            self.assertIn(f"counts {given['counted_bytes']} bytes", self.said())
+            if corner["memory"] is None:
+                self.assertIn("must not begin before the matrix", self.said())
+                continue
+            changed = [at for at, value in enumerate(corner["memory"]) if value != given["memory"][at]]
+            padding = sum(at % given["pitch"] >= given["width"] for at in changed)
+            self.assertIn(f"changes {len(changed) - padding} elements and {padding} words of padding", self.said())
+
+    def test_store_shows_the_memory_after_it(self) -> None:
+        self.show("tensor_box", "tma_2d.html")
+        x, y, *_ = self.numbers()
+        corner = next(each for each in data("tensor_box")["corners"] if (each["x"], each["y"]) == (x, y))
+        self.button("Store the box")
+        texts = self.browser.evaluate(f"[...document.querySelectorAll('{self.box} text')].map((t) => t.textContent)")
+        stored = [value for value in corner["memory"] if value >= 1000]
+        self.assertTrue(stored)
+        self.assertLessEqual({str(value) for value in stored}, set(texts))
+        self.button("Before the store")
+        texts = self.browser.evaluate(f"[...document.querySelectorAll('{self.box} text')].map((t) => t.textContent)")
+        self.assertFalse(any(re.fullmatch(r"1\d{3}", text) for text in texts))
+
+    def test_buttons_move_the_box(self) -> None:
+        self.show("tensor_box", "tma_2d.html")
+        x, y, *_ = self.numbers()
+        self.button("box to the left")
+        self.button("box up")
+        self.assertEqual(self.numbers()[:2], [x - 4, y - 1])
+
+
+class Mbarrier(Pictures):
+    def test_every_step_of_every_record_leaves_the_barriers_as_the_emulator_had_them(self) -> None:
+        self.show("mbarrier", "barriers.html")
+        for number, record in enumerate(data("mbarrier")["records"]):
+            self.choose(0, number)
+            state: dict[str, list[int]] = {}
+            expected: dict[str, int] = {}
+            for step in record["steps"]:
+                name = step["barrier"]
+                if step["step"] == "init":
+                    state[name], expected[name] = [0, step["count"], 0], step["count"]
+                elif step["step"] == "arrive":
+                    state[name][1] -= step["count"]
+                    state[name][2] += step["tx"]
+                elif step["step"] == "complete":
+                    self.assertEqual(state[name][1:], [0, 0], "a phase completes when nothing is missing")
+                    state[name] = [state[name][0] + 1, expected[name], 0]
+                elif step["step"] == "observed":
+                    self.assertLess(step["phase"], state[name][0], "only a complete phase is seen")
+                row = self.browser.evaluate(
+                    f"[...[...document.querySelectorAll('{self.box} tbody tr')].find((r) => "
+                    f"r.cells[0].textContent === {name!r}).cells].map((c) => c.textContent)"
+                )
+                phase, arrivals, missing = state[name]
+                self.assertEqual(row, [name, str(phase), str(phase % 2), str(arrivals), str(missing)])
+                self.button("Next")
+            self.assertIn(f"step {len(record['steps'])} of {len(record['steps'])}", self.text(f"{self.box} .controls"))
+
+    def test_slider_and_back_button_step_backwards(self) -> None:
+        self.show("mbarrier", "barriers.html")
+        first = self.said()
+        self.browser.evaluate(f"document.querySelector('{self.box} input').focus()")
+        self.browser.press("ArrowRight")
+        self.browser.evaluate(
+            f"(() => {{ const s = document.querySelector('{self.box} input'); s.value = 3; s.dispatchEvent(new Event('input')); }})()"
+        )
+        self.assertNotEqual(self.said(), first)
+        for _ in range(5):
+            self.button("Back")
+        self.assertEqual(self.said(), first)
+
+
+class Pipeline(Pictures):
+    def test_tiles_are_the_records(self) -> None:
+        self.show("pipeline", "pipeline.html")
+        tools.import_generator()
+        from generator.frame import picture_data
+
+        for number, source in enumerate(picture_data(tools.ROOT, "pipeline")["sources"]):  # type: ignore[index]
+            self.choose(1, number)
+            for stages, tiles in source["stages"].items():
+                self.choose(0, stages)
+                self.press(*["ArrowLeft"] * len(tiles))
+                for tile in tiles:
+                    self.assertEqual(
+                        self.numbers()[:5], [tile["tile"], tile["stage"], tile["issued"], tile["landed"], tile["computed"]]
+                    )
+                    self.press("ArrowRight")
+                self.assertIn(f"All {len(tiles)} tiles were computed at {tiles[-1]['computed']}.", self.said())
+
+    def test_more_stages_let_the_emulator_have_more_copies_under_way(self) -> None:
+        stages = data("pipeline")["stages"]
+        for count, tiles in stages.items():
+            most = max(
+                sum(other["issued"] <= tile["issued"] < other["landed"] for other in tiles) for tile in tiles
+            )
+            self.assertEqual(most, int(count))
+
+
+if __name__ == "__main__":
+    unittest.main()
