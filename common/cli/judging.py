@@ -20,6 +20,7 @@ from .exercises import Condition, Exercise
 from .setup import Tools
 from .workspace import Workspace
 
+MISSED = "The results are right, but "
 COMPILE_SECONDS = 120
 RUN_SECONDS = 20
 _WATCHDOG_SECONDS = 5
@@ -302,14 +303,13 @@ def _holds(condition: Condition, value: int, per: int) -> bool:
 def _counted(
     condition: Condition, launches: list[dict[str, Any]], value: int, per: int, workspace: Workspace
 ) -> list[str]:
-    field_name = condition.field.replace("_", " ")
-    bound = condition.bound.replace("_", " ")
     if condition.per:
-        unit = condition.per.replace("_", " ").removesuffix("s")
-        ratio = f"{value / per:.4g}" if per else "none"
-        text = f"The results are right, but the emulator counts {ratio} {field_name} per {unit}; asked for: {bound} {condition.limit:g}."
+        count = f"{value / per:.4g}" if per else "no"
+        unit = f" per {_words(condition.per).removesuffix('s')}"
     else:
-        text = f"The results are right, but the emulator counts {value} {field_name}; asked for: {bound} {condition.limit:g}."
+        count, unit = str(value), ""
+    wanted = f"{_words(condition.bound)} {condition.limit:g}"
+    text = f"{MISSED}the emulator counts {count} {_words(condition.field)}{unit}; asked for: {wanted}."
     result = [text, condition.says]
     by_line: dict[tuple[str, int], int] = {}
     for launch in launches:
@@ -320,6 +320,10 @@ def _counted(
     if place and by_line[place] and condition.bound != "at_least":
         result.append(f"Most of them come from {quoted(place[0], place[1], workspace)}")
     return result
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def quoted(file: str, line: int, workspace: Workspace) -> str:

@@ -78,7 +78,7 @@ def reason(outcome: Outcome) -> str:
         place = next((f":{entry['line']}" for entry in outcome.diagnostic["locations"]), "")
         return f"{outcome.diagnostic['name']}{' in line ' + place[1:] if place else ''}"
     lines = [line for line in outcome.lines if not line.startswith("Tried ")] or outcome.lines
-    text = "does not compile" if outcome.stage == "compile" else lines[0]
+    text = "does not compile" if outcome.stage == "compile" else lines[0].removeprefix(judging.MISSED)
     return text if len(text) <= _SHORT else text[: _SHORT - 4] + " ..."
 
 
