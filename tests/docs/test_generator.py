@@ -146,6 +146,29 @@ class Tree(unittest.TestCase):
         self.assertIn('rel="prev" href="index.html"', links)
         self.assertIn('rel="next" href="words.html"', links)
 
+    def test_names_of_the_shared_library_lead_to_the_reference_and_other_words_do_not(self) -> None:
+        from generator import frame
+        from generator.doxygen import Names
+
+        page = self.render()[0]["one"].page
+        shared = ["copy_all", "check", "Table", "tile_count"]
+        symbols = [("function", f"workbook::{name}", f"w.html#{name}") for name in shared]
+        names = Names({}, [*symbols, ("function", "one::tile_count", "one.html#t")])
+        for code, linked in (
+            ("copy_all", True),
+            ("copy_all()", True),
+            ("workbook::check", True),
+            ("Table", True),
+            ("check", False),
+            ("tile_count", False),
+            ("workbook::tile_count", True),
+            ("other_name", False),
+        ):
+            html = frame.with_references(f"<p><code>{code}</code></p>", page, names)
+            self.assertEqual("<a href=" in html, linked, code)
+        inside = '<a href="x"><code>copy_all</code></a>'
+        self.assertEqual(frame.with_references(inside, page, names), inside)
+
     def test_titles_say_nothing_to_doxygen(self) -> None:
         from generator import build
 

@@ -113,11 +113,15 @@ def _finish(paths: Paths, file: Path, result: Rendered | None, names: Names, lin
 
     def listing(match: re.Match[str]) -> str:
         path, _, line = unescape(match[1]).partition("#")
+        if path.startswith("common/include/") and not line and path in names.listings:
+            return f'href="{names.listings[path].replace("_source.html", ".html")}"'
         if path in names.listings:
             return f'href="{names.listings[path]}{f"#l{int(line):05}" if line else ""}"'
         return f'href="{links.copy(path, paths.root / path)}"'
 
     html = re.sub(rf'href="{SOURCE}([^"]*)"', listing, html)
+    if result is not None:
+        html = frame.with_references(html, result.page, names)
     html = frame.with_current(html, file.name, result)
     html = html.replace("</body>", frame.pictures(paths.root, result.pictures if result else []) + "\n</body>")
     file.write_text(html, "utf-8")

@@ -11,6 +11,9 @@ from .doxygen import Names
 from .pages import Page
 from .render import Rendered
 
+SHARED = "workbook"
+"""The namespace of the library that all chapters share."""
+
 REFERENCE = (
     ("files.html", "Headers and sources"),
     ("annotated.html", "Types"),
@@ -59,6 +62,23 @@ def with_current(html: str, file: str, rendered: Rendered | None) -> str:
     return pattern.sub(
         lambda match: f'<li><a href="{file}" aria-current="page">{match[1]}</a>{contents}</li>', html, count=1
     )
+
+
+def with_references(html: str, page: Page, names: Names) -> str:
+    """Leads names of the shared library in the prose, such as `swizzled_index`, to the API reference.
+
+    A bare word of small letters may be anything, and a name that the chapter has too is the chapter's.
+    """
+    symbols = {name: address for _, name, address in reversed(names.symbols)}
+
+    def link(match: re.Match[str]) -> str:
+        name = match[1].removeprefix(f"{SHARED}::")
+        if name == match[1] and (name.islower() and "_" not in name or f"{page.name}::{name}" in symbols):
+            return match[0]
+        address = symbols.get(f"{SHARED}::{name}")
+        return f'<a href="{address}">{match[0]}</a>' if address else match[0]
+
+    return re.sub(r'(?<!">)<code>((?:\w+::)*\w+)(?:\(\))?</code>(?!</a>)', link, html)
 
 
 def search_index(rendered: list[Rendered], names: Names) -> str:
