@@ -78,6 +78,30 @@ TEST_CASE("a module from text, its function and its variable") {
     CHECK(cudaGetLastError() == cudaSuccess); // The driver's errors are not the runtime's.
 }
 
+TEST_CASE("modules linked at run time") {
+    CHECK_CUDA(cudaFree(nullptr));
+    const auto create = entry_point<PFN_cuLinkCreate_v6050>("cuLinkCreate");
+    const auto add = entry_point<PFN_cuLinkAddData_v6050>("cuLinkAddData");
+    const auto complete = entry_point<PFN_cuLinkComplete_v5050>("cuLinkComplete");
+    const auto destroy = entry_point<PFN_cuLinkDestroy_v5050>("cuLinkDestroy");
+    const auto load = entry_point<PFN_cuModuleLoadData_v2000>("cuModuleLoadData");
+    const auto get_function = entry_point<PFN_cuModuleGetFunction_v2000>("cuModuleGetFunction");
+    CUlinkState state = nullptr;
+    REQUIRE(create(0, nullptr, nullptr, &state) == CUDA_SUCCESS);
+    std::string text = module_text;
+    REQUIRE(add(state, CU_JIT_INPUT_PTX, text.data(), text.size() + 1, "module", 0, nullptr, nullptr) ==
+            CUDA_SUCCESS);
+    void* image = nullptr;
+    std::size_t size = 0;
+    REQUIRE(complete(state, &image, &size) == CUDA_SUCCESS);
+    CHECK(size > 0);
+    CUmodule module = nullptr;
+    CUfunction function = nullptr;
+    REQUIRE(load(&module, image) == CUDA_SUCCESS);
+    REQUIRE(destroy(state) == CUDA_SUCCESS);
+    CHECK(get_function(&function, module, "multiply") == CUDA_SUCCESS);
+}
+
 TEST_CASE("a module that is not PTX is refused") {
     CHECK_CUDA(cudaFree(nullptr));
     const auto load = entry_point<PFN_cuModuleLoadData_v2000>("cuModuleLoadData");

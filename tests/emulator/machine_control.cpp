@@ -79,6 +79,57 @@ TEST_CASE("a recursive function has its own registers in each frame") {
         CHECK(outcome.words[i] == expected[i % 10]);
 }
 
+TEST_CASE("functions that call each other many ways are decoded in no time") {
+    // Each function calls the others three times: there are more paths through them than anybody could
+    // follow.
+    std::string functions;
+    for (const std::string name : {"f", "g", "h"})
+        functions += ".func " + name + "(.param .b32 n);\n";
+    for (const std::string name : {"f", "g", "h"})
+        functions +=
+            ".func " + name +
+            "(.param .b32 n)\n{\n .local .b8 frame[64];\n .reg .pred %p<2>;\n .reg .b32 %r<3>;\n"
+            " ld.param.u32 %r1, [n];\n setp.eq.u32 %p1, %r1, 0;\n @%p1 ret;\n sub.u32 %r1, %r1, 1;\n"
+            " {\n .param .b32 a;\n st.param.b32 [a], %r1;\n call f, (a);\n call g, (a);\n call h, (a);\n"
+            " }\n ret;\n}\n";
+    const auto outcome =
+        run(kernel_text("  {\n  .param .b32 a;\n  st.param.b32 [a], 2;\n  call f, (a);\n  }\n"
+                        "  mov.u32 %r9, 7;\n" +
+                            store_result + "  ret;",
+                        functions),
+            std::vector<std::uint32_t>(32));
+    REQUIRE(outcome.message().empty());
+    CHECK(outcome.words[31] == 7);
+}
+
+TEST_CASE("arguments and results in registers") {
+    const std::string functions = ".func (.reg .b32 %sum) add(.reg .b32 %a, .reg .b64 %b)\n{\n .reg .b32 "
+                                  "%low;\n cvt.u32.u64 %low, %b;\n"
+                                  " add.u32 %sum, %a, %low;\n ret;\n}\n";
+    const auto outcome =
+        run(kernel_text("  mov.u64 %rd1, 40;\n  call (%r9), add, (%r1, %rd1);\n" + store_result + "  ret;",
+                        functions),
+            std::vector<std::uint32_t>(32));
+    REQUIRE(outcome.message().empty());
+    for (std::uint32_t i = 0; i < 32; ++i)
+        CHECK(outcome.words[i] == i + 40);
+}
+
+TEST_CASE("a diverged loop goes on where it was when the others got their turn") {
+    const auto outcome =
+        run(kernel_text(
+                "  mov.u32 %r2, 0;\n  mov.u32 %r9, 0;\n  setp.lt.u32 %p1, %r1, 16;\n  @%p1 bra FIRST;\n"
+                "SECOND:\n  add.u32 %r9, %r9, 3;\n  add.u32 %r2, %r2, 1;\n  setp.lt.u32 %p2, %r2, 70000;\n"
+                "  @%p2 bra SECOND;\n  bra OUT;\n"
+                "FIRST:\n  add.u32 %r9, %r9, 2;\n  add.u32 %r2, %r2, 1;\n  setp.lt.u32 %p2, %r2, 70000;\n"
+                "  @%p2 bra FIRST;\nOUT:\n" +
+                store_result + "  ret;"),
+            std::vector<std::uint32_t>(32));
+    REQUIRE(outcome.message().empty());
+    for (std::uint32_t i = 0; i < 32; ++i)
+        CHECK(outcome.words[i] == (i < 16 ? 140000u : 210000u));
+}
+
 TEST_CASE("lanes may call different functions through a pointer") {
     const std::string functions =
         ".func (.param .b32 o) twice(.param .b32 i)\n{\n .reg .b32 %r<3>;\n ld.param.b32 %r1, [i];\n add.u32 "

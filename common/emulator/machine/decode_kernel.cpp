@@ -95,6 +95,9 @@ class KernelBuilder {
             offset = align_up(offset + bytes, 64);
         }
         const auto in_frame = [&](const ptx::Variable& v) {
+            if (v.in_register)
+                return LocalPlacement{Space::param, f.registers[v.register_index],
+                                      static_cast<std::uint32_t>(v.size)};
             const LocalPlacement placed{Space::param, offset, static_cast<std::uint32_t>(v.size)};
             offset = align_up(offset + warp_size * static_cast<std::uint32_t>(v.size), 64);
             return placed;

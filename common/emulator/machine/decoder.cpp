@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace emu {
 namespace {
@@ -87,9 +88,22 @@ const std::map<std::string_view, Special>& special_names() {
         {"%cluster_nctarank", Special::cluster_nctarank},
         {"%dynamic_smem_size", Special::dynamic_smem_size},
         {"%total_smem_size", Special::total_smem_size},
+        {"%aggr_smem_size", Special::total_smem_size},
         {"%gridid", Special::gridid64},
     };
     return names;
+}
+
+/// Special registers that hold the same value in every launch here: no performance monitors, no environment,
+/// no graph. Nothing if `name` is none of them. The system's KiB of shared memory lies in front.
+std::optional<std::uint64_t> constant_special(std::string_view name) {
+    if (name.starts_with("%pm") || name.starts_with("%envreg") || name == "%current_graph_exec" ||
+        name == "%reserved_smem_offset_begin" || name == "%reserved_smem_offset_0" ||
+        name == "%reserved_smem_offset_1")
+        return 0;
+    if (name == "%reserved_smem_offset_end" || name == "%reserved_smem_offset_cap")
+        return shared_reserved;
+    return {};
 }
 
 bool type_fits(unsigned register_bytes, unsigned type_bytes, bool allow_wider) {
@@ -152,6 +166,8 @@ Row DecodeContext::source(const Operand& operand, Type type, bool allow_wider) {
             return constant(warp_size, bytes);
         if (const auto it = special_names().find(operand.name); it != special_names().end())
             return special_row(it->second);
+        if (const auto value = constant_special(operand.name))
+            return constant(*value, ptx::size_of(type));
         unsupported("special register " + std::string(operand.name) + " is not supported here");
     case Operand::Kind::symbol: {
         if (operand.symbol_kind == SymbolKind::function)

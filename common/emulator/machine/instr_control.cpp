@@ -128,6 +128,14 @@ std::vector<LocalPlacement> placements(DecodeContext& c, const Operand& tuple) {
     std::vector<LocalPlacement> result;
     for (const Operand& o : tuple.elements) {
         const DecodedFunction& f = c.function();
+        if (o.kind == Operand::Kind::reg) {
+            // The row of a register is laid out as a `.param` variable of its size would be.
+            const ptx::Type type = f.source->registers[o.index].type;
+            if (ptx::size_of(type) < 2)
+                c.unsupported("an argument of this type must be a .param variable");
+            result.push_back({ptx::Space::param, f.registers[o.index], ptx::size_of(type)});
+            continue;
+        }
         switch (o.symbol_kind) {
         case SymbolKind::function_variable:
             result.push_back(f.variables[o.index]);
@@ -139,7 +147,7 @@ std::vector<LocalPlacement> placements(DecodeContext& c, const Operand& tuple) {
             result.push_back(f.results[o.index]);
             break;
         default:
-            c.unsupported("arguments must be .param variables");
+            c.unsupported("arguments must be .param variables or registers");
         }
     }
     return result;

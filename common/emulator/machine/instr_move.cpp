@@ -65,7 +65,9 @@ Flow run_explicit_cluster(Warp& warp, const Op& op, LaneMask mask) {
 }
 
 /// Special registers of 64 bits; all others have 32 (section 10).
-bool is_wide_special(std::string_view name) { return name == "%gridid"; }
+bool is_wide_special(std::string_view name) {
+    return name == "%gridid" || name == "%current_graph_exec" || name.ends_with("_64");
+}
 
 // -- plain moves
 
