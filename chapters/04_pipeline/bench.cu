@@ -18,6 +18,34 @@ using workbook::Bench;
 using workbook::BenchCell;
 using workbook::DeviceBuffer;
 
+/// thread_scope with 16 bytes per thread in every step, for arrays of whole tiles: fewer instructions per
+/// byte.
+template <int stages>
+__global__ void four_at_a_time(Stream stream) {
+    const auto block = cg::this_thread_block();
+    __shared__ float4 stage[stages][block_threads];
+    static_assert(sizeof(stage[0]) == tile_floats * sizeof(float));
+    auto pipe = cuda::make_pipeline();
+    const auto* in = reinterpret_cast<const float4*>(stream.in) + threadIdx.x;
+    auto* out = reinterpret_cast<float4*>(stream.out) + threadIdx.x;
+    std::size_t fetch = 0;
+    for (std::size_t k = 0; stream.has(k); ++k) {
+        for (; fetch < k + stages && stream.has(fetch); ++fetch) {
+            pipe.producer_acquire();
+            cuda::memcpy_async(&stage[fetch % stages][threadIdx.x], in + stream.start(fetch) / 4,
+                               cuda::aligned_size_t<16>(sizeof(float4)), pipe);
+            pipe.producer_commit();
+        }
+        pipe.consumer_wait();
+        block.sync();
+        const float4 four = stage[k % stages][block_threads - 1 - threadIdx.x];
+        out[stream.start(k) / 4] = {compute(four.w, stream.work), compute(four.z, stream.work),
+                                    compute(four.y, stream.work), compute(four.x, stream.work)};
+        pipe.consumer_release();
+        block.sync();
+    }
+}
+
 struct Kernel {
     const char* name;
     int stages;
@@ -37,6 +65,9 @@ constexpr Kernel kernels[] = {
     {"thread_scope", 8, thread_scope<8>},
     {"specialized_warps", 4, specialized_warps<4>},
     {"with_specialized_staging_unified", 2, with_specialized_staging_unified},
+    {"four_at_a_time", 2, four_at_a_time<2>},
+    {"four_at_a_time", 3, four_at_a_time<3>},
+    {"four_at_a_time", 4, four_at_a_time<4>},
 };
 
 __global__ void fill_floats(float* values, std::size_t size) {
@@ -81,41 +112,52 @@ double copy_row(Bench& bench, const char* name, std::size_t bytes) {
     return rate;
 }
 
+/// One row: a kernel with so many blocks. `blocks_per_sm` is 0 where blocks take a few tiles and make room.
+void stream_row(Bench& bench, Streams& streams, const Kernel& kernel, int work, unsigned grid,
+                int blocks_per_sm, int tiles_per_block, double ceiling) {
+    const auto launch = [&](cudaStream_t) {
+        workbook::launch(kernel.kernel, {.grid = grid, .block = block_threads}, streams.stream(work));
+    };
+    streams.out.poison();
+    launch(nullptr);
+    if (!streams.streamed(work))
+        return bench.wrong(std::string(kernel.name) + ": wrong result");
+    const auto timing = bench.time(streams.bytes(), launch);
+    std::vector<BenchCell> cells{{"kernel", kernel.name}, {"stages", kernel.stages}, {"work", work}};
+    if (blocks_per_sm > 0)
+        cells.emplace_back("blocks_per_sm", blocks_per_sm);
+    else
+        cells.emplace_back("tiles_per_block", tiles_per_block);
+    bench.row("pipeline_stages",
+              workbook::joined<BenchCell>(std::move(cells),
+                                          workbook::timing_cells(timing, streams.bytes(), ceiling)));
+}
+
 void stages(Bench& bench) {
     bench.table("pipeline_stages", "A stream through a pipeline: stages, arithmetic and blocks",
                 workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
                                                          {"stages", "stages"},
                                                          {"work", "multiply-adds per element"},
-                                                         {"blocks_per_sm", "blocks per SM"}},
+                                                         {"blocks_per_sm", "blocks per SM that stay"},
+                                                         {"tiles_per_block", "tiles per block"}},
                                                         workbook::timing_columns()));
     Streams streams(bench.size(std::size_t{1} << 28, std::size_t{1} << 14));
     const double ceiling = copy_row(bench, "copy before", streams.bytes());
-    const int sms = bench.device().multiprocessors;
+    const auto sms = static_cast<unsigned>(bench.device().multiprocessors);
+    const auto tiles = static_cast<unsigned>(streams.in.size() / tile_floats);
     for (const Kernel& kernel : kernels)
         for (const int work : {1, 16, 64}) {
             int most = 0;
             workbook::check(
                 cudaOccupancyMaxActiveBlocksPerMultiprocessor(&most, kernel.kernel, block_threads, 0),
                 "asking how many blocks fit");
-            for (int blocks = 1; blocks <= (bench.dry() ? 1 : most); ++blocks) {
-                const auto launch = [&](cudaStream_t) {
-                    workbook::launch(
-                        kernel.kernel,
-                        {.grid = static_cast<unsigned>(bench.size(sms * blocks, 3)), .block = block_threads},
-                        streams.stream(work));
-                };
-                streams.out.poison();
-                launch(nullptr);
-                if (!streams.streamed(work))
-                    bench.wrong(std::string(kernel.name) + ": wrong result");
-                const auto timing = bench.time(streams.bytes(), launch);
-                bench.row("pipeline_stages", workbook::joined<BenchCell>(
-                                                 {{"kernel", kernel.name},
-                                                  {"stages", kernel.stages},
-                                                  {"work", work},
-                                                  {"blocks_per_sm", blocks}},
-                                                 workbook::timing_cells(timing, streams.bytes(), ceiling)));
-            }
+            for (int blocks = 1; blocks <= (bench.dry() ? 1 : most); ++blocks)
+                stream_row(bench, streams, kernel, work, bench.size(sms * static_cast<unsigned>(blocks), 3u),
+                           blocks, 0, ceiling);
+            for (const unsigned each : {2u, 4u, 8u, 16u, 32u})
+                if (work == 1)
+                    stream_row(bench, streams, kernel, work, tiles / each > 0 ? tiles / each : 1, 0,
+                               static_cast<int>(each), ceiling);
         }
     copy_row(bench, "copy after", streams.bytes());
 }

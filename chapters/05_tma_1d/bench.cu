@@ -98,13 +98,16 @@ int blocks_per_sm(void (*kernel)(copy_paths::Job), std::size_t shared) {
     return blocks;
 }
 
-void copy_with(Bench& bench, Arrays& arrays, const Kernel& kernel, int tile_bytes, double ceiling) {
+/// @param each tiles that a block takes before it makes room for the next; 0: as many blocks as fit stay
+void copy_with(Bench& bench, Arrays& arrays, const Kernel& kernel, int tile_bytes, std::size_t each,
+               double ceiling) {
     const std::size_t shared = static_cast<std::size_t>(tile_bytes) * static_cast<std::size_t>(kernel.stages);
     if (shared > 220 * 1024)
         return;
     const int blocks = blocks_per_sm(kernel.kernel, shared);
     const copy_paths::Job job = arrays.job(tile_bytes);
-    const auto most = static_cast<std::size_t>(bench.device().multiprocessors * blocks);
+    const auto staying = static_cast<std::size_t>(bench.device().multiprocessors * blocks);
+    const std::size_t most = each > 0 ? (job.tiles + each - 1) / each : staying;
     const auto launch = [&](cudaStream_t) {
         workbook::launch(kernel.kernel,
                          {.grid = static_cast<unsigned>(std::min(most, job.tiles)),
@@ -124,6 +127,7 @@ void copy_with(Bench& bench, Arrays& arrays, const Kernel& kernel, int tile_byte
                                            {"tile_bytes", tile_bytes},
                                            {"stages", kernel.stages},
                                            {"blocks_per_sm", blocks},
+                                           {"tiles_per_block", each},
                                            {"in_flight", shared * static_cast<std::size_t>(blocks)}},
                                           workbook::timing_cells(timing, arrays.bytes(), ceiling)));
 }
@@ -145,13 +149,16 @@ void paths(Bench& bench) {
                                                  {"tile_bytes", "tile", "bytes"},
                                                  {"stages", "stages"},
                                                  {"blocks_per_sm", "blocks per SM"},
+                                                 {"tiles_per_block", "tiles per block, 0: blocks stay"},
                                                  {"in_flight", "stages of an SM", "bytes"}},
                                                 workbook::timing_columns()));
     Arrays arrays(bench.size(std::size_t{1} << 28, std::size_t{1} << 15)); // 1 GiB each
     const double ceiling = copy_row(bench, "copy_paths", "path", "copy before", arrays.bytes());
     for (const Kernel& kernel : all_kernels())
         for (int tile_bytes = 1024; tile_bytes <= 65536; tile_bytes *= 2)
-            copy_with(bench, arrays, kernel, tile_bytes, ceiling);
+            for (const std::size_t each : {0, 1, 4, 16})
+                if (each == 0 || each >= static_cast<std::size_t>(kernel.stages))
+                    copy_with(bench, arrays, kernel, tile_bytes, each, ceiling);
     copy_row(bench, "copy_paths", "path", "copy after", arrays.bytes());
 }
 

@@ -1,6 +1,7 @@
 /// @file bench.cu
 /// Chapter 8's measurements: the ladder at several sizes, and what a reader might use instead.
 #include "cublas.hpp"
+#include "kept_transpose.cuh"
 #include "tma_transpose.cuh"
 #include "transpose.cuh"
 
@@ -73,12 +74,14 @@ constexpr Rung<float> float_rungs[] = {
     {"tma_micro_tiles", launch_tma_micro_tiles},
     {"tma_persistent", persistent},
     {"column_walk", launch_column_walk<float>},
+    {"tma_kept_reads", launch_tma_kept_reads},
+    {"kept_reads", launch_kept_reads<float>},
 };
 using Half = __nv_bfloat16;
 constexpr Rung<Half> half_rungs[] = {
     {"global_only", launch_global_only<Half>}, {"shared_tile", launch_shared_tile<Half>},
     {"padded_tile", launch_padded_tile<Half>}, {"micro_tiles", launch_micro_tiles<Half>},
-    {"column_walk", launch_column_walk<Half>},
+    {"column_walk", launch_column_walk<Half>}, {"kept_reads", launch_kept_reads<Half>},
 };
 
 /// Rows of the table `ladder` for one matrix.

@@ -1,5 +1,6 @@
 /// @file main.cu
 /// Chapter 8: the ladder of transpositions, every rung checked bit for bit and measured in one run.
+#include "kept_transpose.cuh"
 #include "tma_transpose.cuh"
 #include "transpose.cuh"
 
@@ -82,9 +83,10 @@ std::string fallen(Matrices& matrices, std::string_view rung) {
 }
 
 using Names = const char* const[];
-constexpr Names names = {"global_only",    "shared_tile", "padded_tile",     "tma_plain",
-                         "tma_swizzled",   "tma_batched", "micro_tiles",     "tma_micro_tiles",
-                         "tma_persistent", "column_walk", "column_walk_bf16"};
+constexpr Names names = {"global_only",    "shared_tile", "padded_tile",      "tma_plain",
+                         "tma_swizzled",   "tma_batched", "micro_tiles",      "tma_micro_tiles",
+                         "tma_persistent", "column_walk", "column_walk_bf16", "tma_kept_reads",
+                         "kept_reads"};
 
 /// The row of one rung.
 template <std::size_t rung, class T, const char* (*launch)(std::span<const T>, std::span<T>, Extent)>
@@ -122,13 +124,15 @@ constexpr workbook::KernelEntry<Matrices> kernels[] = {
     row<8, float, persistent>("the same, 3 stages, blocks stay"),
     row<9, float, launch_column_walk<float>>("micro_tiles, down columns"),
     row<10, __nv_bfloat16, launch_column_walk<__nv_bfloat16>>("the same for bf16, 8x8"),
+    row<11, float, launch_tma_kept_reads>("tma_micro_tiles, L2 keeps reads"),
+    row<12, float, launch_kept_reads<float>>("column_walk, L2 keeps reads"),
 };
 
 } // namespace
 
 int main(int argc, char** argv) {
     const workbook::ProgramInfo info{.name = "transpose",
-                                     .summary = "a matrix transposed, ten rungs from slow to fast",
+                                     .summary = "a matrix transposed, twelve rungs from slow to fast",
                                      .size_unit = "elements",
                                      .size_with_clock = std::size_t{1} << 28,
                                      .size_without_clock = 256 * 264,

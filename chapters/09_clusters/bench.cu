@@ -153,72 +153,106 @@ void sizes(Bench& bench) {
 
 // ---- multicast ----
 
-constexpr int stream_tile = 2048; ///< words, 8 KiB
-constexpr int batch_tiles = 4;
-constexpr int batch_words = stream_tile * batch_tiles;
+constexpr int batch_words = 4096; ///< 16 KiB
+constexpr int batch_stages = 6;
 
-/// Dynamic shared memory of stream_tiles: two batches and their barriers.
+/// Dynamic shared memory of stream_batches: a ring of batches. A batch is full when its bytes have come to
+/// this block, and empty when all blocks that this block sends to have read theirs.
 struct Batches {
-    alignas(128) unsigned words[2][batch_words];
-    std::uint64_t full[2];
+    alignas(128) unsigned words[batch_stages][batch_words];
+    std::uint64_t full[batch_stages];
+    std::uint64_t empty[batch_stages];
 };
 
-/// Loads batch `b` for this block: by itself, or, with multicast, its share for all blocks of the cluster.
+/// Where a block stands in its cluster.
+struct Standing {
+    unsigned blocks;
+    unsigned rank;
+};
+
+/// Loads batch number `k` of this block's order: all of it, or, with multicast, this block's share for all
+/// blocks of the cluster.
 template <bool multicast>
-__device__ void load_batch(Batches& batches, const unsigned* in, std::size_t b, unsigned blocks,
-                           unsigned rank) {
-    std::uint64_t* full = &batches.full[b % 2];
-    unsigned* to = batches.words[b % 2];
-    const unsigned* from = in + b * batch_words;
+__device__ void load_batch(Batches& batches, const unsigned* from, std::size_t k, Standing me) {
+    const std::size_t stage = k % batch_stages;
+    std::uint64_t* full = &batches.full[stage];
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, full,
                                    batch_words * sizeof(unsigned));
     if constexpr (multicast) {
-        const unsigned share = batch_words / blocks;
-        copy_multicast(to + rank * share, from + rank * share, share * sizeof(unsigned), full,
-                       static_cast<std::uint16_t>((1u << blocks) - 1));
+        const unsigned share = batch_words / me.blocks;
+        copy_multicast(batches.words[stage] + me.rank * share, from + me.rank * share,
+                       share * sizeof(unsigned), full, static_cast<std::uint16_t>((1u << me.blocks) - 1));
     } else
-        ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, to, from, batch_words * sizeof(unsigned),
-                           full);
+        ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, batches.words[stage], from,
+                           batch_words * sizeof(unsigned), full);
+}
+
+/// Tells every block of the cluster that this one has read the batch in `stage`. Called by all threads.
+__device__ inline void announce_read(Batches& batches, std::size_t stage, Standing me) {
+    const cg::cluster_group cluster = cg::this_cluster();
+    ptx::fence_proxy_async(ptx::space_shared); // what I have read comes before what is written next
+    __syncthreads();
+    if (threadIdx.x < me.blocks)
+        ptx::mbarrier_arrive(ptx::sem_release, ptx::scope_cluster, ptx::space_cluster,
+                             cluster.map_shared_rank(&batches.empty[stage], threadIdx.x));
+}
+
+/// Waits until everybody has read what stage `stage` held in its round number `round`.
+__device__ inline void wait_for_readers(Batches& batches, std::size_t stage, std::size_t round) {
+    while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &batches.empty[stage],
+                                          round % 2)) {
+    }
 }
 
 /// Every block needs all of the array, batch after batch, as the blocks of a matrix product need a common
-/// operand. sums[block] = the sum of what it saw.
+/// operand. Each cluster begins elsewhere, so that L2 cannot merge what several of them ask for. sums[block]
+/// = the sum of what it saw.
 template <bool multicast>
-__global__ void stream_tiles(const unsigned* in, std::size_t count, unsigned* sums) {
+__global__ void stream_batches(const unsigned* in, std::size_t count, unsigned* sums) {
     extern __shared__ Batches all_batches[];
     Batches& batches = all_batches[0];
     const cg::cluster_group cluster = cg::this_cluster();
-    const unsigned blocks = cluster.num_blocks();
-    const unsigned rank = cluster.block_rank();
+    const Standing me{cluster.num_blocks(), cluster.block_rank()};
+    const std::size_t first = blockIdx.x / me.blocks * count / (gridDim.x / me.blocks);
+    const auto from = [&](std::size_t k) { return in + (first + k) % count * batch_words; };
     if (threadIdx.x == 0)
-        for (std::uint64_t& full : batches.full)
-            init_for_cluster(&full, 1);
+        for (int s = 0; s < batch_stages; ++s) {
+            init_for_cluster(&batches.full[s], 1);
+            init_for_cluster(&batches.empty[s], me.blocks);
+        }
     cluster.sync();
     if (threadIdx.x == 0)
-        for (std::size_t b = 0; b < 2 && b < count; ++b)
-            load_batch<multicast>(batches, in, b, blocks, rank);
+        for (std::size_t k = 0; k < batch_stages && k < count; ++k)
+            load_batch<multicast>(batches, from(k), k, me);
     unsigned sum = 0;
-    for (std::size_t b = 0; b < count; ++b) {
-        while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &batches.full[b % 2],
-                                              b / 2 % 2)) {
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t stage = k % batch_stages;
+        while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &batches.full[stage],
+                                              k / batch_stages % 2)) {
         }
-        const auto* chunks = reinterpret_cast<const uint4*>(batches.words[b % 2]);
+        const auto* chunks = reinterpret_cast<const uint4*>(batches.words[stage]);
         for (int i = threadIdx.x; i < batch_words / 4; i += block_threads) {
             const uint4 four = chunks[i];
             sum += four.x + four.y + four.z + four.w;
         }
-        ptx::fence_proxy_async(ptx::space_shared); // what I have read comes before what is written next
         if constexpr (multicast)
-            cluster.sync(); // all blocks have read: anybody may write into anybody's batch
-        else
+            announce_read(batches, stage, me);
+        else {
+            ptx::fence_proxy_async(ptx::space_shared);
             __syncthreads();
-        if (threadIdx.x == 0 && b + 2 < count)
-            load_batch<multicast>(batches, in, b + 2, blocks, rank);
+        }
+        // The stage of the batch before is loaded anew: by now the others have probably read it too.
+        const std::size_t next = k + batch_stages - 1;
+        if (threadIdx.x == 0 && k > 0 && next < count) {
+            if constexpr (multicast)
+                wait_for_readers(batches, next % batch_stages, next / batch_stages - 1);
+            load_batch<multicast>(batches, from(next), next, me);
+        }
     }
     const unsigned total = block_sum(sum);
     if (threadIdx.x == 0)
         sums[blockIdx.x] = total;
-    cluster.sync();
+    cluster.sync(); // nobody leaves while another may still arrive on its barriers
 }
 
 /// As many clusters as run at the same time, one block per SM.
@@ -230,7 +264,7 @@ workbook::LaunchShape stream_shape(int cluster) {
                                 .dynamic_shared = std::max(sizeof(Batches), one_per_sm),
                                 .cluster = static_cast<unsigned>(cluster),
                                 .non_portable_cluster = cluster > portable_cluster};
-    workbook::raise_limits(stream_tiles<multicast>, shape);
+    workbook::raise_limits(stream_batches<multicast>, shape);
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeClusterDimension;
     attribute.val.clusterDim.x = static_cast<unsigned>(cluster);
@@ -242,7 +276,7 @@ workbook::LaunchShape stream_shape(int cluster) {
     config.attrs = &attribute;
     config.numAttrs = 1;
     int clusters = 0;
-    workbook::check(cudaOccupancyMaxActiveClusters(&clusters, stream_tiles<multicast>, &config),
+    workbook::check(cudaOccupancyMaxActiveClusters(&clusters, stream_batches<multicast>, &config),
                     "cudaOccupancyMaxActiveClusters");
     shape.grid.x = static_cast<unsigned>(clusters * cluster);
     return shape;
@@ -251,13 +285,13 @@ workbook::LaunchShape stream_shape(int cluster) {
 template <bool multicast>
 void stream_with(Bench& bench, const DeviceBuffer<unsigned>& in, unsigned expected, int cluster) {
     workbook::LaunchShape shape = stream_shape<multicast>(cluster);
-    shape.grid.x = bench.size(shape.grid.x, static_cast<unsigned>(cluster));
+    shape.grid.x = bench.size(shape.grid.x, 2 * static_cast<unsigned>(cluster));
     const char* name = multicast ? "multicast" : "each block loads";
     if (shape.grid.x == 0)
         return bench.wrong("clusters of " + std::to_string(cluster) + " do not fit");
     DeviceBuffer<unsigned> sums(shape.grid.x);
     const auto launch = [&](cudaStream_t) {
-        workbook::launch(stream_tiles<multicast>, shape, in.data(), in.size() / batch_words, sums.data());
+        workbook::launch(stream_batches<multicast>, shape, in.data(), in.size() / batch_words, sums.data());
     };
     sums.poison();
     launch(nullptr);
@@ -285,7 +319,7 @@ void multicasts(Bench& bench) {
                                                          {"l2_bytes", "asked of L2", "bytes"},
                                                          {"delivered", "delivered to blocks", "bytes"}},
                                                         workbook::timing_columns()));
-    DeviceBuffer<unsigned> in(bench.size(std::size_t{1} << 22, std::size_t{4} * batch_words));
+    DeviceBuffer<unsigned> in(bench.size(std::size_t{1} << 22, std::size_t{16} * batch_words));
     workbook::launch(workbook::fill_random_words<unsigned>, workbook::striding(in.size()), in.data(),
                      in.size());
     unsigned expected = 0;

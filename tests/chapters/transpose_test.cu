@@ -1,5 +1,6 @@
 /// @file transpose_test.cu
 /// Every rung of chapter 8's ladder, on matrices of many shapes: bit for bit, and nothing else is written.
+#include "kept_transpose.cuh"
 #include "tma_transpose.cuh"
 #include "transpose.cuh"
 
@@ -147,6 +148,15 @@ TEST_CASE("micro_tiles and column_walk, for float and bf16") {
     check_wide<__nv_bfloat16>(launch_column_walk<__nv_bfloat16>, "column_walk");
 }
 
+TEST_CASE("kept_reads and tma_kept_reads") {
+    require_device(hopper);
+    check_wide<float>(launch_kept_reads<float>, "kept_reads");
+    check_wide<__nv_bfloat16>(launch_kept_reads<__nv_bfloat16>, "kept_reads");
+    check_wide<float>(launch_tma_kept_reads, "tma_kept_reads");
+    CHECK(check_matrix<float>(launch_kept_reads<float>, {33, 6553}) == "padded_tile");
+    CHECK(check_matrix<float>(launch_tma_kept_reads, {33, 6553}) == "padded_tile");
+}
+
 TEST_CASE("tma_micro_tiles and tma_persistent") {
     require_device(hopper);
     check_wide<float>(launch_tma_micro_tiles, "tma_micro_tiles");
@@ -178,7 +188,9 @@ TEST_CASE("arrays of another size are refused") {
     DeviceBuffer<float> out(99);
     CHECK_THROWS_AS(launch_padded_tile<float>(in.span(), out.span(), {10, 10}), std::invalid_argument);
     CHECK_THROWS_AS(launch_column_walk<float>(in.span(), out.span(), {10, 10}), std::invalid_argument);
+    CHECK_THROWS_AS(launch_kept_reads<float>(in.span(), out.span(), {10, 10}), std::invalid_argument);
     CHECK_THROWS_AS(launch_tma_plain(in.span(), out.span(), {10, 10}), std::invalid_argument);
+    CHECK_THROWS_AS(launch_tma_kept_reads(in.span(), out.span(), {10, 10}), std::invalid_argument);
     CHECK_THROWS_AS(launch_tma_micro_tiles(in.span(), out.span(), {10, 10}), std::invalid_argument);
     CHECK_THROWS_AS(launch_tma_persistent(in.span(), out.span(), {10, 10}), std::invalid_argument);
 }
