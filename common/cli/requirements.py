@@ -223,7 +223,7 @@ def _browser(_: Workspace) -> Found | None:
 
 
 def _speller(_: Workspace) -> Found | None:
-    return _program(("hunspell",), r"(\d+\.\d+[.\d]*)")
+    return _program(("hunspell",), r"Hunspell (\d+\.\d+[.\d]*)")
 
 
 def _dictionary(_: Workspace) -> Found | None:

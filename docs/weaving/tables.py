@@ -70,9 +70,8 @@ def load(root: Path) -> dict[str, Any]:
 
 
 def rows(table: dict[str, Any]) -> list[dict[str, object]]:
-    """The rows of a table, each cell by the name of its column; a cell that was left out is None."""
-    names = [column["id"] for column in table["columns"]]
-    return [{name: row.get(name) for name in names} for row in table["rows"]]
+    """The rows of a table, each cell by the name of its column. `./workbook bench` describes the form."""
+    return [dict(zip(table["ids"], row, strict=True)) for row in table["rows"]]
 
 
 def measured(root: Path, name: str) -> list[str]:
@@ -81,11 +80,8 @@ def measured(root: Path, name: str) -> list[str]:
     if name not in found:
         raise WeaveError(f"{MEASUREMENTS} has no table '{name}'; it has {', '.join(found)}")
     table = found[name]
-    columns = table["columns"]
-    headings = [f"{c['heading']} ({c['unit']})" if c.get("unit") else c["heading"] for c in columns]
-    cells = [list(row.values()) for row in rows(table)]
-    numeric = [all(_is_number(row[i]) for row in cells) for i in range(len(columns))]
-    lines = markdown(headings, [[_cell(value) for value in row] for row in cells], numeric)
+    numeric = [all(_is_number(row[i]) for row in table["rows"]) for i in range(len(table["columns"]))]
+    lines = markdown(table["columns"], [[_cell(value) for value in row] for row in table["rows"]], numeric)
     return [*lines, "", f"{table['title']}."] if table.get("title") else lines
 
 

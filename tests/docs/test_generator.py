@@ -169,6 +169,20 @@ class Tree(unittest.TestCase):
         inside = '<a href="x"><code>copy_all</code></a>'
         self.assertEqual(frame.with_references(inside, page, names), inside)
 
+    def test_time_line_of_a_gpu_appears_when_it_was_measured(self) -> None:
+        import json
+
+        from generator import frame
+
+        self.put("docs/site/data/pipeline.json", '{"name": "the emulator", "stages": {}}')
+        self.assertEqual(len(frame.picture_data(self.root, "pipeline")["sources"]), 1)
+        ids = ["stages", "tile", "issued", "landed", "computed"]
+        table = {"title": "t", "columns": ids, "ids": ids, "rows": [[2, 0, 1, 5, 9], [2, 3, 2, 6, 12], [1, 0, 0, 1, 2]]}
+        self.put("docs/measurements/h200.json", json.dumps({"tables": {"pipeline_timeline": table}}))
+        gpu = frame.picture_data(self.root, "pipeline")["sources"][1]
+        self.assertEqual(list(gpu["stages"]), ["2", "1"])
+        self.assertEqual(gpu["stages"]["2"][1], {"tile": 3, "stage": 1, "issued": 2, "landed": 6, "computed": 12})
+
     def test_titles_say_nothing_to_doxygen(self) -> None:
         from generator import build
 

@@ -106,7 +106,7 @@ def measured_time_lines(root: Path) -> list[dict[str, object]]:
         return []
     table = tables.load(root).get("pipeline_timeline")
     stages: dict[str, list[dict[str, object]]] = {}
-    for row in tables.rows(table) if table else []:
+    for row in tables.rows(table) if table else ():
         count = int(str(row["stages"]))
         tile = {key: row[key] for key in ("tile", "issued", "landed", "computed")}
         stages.setdefault(str(count), []).append({**tile, "stage": int(str(row["tile"])) % count})
