@@ -150,6 +150,8 @@ class Renderer:
                     child.attrs["href"] = target
             elif child.type == "image":
                 self._image(page, child, line)
+                children += [_inline('<span class="figure" tabindex="0">'), child, _inline("</span>")]
+                continue
             if not (dropped and child.type in ("link_open", "link_close")):
                 children.append(child)
         token.children = children
@@ -212,6 +214,10 @@ def _after_paragraph(tokens: list[Token], index: int) -> int:
     while tokens[index].type != "paragraph_close":
         index += 1
     return index + 1
+
+
+def _inline(text: str) -> Token:
+    return Token("html_inline", "", 0, content=text)
 
 
 def _html(text: str) -> Token:

@@ -7,7 +7,7 @@ Pictures.start("pipeline", (data, box) => {
     const state = { source: 0, stages: "2", tile: 0 };
     const drawing = make("div", { class: "drawing" }), said = readout(), unit = make("span");
     const source = () => data.sources[state.source];
-    const tiles = () => source().stages[state.stages];
+    const tiles = () => source().stages[state.stages] || Object.values(source().stages)[0];
 
     function bar(svg, from, to, y, kind, text, number) {
         const end = Math.max(...tiles().map((tile) => tile.computed)), scale = (WIDTH - LEFT - 8) / end;
@@ -59,7 +59,12 @@ Pictures.start("pipeline", (data, box) => {
         unit.textContent = `in ${source().unit}`;
     }
 
-    const redraw = (name, convert) => (value) => { state[name] = convert(value); draw(); tell(); };
+    const redraw = (name, convert) => (value) => {
+        state[name] = convert(value);
+        state.tile = Math.min(state.tile, tiles().length - 1);
+        draw();
+        tell();
+    };
     const stages = choice("Stages", Object.keys(source().stages).map((count) => [count, count]), redraw("stages", String));
     stages.querySelector("select").value = state.stages;
     box.append(
