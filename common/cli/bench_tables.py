@@ -159,7 +159,7 @@ def _pipeline_best(tables: Tables) -> Table:
         line = lines.setdefault(key, {"kernel": row["kernel"], "stages": row["stages"]})
         line[f"work{row['work']}"] = _share(row, ceiling)
     for row in rows:
-        if row.get("work") == 1 and row.get("blocks_per_sm") == 1:
+        if row.get("work") == 1 and row.get("blocks_per_sm") == 1 and row.get("median_ms") is not None:
             lines[(row["kernel"], row["stages"])]["one_block"] = _share(row, ceiling)
     table.rows = list(lines.values())
     return table
