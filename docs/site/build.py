@@ -25,7 +25,9 @@ def main(arguments: list[str]) -> int:
 
     output = options.output.absolute()
     try:
-        count = build(Paths(SITE.parents[1], options.doxygen, options.theme, output / "stage", output / "out"))
+        count = build(
+            Paths(SITE.parents[1], options.doxygen, options.theme, output / "stage", output / "out")
+        )
     except SiteError as error:
         for problem in error.problems:
             print(f"site: {problem}", file=sys.stderr)

@@ -13,14 +13,21 @@ from functools import cached_property
 from .errors import WeaveError
 
 _LITERAL = re.compile(
-    r"""//[^\n]*|/\*.*?\*/|R"(?P<d>[^()\\\s]*)\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""", re.DOTALL
+    r"""//[^\n]*|/\*.*?\*/|R"(?P<d>[^()\\\s]*)\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""",
+    re.DOTALL,
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
 _TEMPLATE = re.compile(r"^\s*template\s*<")
-_ATTRIBUTE = re.compile(r"\b(?:alignas|__align__|__launch_bounds__|__attribute__)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)|\[\[.*?\]\]")
+_ATTRIBUTE = re.compile(
+    r"\b(?:alignas|__align__|__launch_bounds__|__attribute__)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)|\[\[.*?\]\]"
+)
 _REQUIRES = re.compile(r"^\s*requires\b.*?(?=\b(?:struct|class|union|enum)\b)", re.DOTALL)
-_SCOPE = re.compile(r"^(?:(?:inline|typedef|static|constexpr|const)\s+)*(?:namespace|struct|class|union|enum|extern)\b")
-_TYPE = re.compile(r"^(?:(?:typedef|static|constexpr|const|inline)\s+)*(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(\w+)")
+_SCOPE = re.compile(
+    r"^(?:(?:inline|typedef|static|constexpr|const)\s+)*(?:namespace|struct|class|union|enum|extern)\b"
+)
+_TYPE = re.compile(
+    r"^(?:(?:typedef|static|constexpr|const|inline)\s+)*(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(\w+)"
+)
 _QUALIFIER = re.compile(
     r"\b(?:const|constexpr|constinit|using|namespace|concept|typedef|static|inline|extern|__constant__|__device__|__shared__)\b"
 )
@@ -105,7 +112,11 @@ class Source:
 
     def _scope(self, name: str, within: tuple[int, int]) -> tuple[int, int]:
         for start, end, header in self._scopes:
-            if within[0] <= start and end <= within[1] and re.search(rf"\b{re.escape(name)}\s*(?::[^:].*)?$", header):
+            if (
+                within[0] <= start
+                and end <= within[1]
+                and re.search(rf"\b{re.escape(name)}\s*(?::[^:].*)?$", header)
+            ):
                 return start, end
         raise WeaveError(f"there is no namespace or struct '{name}'")
 
@@ -227,7 +238,9 @@ class Source:
         cursor = self._skip_space(after)
         if re.compile(r":(?!:)").match(self.masked, cursor):
             return self._constructor_end(cursor + 1)
-        if not re.compile(r"\{|->|const\b|noexcept\b|requires\b|override\b|final\b|&").match(self.masked, cursor):
+        if not re.compile(r"\{|->|const\b|noexcept\b|requires\b|override\b|final\b|&").match(
+            self.masked, cursor
+        ):
             return None
         brace = self._next(cursor, "{;=")
         if brace is None or self.masked[brace] != "{":

@@ -99,7 +99,9 @@ def require_compiler(program: Path) -> None:
     """Raises Unavailable if another nvcc made the program; the machine code itself says which."""
     match = re.search(rb"Cuda compilation tools, release (\d+\.\d+)", program.read_bytes())
     if match and match[1].decode() != COMPILER:
-        raise Unavailable(f"the pages show what nvcc {COMPILER} makes, and this build is of {match[1].decode()}")
+        raise Unavailable(
+            f"the pages show what nvcc {COMPILER} makes, and this build is of {match[1].decode()}"
+        )
 
 
 def ptx(text: str) -> list[Listing]:

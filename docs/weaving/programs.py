@@ -41,7 +41,9 @@ class Chapter:
     def program(self, suffix: str = "") -> Path:
         path = self.build / "chapters" / self.directory / (self.name + suffix)
         if not path.exists():
-            raise WeaveError(f"{path} is not built; './workbook test' builds everything, --build names another build")
+            raise WeaveError(
+                f"{path} is not built; './workbook test' builds everything, --build names another build"
+            )
         return path
 
 

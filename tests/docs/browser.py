@@ -106,7 +106,11 @@ class Browser:
     def shape(self, width: int, height: int = 900, *, dark: bool = False) -> None:
         """Sets the size of the window and what the system prefers."""
         self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
@@ -129,7 +133,11 @@ class Browser:
             if method == "Runtime.exceptionThrown":
                 details = parameters["exceptionDetails"]
                 found.append(f"exception: {details.get('exception', {}).get('description', details['text'])}")
-            elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):
+            elif method == "Runtime.consoleAPICalled" and parameters["type"] in (
+                "error",
+                "warning",
+                "assert",
+            ):
                 said = [str(a.get("value", a.get("description", ""))) for a in parameters["args"]]
                 found.append(f"console: {' '.join(said)}")
             elif method == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):

@@ -49,7 +49,9 @@ def event(phase: str, at: int, **more: object) -> dict[str, object]:
     return {"pid": 1, "ts": at, "ph": phase, **more}
 
 
-def step(at: int, name: str, track: int, kind: str, by: str, count: int = 1, tx: int = 0) -> dict[str, object]:
+def step(
+    at: int, name: str, track: int, kind: str, by: str, count: int = 1, tx: int = 0
+) -> dict[str, object]:
     args = {"step": kind, "phase": 0, "count": count, "tx": tx, "by": by}
     return event("i", at, cat="mbarrier", name=f"mbarrier {name}", tid=track, args=args)
 
@@ -70,9 +72,17 @@ class Traces(unittest.TestCase):
         )
 
     def test_barriers_of_an_array_have_indices(self) -> None:
-        steps = [step(1, name, track, "init", "a copy") for track, name in ((8, "ready"), (16, "ready + 8"), (24, "bar"))]
-        self.assertEqual(traces.mbarrier_steps(text(*steps), "kernel")["barriers"], ["ready[0]", "ready[1]", "bar"])
-        self.assertEqual(traces.mbarrier_steps(text(*steps), "kernel", "full")["barriers"], ["full[0]", "full[1]", "full[2]"])
+        steps = [
+            step(1, name, track, "init", "a copy")
+            for track, name in ((8, "ready"), (16, "ready + 8"), (24, "bar"))
+        ]
+        self.assertEqual(
+            traces.mbarrier_steps(text(*steps), "kernel")["barriers"], ["ready[0]", "ready[1]", "bar"]
+        )
+        self.assertEqual(
+            traces.mbarrier_steps(text(*steps), "kernel", "full")["barriers"],
+            ["full[0]", "full[1]", "full[2]"],
+        )
 
     def test_what_is_not_in_the_time_line_is_an_error(self) -> None:
         for kernel, message in (("other", "no launch of other"), ("kernel", "no steps of an mbarrier")):

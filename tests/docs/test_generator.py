@@ -91,8 +91,12 @@ class Tree(unittest.TestCase):
         self.assertEqual(links.copied["files/LICENSE.txt"], self.root / "LICENSE")
 
     def test_links_that_lead_nowhere_are_errors_with_file_and_line(self) -> None:
-        self.assertIn("README.md:6: the link 'nothing.md' leads to nothing", self.problems("\n[x](nothing.md)\n"))
-        self.assertIn("names no heading of docs/pages/words.md", self.problems("\n[x](docs/pages/words.md#no)\n"))
+        self.assertIn(
+            "README.md:6: the link 'nothing.md' leads to nothing", self.problems("\n[x](nothing.md)\n")
+        )
+        self.assertIn(
+            "names no heading of docs/pages/words.md", self.problems("\n[x](docs/pages/words.md#no)\n")
+        )
         self.assertIn("names no line of", self.problems("\n[x](chapters/01_one/one.cuh#L99)\n"))
         self.assertIn("names no heading of README.md", self.problems("\n[x](#no)\n"))
         self.assertIn("leads to nothing", self.problems("\n[x](../outside)\n"))
@@ -116,7 +120,10 @@ class Tree(unittest.TestCase):
         self.assertIn('<span class="keyword">__global__</span> <span class="keywordtype">void</span>', html)
         self.assertIn('<span class="comment">// no &quot;string&quot;</span>', html)
         self.assertIn('<span class="charliteral">&#x27;c&#x27;</span> &lt; 1 &amp;&amp;', html)
-        self.assertIn('<span class="comment">/* two</span></div>\n<div class="line"><span class="comment">lines */</span>', html)
+        self.assertIn(
+            '<span class="comment">/* two</span></div>\n<div class="line"><span class="comment">lines */</span>',
+            html,
+        )
         self.assertNotIn("<!-- code", html)
 
     def test_table_is_in_a_box_and_keeps_its_bars(self) -> None:
@@ -177,11 +184,18 @@ class Tree(unittest.TestCase):
         self.put("docs/site/data/pipeline.json", '{"name": "the emulator", "stages": {}}')
         self.assertEqual(len(frame.picture_data(self.root, "pipeline")["sources"]), 1)
         ids = ["stages", "tile", "issued", "landed", "computed"]
-        table = {"title": "t", "columns": ids, "ids": ids, "rows": [[2, 0, 1, 5, 9], [2, 3, 2, 6, 12], [1, 0, 0, 1, 2]]}
+        table = {
+            "title": "t",
+            "columns": ids,
+            "ids": ids,
+            "rows": [[2, 0, 1, 5, 9], [2, 3, 2, 6, 12], [1, 0, 0, 1, 2]],
+        }
         self.put("docs/measurements/h200.json", json.dumps({"tables": {"pipeline_timeline": table}}))
         gpu = frame.picture_data(self.root, "pipeline")["sources"][1]
         self.assertEqual(list(gpu["stages"]), ["2", "1"])
-        self.assertEqual(gpu["stages"]["2"][1], {"tile": 3, "stage": 1, "issued": 2, "landed": 6, "computed": 12})
+        self.assertEqual(
+            gpu["stages"]["2"][1], {"tile": 3, "stage": 1, "issued": 2, "landed": 6, "computed": 12}
+        )
 
     def test_titles_say_nothing_to_doxygen(self) -> None:
         from generator import build

@@ -43,7 +43,11 @@ def prose(text: str) -> Iterator[tuple[int, str]]:
         if fence is None:
             line = re.sub(r"<!--.*?-->|`[^`]*`|\]\([^)]*\)|<[^>]*>|https?://\S+", " ", line)
             # Names of files, kernels and the like are no words.
-            line = re.sub(r"\S*[_\d/=:]\w\S*|\b[\w-]+\.(?:cu|cuh|hpp|cpp|md|py|svg|json|toml|build)\b|\b\d\w*", " ", line)
+            line = re.sub(
+                r"\S*[_\d/=:]\w\S*|\b[\w-]+\.(?:cu|cuh|hpp|cpp|md|py|svg|json|toml|build)\b|\b\d\w*",
+                " ",
+                line,
+            )
             yield number, line
 
 
@@ -54,7 +58,9 @@ class Spelling(unittest.TestCase):
         for path in all_files(tools.ROOT):
             lines = dict(prose(path.read_text("utf-8")))
             for word in misspelt(hunspell, "\n".join(lines.values())):
-                place = next((n for n, line in lines.items() if re.search(rf"\b{re.escape(word)}\b", line)), 0)
+                place = next(
+                    (n for n, line in lines.items() if re.search(rf"\b{re.escape(word)}\b", line)), 0
+                )
                 wrong.append(f"{path.relative_to(tools.ROOT)}:{place}: {word}")
         self.assertEqual(wrong, [], f"\nunknown words; if they are right, add them to {WORDS.name}")
 

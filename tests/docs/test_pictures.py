@@ -47,11 +47,18 @@ class Swizzle(Pictures):
     def test_places_banks_and_passes_are_the_programs(self) -> None:
         self.show("swizzle", "swizzle.html")
         given = data("swizzle")
-        for mode, offset, size, row, column in ((3, 0, 4, 5, 3), (0, 0, 4, 5, 3), (2, 128, 2, 7, 9), (1, 896, 16, 31, 1)):
+        for mode, offset, size, row, column in (
+            (3, 0, 4, 5, 3),
+            (0, 0, 4, 5, 3),
+            (2, 128, 2, 7, 9),
+            (1, 896, 16, 31, 1),
+        ):
             with self.subTest(mode=mode, offset=offset, size=size):
                 for number, value in enumerate((mode, size, offset)):
                     self.choose(number, value)
-                self.press(*["ArrowUp"] * 31, *["ArrowLeft"] * 63, *["ArrowDown"] * row, *["ArrowRight"] * column)
+                self.press(
+                    *["ArrowUp"] * 31, *["ArrowLeft"] * 63, *["ArrowDown"] * row, *["ArrowRight"] * column
+                )
                 layout = next(each for each in given["modes"][mode]["layouts"] if each["offset"] == offset)
                 byte = column * size
                 address = layout["chunks"][row][byte // 16] + byte % 16
@@ -78,7 +85,13 @@ class TensorBox(Pictures):
     def test_box_brings_counts_and_stores_what_the_program_saw(self) -> None:
         self.show("tensor_box", "tma_2d.html")
         given = data("tensor_box")
-        for keys in ((), ("ArrowLeft",) * 9 + ("ArrowUp",) * 20, ("ArrowDown",) * 3, ("ArrowRight",) * 2, ("ArrowDown",) * 20):
+        for keys in (
+            (),
+            ("ArrowLeft",) * 9 + ("ArrowUp",) * 20,
+            ("ArrowDown",) * 3,
+            ("ArrowRight",) * 2,
+            ("ArrowDown",) * 20,
+        ):
             self.press(*keys)
             x, y, *_ = self.numbers()
             corner = next(each for each in given["corners"] if (each["x"], each["y"]) == (x, y))
@@ -95,19 +108,25 @@ class TensorBox(Pictures):
                 continue
             changed = [at for at, value in enumerate(corner["memory"]) if value != given["memory"][at]]
             padding = sum(at % given["pitch"] >= given["width"] for at in changed)
-            self.assertIn(f"changes {len(changed) - padding} elements and {padding} words of padding", self.said())
+            self.assertIn(
+                f"changes {len(changed) - padding} elements and {padding} words of padding", self.said()
+            )
 
     def test_store_shows_the_memory_after_it(self) -> None:
         self.show("tensor_box", "tma_2d.html")
         x, y, *_ = self.numbers()
         corner = next(each for each in data("tensor_box")["corners"] if (each["x"], each["y"]) == (x, y))
         self.button("Store the box")
-        texts = self.browser.evaluate(f"[...document.querySelectorAll('{self.box} text')].map((t) => t.textContent)")
+        texts = self.browser.evaluate(
+            f"[...document.querySelectorAll('{self.box} text')].map((t) => t.textContent)"
+        )
         stored = [value for value in corner["memory"] if value >= 1000]
         self.assertTrue(stored)
         self.assertLessEqual({str(value) for value in stored}, set(texts))
         self.button("Before the store")
-        texts = self.browser.evaluate(f"[...document.querySelectorAll('{self.box} text')].map((t) => t.textContent)")
+        texts = self.browser.evaluate(
+            f"[...document.querySelectorAll('{self.box} text')].map((t) => t.textContent)"
+        )
         self.assertFalse(any(re.fullmatch(r"1\d{3}", text) for text in texts))
 
     def test_buttons_move_the_box(self) -> None:
@@ -144,7 +163,9 @@ class Mbarrier(Pictures):
                 phase, arrivals, missing = state[name]
                 self.assertEqual(row, [name, str(phase), str(phase % 2), str(arrivals), str(missing)])
                 self.button("Next")
-            self.assertIn(f"step {len(record['steps'])} of {len(record['steps'])}", self.text(f"{self.box} .controls"))
+            self.assertIn(
+                f"step {len(record['steps'])} of {len(record['steps'])}", self.text(f"{self.box} .controls")
+            )
 
     def test_slider_and_back_button_step_backwards(self) -> None:
         self.show("mbarrier", "barriers.html")
@@ -173,10 +194,13 @@ class Pipeline(Pictures):
                 self.press(*["ArrowLeft"] * len(tiles))
                 for tile in tiles:
                     self.assertEqual(
-                        self.numbers()[:5], [tile["tile"], tile["stage"], tile["issued"], tile["landed"], tile["computed"]]
+                        self.numbers()[:5],
+                        [tile["tile"], tile["stage"], tile["issued"], tile["landed"], tile["computed"]],
                     )
                     self.press("ArrowRight")
-                self.assertIn(f"All {len(tiles)} tiles were computed at {tiles[-1]['computed']}.", self.said())
+                self.assertIn(
+                    f"All {len(tiles)} tiles were computed at {tiles[-1]['computed']}.", self.said()
+                )
 
     def test_more_stages_let_the_emulator_have_more_copies_under_way(self) -> None:
         stages = data("pipeline")["stages"]

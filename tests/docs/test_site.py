@@ -74,12 +74,16 @@ class Links(unittest.TestCase):
     def test_nothing_is_fetched_from_another_host(self) -> None:
         for page in html_pages():
             text = page.read_text("utf-8")
-            self.assertEqual(re.findall(r'(?:src|<link [^>]*href)="(?:https?:)?//[^"]*"', text), [], page.name)
+            self.assertEqual(
+                re.findall(r'(?:src|<link [^>]*href)="(?:https?:)?//[^"]*"', text), [], page.name
+            )
 
     def test_no_mark_of_ours_or_of_doxygen_is_shown(self) -> None:
         for page in prose_pages():
             text = " ".join(parsed(page).text)
-            self.assertIsNone(re.search(r"<!--|-->|[\\@](?:ref|section|page|snippet|htmlinclude)\b|\]\(", text), page.name)
+            self.assertIsNone(
+                re.search(r"<!--|-->|[\\@](?:ref|section|page|snippet|htmlinclude)\b|\]\(", text), page.name
+            )
             self.assertNotIn("source:", text, page.name)
 
     def test_every_picture_has_words(self) -> None:
@@ -163,7 +167,9 @@ class InBrowser(BrowserCase):
                     wrong.append(f"{name}: does not follow the system")
                 wrong += [f"{name}: too wide: {problem}" for problem in self.browser.evaluate(OVERFLOW)]
                 if page in prose:
-                    wrong += [f"{name}: hard to read: {problem}" for problem in self.browser.evaluate(CONTRAST)]
+                    wrong += [
+                        f"{name}: hard to read: {problem}" for problem in self.browser.evaluate(CONTRAST)
+                    ]
             wrong += [f"{page.name}: {problem}" for problem in self.browser.problems()]
         if found := list(dict.fromkeys(wrong)):
             self.fail(f"{len(found)} problems:\n" + "\n".join(found[:60]))
@@ -198,7 +204,9 @@ class InBrowser(BrowserCase):
         self.click("#menu")
         self.assertEqual(self.browser.evaluate(seen), "visible")
         self.browser.press("Escape")
-        self.assertEqual(self.browser.evaluate("document.getElementById('menu').getAttribute('aria-expanded')"), "false")
+        self.assertEqual(
+            self.browser.evaluate("document.getElementById('menu').getAttribute('aria-expanded')"), "false"
+        )
 
     def test_copy_button_copies_the_listing(self) -> None:
         self.open("tma_1d.html")

@@ -155,7 +155,9 @@ class Tree(unittest.TestCase):
         table = {"title": "On X", "columns": ["rung", "speed (GB/s)"], "ids": ["rung", "speed"], "rows": rows}
         self.put("docs/measurements/h200.json", json.dumps({"tables": {"ladder": table}}))
         text = self.woven("<!-- measured: ladder -->\n<!-- end -->\n")
-        self.assertIn("| rung | speed (GB/s) |\n| --- | ---: |\n| a | 3.25 |\n| b | 4,096 |\n| c | – |\n\nOn X.\n", text)
+        self.assertIn(
+            "| rung | speed (GB/s) |\n| --- | ---: |\n| a | 3.25 |\n| b | 4,096 |\n| c | – |\n\nOn X.\n", text
+        )
         _, said = self.weave("<!-- measured: other -->\n<!-- end -->\n")
         self.assertIn("no table 'other'; it has ladder", said)
 
@@ -211,7 +213,11 @@ SASS = """\
 
 class MachineCode(unittest.TestCase):
     def setUp(self) -> None:
-        names = {"_Z3onePi": "n::one(int*)", "_ZZ3onePiE4tile": "one(int*)::tile", "_Z3twoILi1EEvv": "void two<1>()"}
+        names = {
+            "_Z3onePi": "n::one(int*)",
+            "_ZZ3onePiE4tile": "one(int*)::tile",
+            "_Z3twoILi1EEvv": "void two<1>()",
+        }
         patch = mock.patch.object(
             machine_code, "demangled", lambda symbols: {s: names.get(s, s) for s in symbols}
         )

@@ -5,7 +5,7 @@ import unittest
 from weaving import code
 from weaving.errors import WeaveError
 
-SOURCE = '''\
+SOURCE = """\
 #include <vector>
 #define OPEN {
 namespace a {
@@ -49,7 +49,7 @@ constexpr int table[] = {1, 2, tile};
         return x;
     }
 } // namespace a
-'''
+"""
 
 
 class Definitions(unittest.TestCase):
@@ -63,9 +63,7 @@ class Definitions(unittest.TestCase):
         )
 
     def test_braces_in_literals_and_comments_do_not_count(self) -> None:
-        self.assertEqual(
-            self.source.definition("text"), 'const char* text() { return "} \\" {"; /* } */ }'
-        )
+        self.assertEqual(self.source.definition("text"), 'const char* text() { return "} \\" {"; /* } */ }')
         self.assertEqual(self.source.definition("brace"), "constexpr char brace = '{';")
 
     def test_constant_keeps_its_comment_and_loses_its_doc_comment(self) -> None:
@@ -86,9 +84,7 @@ class Definitions(unittest.TestCase):
         )
 
     def test_enum_alias_and_array(self) -> None:
-        self.assertEqual(
-            self.source.definition("Mode"), "enum class Mode : unsigned { plain, fancy };"
-        )
+        self.assertEqual(self.source.definition("Mode"), "enum class Mode : unsigned { plain, fancy };")
         self.assertEqual(self.source.definition("Alias"), "using Alias = Box<std::vector, int>;")
         self.assertEqual(self.source.definition("table"), "constexpr int table[] = {1, 2, tile};")
 

@@ -44,7 +44,9 @@ def _port(text: str) -> int:
 
 def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     if options.check:
-        return test.execute(argparse.Namespace(names=["docs"], list=False, backend=None, with_docs=True), workspace)
+        return test.execute(
+            argparse.Namespace(names=["docs"], list=False, backend=None, with_docs=True), workspace
+        )
     index = build_site(workspace)
     if options.serve is not None:
         return serve(index.parent, options.serve, opened=options.open)
@@ -93,7 +95,9 @@ def serve(directory: Path, port: int, *, opened: bool) -> int:
     try:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
     except OSError as error:
-        raise UserError(f"cannot serve on port {port} ({error.strerror}); name another: --serve PORT") from None
+        raise UserError(
+            f"cannot serve on port {port} ({error.strerror}); name another: --serve PORT"
+        ) from None
     with server:
         address = f"http://127.0.0.1:{server.server_address[1]}/"
         print(f"{address}  (Ctrl-C ends it)", flush=True)

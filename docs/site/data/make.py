@@ -39,7 +39,9 @@ def run(build: Path, program: str, *arguments: str, trace: bool = False) -> str:
             [str(path), *arguments], env=env, capture_output=True, text=True, check=False, timeout=120
         )
         if done.returncode != 0:
-            raise Failed(f"{path.name} {' '.join(arguments)} ended with {done.returncode}: {done.stderr.strip()}")
+            raise Failed(
+                f"{path.name} {' '.join(arguments)} ended with {done.returncode}: {done.stderr.strip()}"
+            )
         return file.read_text("utf-8") if trace else done.stdout
 
 
@@ -96,7 +98,10 @@ def main(arguments: list[str]) -> int:
         if path.exists() and path.read_text("utf-8") == text:
             continue
         if options.check:
-            print(f"data: {path.relative_to(ROOT)} is not up to date; docs/site/data/make.py makes it", file=sys.stderr)
+            print(
+                f"data: {path.relative_to(ROOT)} is not up to date; docs/site/data/make.py makes it",
+                file=sys.stderr,
+            )
             status = 1
         else:
             path.write_text(text, "utf-8")

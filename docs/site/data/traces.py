@@ -58,7 +58,12 @@ def mbarrier_steps(text: str, kernel: str, array: str | None = None) -> dict[str
     steps: list[Event] = []
     for event in events:
         args = event["args"]
-        step = {"at": event["ts"], "barrier": names[event["tid"]], "step": args["step"], "phase": args["phase"]}
+        step = {
+            "at": event["ts"],
+            "barrier": names[event["tid"]],
+            "step": args["step"],
+            "phase": args["phase"],
+        }
         step |= {"count": args["count"], "tx": args["tx"], "by": _warp(args["by"]) or args["by"], "lanes": 1}
         if steps and _one_step(steps[-1], step):
             steps[-1]["lanes"] += 1
@@ -87,7 +92,9 @@ def pipeline_tiles(text: str, kernel: str, stages: int) -> list[dict[str, int]]:
     order: dict[str, list[int]] = defaultdict(list)
     for event in begun:
         order[event["args"]["by"]].append(event["id"])
-    phases = [e for e in events if e.get("cat") == "mbarrier" and e["ph"] == "i" and e["args"]["step"] == "complete"]
+    phases = [
+        e for e in events if e.get("cat") == "mbarrier" and e["ph"] == "i" and e["args"]["step"] == "complete"
+    ]
     released = sorted(e["ts"] for e in phases if e["args"]["by"] != "a copy")
     tiles = len(released)
     lengths = {len(ids) for ids in order.values()}
@@ -96,7 +103,9 @@ def pipeline_tiles(text: str, kernel: str, stages: int) -> list[dict[str, int]]:
     per_tile = length // tiles
     tile_of = {number: place // per_tile for ids in order.values() for place, number in enumerate(ids)}
     issued = {t: min(e["ts"] for e in begun if tile_of[e["id"]] == t) for t in range(tiles)}
-    landed = {t: max(e["ts"] for e in copies if e["ph"] == "n" and tile_of[e["id"]] == t) for t in range(tiles)}
+    landed = {
+        t: max(e["ts"] for e in copies if e["ph"] == "n" and tile_of[e["id"]] == t) for t in range(tiles)
+    }
     return [
         {"tile": t, "stage": t % stages, "issued": issued[t], "landed": landed[t], "computed": released[t]}
         for t in range(tiles)

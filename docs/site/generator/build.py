@@ -16,7 +16,9 @@ _COMMANDS = {2: "section", 3: "subsection", 4: "subsubsection"}
 
 def known_pictures(root: Path) -> frozenset[str]:
     """The interactive pictures that have a script."""
-    return frozenset(path.stem.removeprefix("picture_") for path in (root / "docs/site/pictures").glob("picture_*.js"))
+    return frozenset(
+        path.stem.removeprefix("picture_") for path in (root / "docs/site/pictures").glob("picture_*.js")
+    )
 
 
 def rendered_pages(root: Path) -> tuple[list[Rendered], Links]:
@@ -87,7 +89,9 @@ def _namespaces(root: Path) -> str:
 def _page(paths: Paths, pages: list[Page], result: Rendered) -> str:
     """A Doxygen page of `result`; its sections are Doxygen's, so that the API reference may refer to them."""
     title = _text(result.page.title)
-    lines = [f"/** @mainpage {title}" if result.page.name == "index" else f"/** @page {result.page.name} {title}"]
+    lines = [
+        f"/** @mainpage {title}" if result.page.name == "index" else f"/** @page {result.page.name} {title}"
+    ]
     for number, section in enumerate(result.sections):
         if section.title:
             lines.append(f"@{_COMMANDS[min(section.level, 4)]} {section.label} {_text(section.title)}")
@@ -123,5 +127,7 @@ def _finish(paths: Paths, file: Path, result: Rendered | None, names: Names, lin
     if result is not None:
         html = frame.with_references(html, result.page, names)
     html = frame.with_current(html, file.name, result)
-    html = html.replace("</body>", frame.pictures(paths.root, result.pictures if result else []) + "\n</body>")
+    html = html.replace(
+        "</body>", frame.pictures(paths.root, result.pictures if result else []) + "\n</body>"
+    )
     file.write_text(html, "utf-8")

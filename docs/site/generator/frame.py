@@ -28,8 +28,10 @@ def navigation(pages: list[Page]) -> str:
     for page in pages:
         if page.group != group:
             group = page.group
-            parts.append(f'</ul>\n<h2>{escape(group)}</h2>\n<ul>')
-        parts.append(f'<li><a href="{page.file}">{escape(page.label if page.name != "index" else "Home")}</a></li>')
+            parts.append(f"</ul>\n<h2>{escape(group)}</h2>\n<ul>")
+        parts.append(
+            f'<li><a href="{page.file}">{escape(page.label if page.name != "index" else "Home")}</a></li>'
+        )
     parts.append("</ul>\n<h2>API reference</h2>\n<ul>")
     parts += [f'<li><a href="{file}">{escape(label)}</a></li>' for file, label in REFERENCE]
     return "\n".join([*parts, "</ul>"])
@@ -119,7 +121,9 @@ def pictures(root: Path, wanted: list[str]) -> str:
         return ""
     parts = ['<script src="pictures.js"></script>']
     for name in wanted:
-        text = json.dumps(picture_data(root, name), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+        text = json.dumps(picture_data(root, name), ensure_ascii=False, separators=(",", ":")).replace(
+            "</", "<\\/"
+        )
         parts.append(f'<script type="application/json" id="data-{name}">{text}</script>')
         parts.append(f'<script src="picture_{name}.js"></script>')
     return "\n".join(parts)

@@ -12,17 +12,13 @@ _CPP = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _TYPES = frozenset(
-    "auto bool char double float int long short signed unsigned void size_t "
-    "uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t uintptr_t".split()
+    ["auto", "bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned", "void", "size_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "int8_t", "int16_t", "int32_t", "int64_t", "uintptr_t"]
 )
-_FLOW = frozenset("break case catch continue default do else for goto if return switch throw try while".split())
+_FLOW = frozenset(
+    ["break", "case", "catch", "continue", "default", "do", "else", "for", "goto", "if", "return", "switch", "throw", "try", "while"]
+)
 _KEYWORDS = frozenset(
-    "alignas alignof asm class concept const constexpr constinit consteval const_cast co_await co_return co_yield "
-    "decltype delete enum explicit export extern false final friend inline mutable namespace new noexcept nullptr "
-    "operator override private protected public reinterpret_cast requires sizeof static static_assert static_cast "
-    "struct template this thread_local true typedef typeid typename union using virtual volatile "
-    "__global__ __device__ __host__ __shared__ __constant__ __launch_bounds__ __cluster_dims__ __grid_constant__ "
-    "__align__ __restrict__ __forceinline__ __noinline__".split()
+    ["alignas", "alignof", "asm", "class", "concept", "const", "constexpr", "constinit", "consteval", "const_cast", "co_await", "co_return", "co_yield", "decltype", "delete", "enum", "explicit", "export", "extern", "false", "final", "friend", "inline", "mutable", "namespace", "new", "noexcept", "nullptr", "operator", "override", "private", "protected", "public", "reinterpret_cast", "requires", "sizeof", "static", "static_assert", "static_cast", "struct", "template", "this", "thread_local", "true", "typedef", "typeid", "typename", "union", "using", "virtual", "volatile", "__global__", "__device__", "__host__", "__shared__", "__constant__", "__launch_bounds__", "__cluster_dims__", "__grid_constant__", "__align__", "__restrict__", "__forceinline__", "__noinline__"]
 )
 _ASSEMBLY = re.compile(
     r"(?P<comment>//[^\n]*|…)|(?P<preprocessor>@!?%?\w+)|(?P<register>%\w+(?:\.\w)?|\bU?R\d+\b|\b[RUP]{1,2}[ZT]\b|\bU?P\d\b)"
@@ -73,5 +69,7 @@ def lines(code: str, language: str) -> list[str]:
 
 def fragment(code: str, language: str) -> str:
     """A listing as Doxygen writes it."""
-    rows = "\n".join(f'<div class="line">{line or "&#160;"}</div>' for line in lines(code.rstrip("\n"), language))
+    rows = "\n".join(
+        f'<div class="line">{line or "&#160;"}</div>' for line in lines(code.rstrip("\n"), language)
+    )
     return f'<div class="fragment" tabindex="0">{rows}\n</div>'

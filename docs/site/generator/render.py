@@ -180,7 +180,9 @@ class Renderer:
         if name not in self._pictures:
             place = result.page.source.relative_to(self._root)
             known = ", ".join(sorted(self._pictures))
-            self._links.problems.append(f"{place}:{line}: there is no interactive picture '{name}'; there are {known}")
+            self._links.problems.append(
+                f"{place}:{line}: there is no interactive picture '{name}'; there are {known}"
+            )
         paragraph = tokens[index + 1 : _after_paragraph(tokens, index + 1)]
         for token in paragraph:
             if token.type == "inline":
@@ -188,7 +190,9 @@ class Renderer:
         instead = self._parser.renderer.render(paragraph, self._parser.options, {})
         if name not in result.pictures:
             result.pictures.append(name)
-        return _html(f'<div class="interactive" data-picture="{escape(name)}"><noscript>{instead}</noscript></div>')
+        return _html(
+            f'<div class="interactive" data-picture="{escape(name)}"><noscript>{instead}</noscript></div>'
+        )
 
 
 def anchors_in_order(page: Page) -> list[str]:
