@@ -66,9 +66,10 @@ class Links(unittest.TestCase):
                 target = page if not parts.path else page.parent / unquote(parts.path)
                 if not target.exists():
                     broken.append(f"{page.name}: {address}")
-                elif parts.fragment and target.suffix == ".html":
-                    if unquote(parts.fragment) not in parsed(target).names:
-                        broken.append(f"{page.name}: {address} (no such anchor)")
+                elif not parts.fragment or target.suffix != ".html":
+                    continue
+                elif unquote(parts.fragment) not in parsed(target).names:
+                    broken.append(f"{page.name}: {address} (no such anchor)")
         self.assertEqual(broken, [])
 
     def test_nothing_is_fetched_from_another_host(self) -> None:
