@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .. import backend, bench_claims, bench_run, bench_tables, build, chapters
+from .. import backend, bench_claims, bench_run, bench_tables, bench_tuner, build, chapters
 from ..backend import Backend
 from ..bench_file import Measurements, Tables, read, rounded, show_table
 from ..chapters import Chapter
@@ -24,6 +24,7 @@ NAME = "bench"
 HELP = "measure on a GPU, or show what was measured"
 _DIRECTORY = Path("docs/measurements")
 _SHOWN = "h200.json"
+_TUNER = "transpose_tuner"
 _REPORT = "report"  # the tables of the chapters' own programs
 
 
@@ -37,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="FILE", help="write to this file instead of the GPU's")
     parser.add_argument(
         "--programs", metavar="DIRECTORY", help="programs that are built already, all in one directory: build nothing"
+    )
+    parser.add_argument(
+        "--tune", action="store_true", help="run chapter 8's tuner too; its trials get a file of their own (5 minutes)"
     )
     parser.add_argument("--commit", metavar="ID", help="the commit to note, where git cannot tell")
 
@@ -59,7 +63,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     found = read(path) if path.exists() else Measurements()
     programs = _programs(options, workspace, chosen)
     _about(found, gpu, workspace, options.commit)
-    _measure(found, workspace, chosen, programs, path)
+    _measure(options, found, workspace, chosen, programs, path)
     print(f"workbook: wrote {workspace.relative(path)}")
     _draw(workspace)
     failed = [claim for claim in found.claims if not claim.passed]
@@ -104,6 +108,10 @@ def _programs(options: argparse.Namespace, workspace: Workspace, chosen: Sequenc
         for name in (chapter.name, f"{chapter.name}_bench")
         if name == chapter.name or (workspace.root / "chapters" / chapter.directory / "bench.cu").exists()
     }
+    if options.tune:
+        if "transpose" not in names:
+            raise UsageError("--tune is for chapter 8, transpose")
+        names[_TUNER] = names["transpose"].with_name(_TUNER)
     if options.programs:
         directory = Path(options.programs).absolute()
         found = {name: directory / name for name in names if (directory / name).exists()}
@@ -126,7 +134,12 @@ def _about(found: Measurements, gpu: str, workspace: Workspace, commit: str | No
 
 
 def _measure(
-    found: Measurements, workspace: Workspace, chosen: Sequence[Chapter], programs: dict[str, Path], path: Path
+    options: argparse.Namespace,
+    found: Measurements,
+    workspace: Workspace,
+    chosen: Sequence[Chapter],
+    programs: dict[str, Path],
+    path: Path,
 ) -> None:
     """Runs everything; the file is written after each program, so that an interruption loses little."""
     env = backend.environment(Backend.GPU, workspace)
@@ -139,11 +152,22 @@ def _measure(
             found.failures += bench_run.measure(program, env, fresh)
             if chapter.name == "transpose":
                 found.failures += bench_run.ladder_counters(program, env, fresh)
+        if chapter.name == "transpose" and (program := programs.get(_TUNER)) and options.tune:
+            found.failures += _tune(found, program, env, fresh, path.with_name(f"{path.stem}_tuner.json"))
         # Chapter 8's program does on the CPU what its bench does on the GPU: minutes for nothing new.
         if (program := programs.get(chapter.name)) and chapter.name != "transpose":
             found.failures += bench_run.chapter_table(program, env, fresh, f"{_REPORT}_{chapter.name}")
         found.conditions.append(bench_run.conditions(f"after {chapter.directory}"))
         _finish(found, fresh, path)
+
+
+def _tune(found: Measurements, program: Path, env: dict[str, str], fresh: Tables, path: Path) -> list[str]:
+    """Runs the tuner, writes its trials to a file of their own, and adds what readers want of them to `fresh`."""
+    trials: Tables = {}
+    failures = bench_run.measure(program, env, trials)
+    Measurements(found.about, found.conditions, bench_tuner.compact(trials), [], failures).write(path)
+    fresh |= bench_tuner.derive(trials)
+    return failures
 
 
 def _finish(found: Measurements, fresh: Tables, path: Path) -> None:
