@@ -69,19 +69,19 @@ def _gpu(cuda: ctypes.CDLL, index: int) -> Gpu:
     return Gpu(name.value.decode(errors="replace"), (major.value, minor.value))
 
 
-def add_option(parser: argparse.ArgumentParser) -> None:
+def add_option(parser: argparse.ArgumentParser, default: str = "auto") -> None:
     parser.add_argument(
         "--backend",
         choices=("auto", "gpu", "emulator"),
         default=None,
-        help="where to run: a GPU of compute capability 9.0 or newer if there is one, else the emulator "
-        "(default: $WORKBOOK_BACKEND or auto)",
+        help="where to run; auto is a GPU of compute capability 9.0 or newer if there is one, else the emulator "
+        f"(default: $WORKBOOK_BACKEND or {default})",
     )
 
 
-def select(option: str | None) -> Backend:
+def select(option: str | None, default: str = "auto") -> Backend:
     """The backend that the option, the environment or the machine asks for."""
-    wish = option or os.environ.get("WORKBOOK_BACKEND") or "auto"
+    wish = option or os.environ.get("WORKBOOK_BACKEND") or default
     if wish not in ("auto", "gpu", "emulator"):
         raise UsageError(f"WORKBOOK_BACKEND is '{wish}'; it may be auto, gpu or emulator")
     if wish == "emulator":

@@ -20,6 +20,8 @@ from .exercises import Condition, Exercise
 from .setup import Tools
 from .workspace import Workspace
 
+DEFAULT_BACKEND = "emulator"
+"""It explains what is wrong and counts, which a GPU does not."""
 MISSED = "The results are right, but "
 COMPILE_SECONDS = 120
 RUN_SECONDS = 20
@@ -30,7 +32,7 @@ _FILE_BLOCKS = 64 * 1024  # of 512 bytes: 32 MiB
 _CAPTURED = 16 * 1024
 _PRINTED_LINES = 6
 _CONSEQUENCES = ("exited-with-copies-in-flight",)
-"""Diagnostics that mostly follow from another one, which is the one to show."""
+"""Findings that mostly follow from another one."""
 
 
 @dataclass
@@ -157,39 +159,64 @@ def run(
 ) -> Outcome:
     """Runs a program that is linked with its judge, within limits of time, memory and output."""
     with tempfile.TemporaryDirectory(prefix="workbook-run-") as directory:
-        verdict, report, counters = (Path(directory) / name for name in ("verdict", "report", "counters"))
+        place = Path(directory)
         env = backend.environment(where, workspace)
-        for name in [name for name in env if name.startswith("EMULATOR_")]:
-            del env[name]
-        env["JUDGE_VERDICT"] = str(verdict)
+        env = {name: value for name, value in env.items() if not name.startswith("EMULATOR_")}
+        env["JUDGE_VERDICT"] = str(place / "verdict")
         command = [str(program)]
         if where is Backend.EMULATOR:
-            threads = min(os.cpu_count() or 1, _EMULATOR_THREADS)
-            env |= {
-                "EMULATOR_ORDER": order,
-                "EMULATOR_REPORT": str(report),
-                "EMULATOR_WATCHDOG": str(_WATCHDOG_SECONDS),
-                "EMULATOR_THREADS": str(threads),
-            }
-            if exercise.counters:
-                env["EMULATOR_COUNTERS"] = str(counters)
+            env |= _steering(place, exercise, order)
             limits = f"ulimit -c 0; ulimit -v {_MEMORY_KIB}; ulimit -f {_FILE_BLOCKS}"
             command = ["/bin/sh", "-c", f'{limits}; exec "$0"', str(program)]
         status, output = _finish(command, workspace.root, env, seconds)
-        outcome = _judged(_lines(verdict), status, output, seconds)
-        if findings := sorted(map(json.loads, _lines(report)), key=lambda found: found["name"] in _CONSEQUENCES):
-            outcome.diagnostic, outcome.more_diagnostics = findings[0], len(findings) - 1
-            if outcome.stage in ("run", "passed"):  # what the CUDA calls returned adds nothing
-                outcome.stage = "run"
-                outcome.lines = [re.sub(r"(the kernel was stopped): .*", r"\1:", line) for line in outcome.lines]
+        outcome = _judged(_lines(place / "verdict"), status, seconds)
+        _diagnose(outcome, _records(place / "report"))
         if outcome.passed and where is Backend.EMULATOR:
-            outcome = missed(exercise.counters, _lines(counters), workspace) or outcome
+            outcome = missed(exercise.counters, _records(place / "counters"), workspace) or outcome
+        if outcome.stage == "run" and where is Backend.GPU:
+            outcome.lines.append(f"The emulator says why: ./workbook check {exercise.name} --backend emulator")
         outcome.printed = [line for line in output.splitlines() if line.strip()][-_PRINTED_LINES:]
         return outcome
 
 
+def _steering(place: Path, exercise: Exercise, order: str) -> dict[str, str]:
+    """How the emulator shall run, and where it shall write what it found."""
+    settings = {
+        "EMULATOR_ORDER": order,
+        "EMULATOR_REPORT": str(place / "report"),
+        "EMULATOR_WATCHDOG": str(_WATCHDOG_SECONDS),
+        "EMULATOR_THREADS": str(min(os.cpu_count() or 1, _EMULATOR_THREADS)),
+    }
+    return settings | ({"EMULATOR_COUNTERS": str(place / "counters")} if exercise.counters else {})
+
+
+def _diagnose(outcome: Outcome, report: list[dict[str, Any]]) -> None:
+    """Adds the emulator's findings, if there are any; they are the reason why the program was stopped."""
+    findings = sorted(report, key=_rank)
+    if not findings:
+        return
+    outcome.diagnostic, outcome.more_diagnostics = findings[0], len(findings) - 1
+    if outcome.stage in ("run", "passed"):
+        outcome.stage = "run"
+        outcome.lines = [re.sub(r"(the kernel was stopped): .*", r"\1:", line) for line in outcome.lines]
+
+
+def _rank(finding: dict[str, Any]) -> bool:
+    """What to show last: warnings, and what mostly follows from something else."""
+    return finding.get("severity") == "warning" or finding["name"] in _CONSEQUENCES
+
+
 def _lines(file: Path) -> list[str]:
     return file.read_text("utf-8", errors="replace").splitlines() if file.exists() else []
+
+
+def _records(file: Path) -> list[dict[str, Any]]:
+    """The objects in a file with one of them a line; a line that the program's end cut short is none."""
+    records = []
+    for line in _lines(file):
+        with contextlib.suppress(ValueError):
+            records.append(json.loads(line))
+    return records
 
 
 def _finish(command: list[str], cwd: Path, env: dict[str, str], seconds: float) -> tuple[int | None, str]:
@@ -237,7 +264,7 @@ def _captured(output: BinaryIO) -> str:
     return (head + b"\n" + output.read(_CAPTURED)).decode(errors="replace")
 
 
-def _judged(verdict: list[str], status: int | None, output: str, seconds: float) -> Outcome:
+def _judged(verdict: list[str], status: int | None, seconds: float) -> Outcome:
     """What the judge wrote, or why it could not."""
     if status is None:
         return Outcome(
@@ -247,7 +274,7 @@ def _judged(verdict: list[str], status: int | None, output: str, seconds: float)
                 "Look for a loop whose condition never becomes false, in the kernel or in the launch function.",
             ],
         )
-    word, case, *message = [*verdict, "", ""][: max(len(verdict), 2)]
+    word, case, *message = verdict + [""] * (3 - len(verdict))
     if word == "passed":
         return Outcome("passed")
     if word == "failed":
@@ -281,9 +308,10 @@ def _death(number: int) -> str:
 # ---- counters ----
 
 
-def missed(conditions: tuple[Condition, ...], lines: list[str], workspace: Workspace) -> Outcome | None:
+def missed(
+    conditions: tuple[Condition, ...], launches: list[dict[str, Any]], workspace: Workspace
+) -> Outcome | None:
     """The first condition that the counters do not meet, with the source line that counts most."""
-    launches = [json.loads(line) for line in lines]
     for condition in conditions:
         mine = [launch for launch in launches if condition.kernel in launch["kernel"]]
         if not mine:

@@ -195,7 +195,7 @@ class Counters(unittest.TestCase):
 
     def missed(self, bound: str, limit: float, per: str | None, kernel: str = "f") -> Outcome | None:
         condition = exercises.Condition(kernel, "sectors", bound, limit, "because", per)
-        return judging.missed((condition,), [json.dumps(self.LAUNCH)] * 2, HERE)
+        return judging.missed((condition,), [self.LAUNCH] * 2, HERE)
 
     def test_sums_over_all_launches_are_compared(self) -> None:
         for bound, limit, per, met in (

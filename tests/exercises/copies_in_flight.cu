@@ -14,13 +14,15 @@ namespace {
 constexpr std::size_t tile = 128;
 constexpr std::size_t tiles = 8;
 
-/// The weighted sum of one block's tiles, as if only the tiles below `upto` had been taken.
-unsigned block_sum(const std::vector<unsigned>& in, std::size_t block, std::size_t upto) {
+/// The weighted sum of one block's tiles, as if only the tiles below `upto` had been taken, tile 0 with the
+/// weight `first_weight`.
+unsigned block_sum(const std::vector<unsigned>& in, std::size_t block, std::size_t upto,
+                   unsigned first_weight = 1) {
     unsigned sum = 0;
     for (std::size_t k = 0; k < upto; ++k) {
         const std::size_t start = (block * tiles + k) * tile;
         for (std::size_t i = start; i < in.size() && i < start + tile; ++i)
-            sum += static_cast<unsigned>(k + 1) * in[i];
+            sum += (static_cast<unsigned>(k) + first_weight) * in[i];
     }
     return sum;
 }
@@ -30,6 +32,8 @@ std::string explain(const judge::Wrong<unsigned>& wrong, const std::vector<unsig
         if (wrong.actual == block_sum(in, wrong.index, upto))
             return "That is the sum of the first " + std::to_string(upto) + " of the block's " +
                    std::to_string(tiles) + " tiles.";
+    if (wrong.actual == block_sum(in, wrong.index, tiles, 0))
+        return "The weights are one too small: tile k counts k + 1 times.";
     return "";
 }
 

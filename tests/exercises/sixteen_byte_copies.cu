@@ -15,15 +15,14 @@ namespace {
 
 constexpr std::size_t tile = 1024;
 
-std::string explain(const judge::Wrong<float>& wrong, const std::vector<float>& in) {
+std::string explain(const judge::Wrong<float>& wrong) {
     if (wrong.expected == 0)
         return "This element stands for one behind the end of the array: it must be filled with zero.";
     const std::size_t start = wrong.index - wrong.index % tile;
     const std::size_t from = start + tile - 1 - wrong.index % tile;
     if (wrong.actual == 0)
-        return "in[" + std::to_string(from) + "] is there and was not copied: " +
-               std::to_string((in.size() - from / 4 * 4 < 4 ? in.size() : from / 4 * 4 + 4) - from / 4 * 4) +
-               " of the four elements of its copy exist.";
+        return "in[" + std::to_string(from) +
+               "] exists, and was filled with zero: the last argument counts bytes, not elements.";
     return "";
 }
 
@@ -37,8 +36,6 @@ void judge::run() {
         values.resize((size + tile - 1) / tile * tile);
         auto out = output<float>(values.size());
         launch_sixteen_byte_copies(in.span(), out.span());
-        const std::vector<float> given(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(size));
-        expect_exact<float>("out", out, workbook::reversed_tiles(values, tile),
-                            [&](const auto& wrong) { return explain(wrong, given); });
+        expect_exact<float>("out", out, workbook::reversed_tiles(values, tile), explain);
     }
 }

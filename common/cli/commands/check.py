@@ -19,12 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prepare", action="store_true", help="build what all checks need, and check nothing"
     )
-    backend.add_option(parser)
+    backend.add_option(parser, judging.DEFAULT_BACKEND)
 
 
 def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     learner = Learner(workspace)
-    where = backend.select(options.backend)
+    where = backend.select(options.backend, judging.DEFAULT_BACKEND)
     if options.prepare:
         judging.prepare(workspace, learner.known, where)
         print(f"Ready to check all {len(learner.known)} exercises.")

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="checks at a time")
-    backend.add_option(parser)
+    backend.add_option(parser, judging.DEFAULT_BACKEND)
 
 
 def execute(options: argparse.Namespace, workspace: Workspace) -> int:
@@ -34,7 +34,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     known = {exercise.name: exercise for exercise in exercises.all_exercises(workspace)}
     files = collect(Path(options.directory), known)
     tasks = [(learner, name, file) for learner, mine in files.items() for name, file in mine.items()]
-    where = backend.select(options.backend)
+    where = backend.select(options.backend, judging.DEFAULT_BACKEND)
     tools = judging.prepare(workspace, [e for e in known.values() if any(e.name in m for m in files.values())], where)
     line = progress.Line()
 

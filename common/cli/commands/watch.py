@@ -33,13 +33,13 @@ _SETTLED_SECONDS = 0.05
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("exercise", nargs="?", metavar="EXERCISE")
-    backend.add_option(parser)
+    backend.add_option(parser, judging.DEFAULT_BACKEND)
 
 
 def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     learner = Learner(workspace)
     exercise = learner.chosen(options.exercise)
-    where = backend.select(options.backend)
+    where = backend.select(options.backend, judging.DEFAULT_BACKEND)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with _keyboard() as keys:
         _Watch(learner, exercise, where, keys).run()
