@@ -78,6 +78,48 @@ TEST_CASE("divergent-barrier: two instructions for one warp") {
     require_silent({"", "setp.eq.u32 %p1, %r0, 5;\n@!%p1 bra MEET;\nnanosleep.u32 20;\nMEET:\n" + meet});
 }
 
+TEST_CASE("divergent-barrier: a warp split across cluster barriers") {
+    const std::string split = "and.b32 %r1, %r0, 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra EVEN;\n"
+                              "barrier.cluster.arrive.aligned;//!\nbra DONE;\nEVEN:\n"
+                              "barrier.cluster.arrive.aligned;//!\nDONE:\nbarrier.cluster.wait.aligned;\n";
+    require_found("divergent-barrier", {"", split, 64, 2, 2});
+    std::string unaligned = split;
+    for (std::size_t at = 0; (at = unaligned.find(".aligned", at)) != std::string::npos;)
+        unaligned.erase(at, 8);
+    require_silent({"", unaligned, 64, 2, 2});
+}
+
+TEST_CASE("remote-block-not-started: shared memory of a neighbour before the first cluster barrier") {
+    const std::string sync = "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
+    const std::string other = addresses(64) + "mov.u32 %r20, %cluster_ctarank;\nxor.b32 %r21, %r20, 1;\n"
+                                              "mapa.shared::cluster.u32 %r22, %r10, %r21;\n";
+    const std::string write = "st.shared::cluster.u32 [%r22], %r6;//!\n";
+    require_found("remote-block-not-started", {tile, other + write + sync, 64, 2, 2});
+    require_silent({tile, other + sync + write + sync, 64, 2, 2});
+    // A relaxed arrival publishes nothing, but it tells that the block runs.
+    require_silent(
+        {tile, other + "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n" + write + sync, 64, 2, 2});
+    // The own block's memory by its address in the cluster.
+    require_silent({tile,
+                    addresses(64) +
+                        "mov.u32 %r20, %cluster_ctarank;\n"
+                        "mapa.shared::cluster.u32 %r22, %r10, %r20;\n"
+                        "st.shared::cluster.u32 [%r22], %r6;\n" +
+                        sync,
+                    64, 2, 2});
+    // A flag in global memory tells it as well.
+    require_silent({tile,
+                    other +
+                        "st.release.cluster.global.u32 [%rd11], %r0;\nsetp.eq.u32 %p1, %r20, 1;\n"
+                        "@!%p1 bra AFTER;\nAGAIN:\nld.acquire.cluster.global.u32 %r23, [%rd1+8192];\n"
+                        "setp.eq.u32 %p2, %r23, 0;\n@%p2 bra AGAIN;\n" +
+                        "st.shared::cluster.u32 [%r22], %r6;\n"
+                        "bra DONE;\nAFTER:\nmov.u32 %r24, 1;\n"
+                        "st.release.cluster.global.u32 [%rd1+8192], %r24;\nDONE:\n" +
+                        sync,
+                    64, 2, 2});
+}
+
 TEST_CASE("uninitialised-shared: exact to the byte") {
     const std::string start = addresses(64) + "setp.lt.u32 %p1, %r0, 63;\n";
     require_found("uninitialised-shared",

@@ -110,3 +110,15 @@ TEST_CASE("a cluster barrier orders blocks, unless its arrival is relaxed") {
     c.body.replace(c.body.find("arrive;"), 7, "arrive.relaxed;");
     require_found("race-shared", c);
 }
+
+TEST_CASE("race-shared, race-global: lanes of one store write different values to one place") {
+    const std::string half = addresses(64) +
+                             "shr.u32 %r12, %r8, 3;\nshl.b32 %r12, %r12, 2;\nadd.u32 %r12, %r9, %r12;\n"
+                             "cvt.u64.u32 %rd12, %r12;\n";
+    const Case one_warp{tile, half + "st.shared.u32 [%r12], %r6;//!\n", 32};
+    require_found("race-shared", one_warp);
+    require_found("race-global", {tile, addresses(64) + "st.global.u32 [%rd1], %r6;//!\n", 32});
+    require_silent({tile, half + "mov.u32 %r6, 5;\nst.shared.u32 [%r12], %r6;\n", 32});
+    require_silent({tile, half + "st.volatile.shared.u32 [%r12], %r6;\n", 32});
+    require_silent({tile, addresses(64) + "st.shared.u32 [%r11], %r6;\n", 64});
+}

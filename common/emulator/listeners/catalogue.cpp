@@ -115,6 +115,11 @@ constexpr CatalogueEntry entries[] = {
     {"remote-block-exited", "Shared memory of an exited block",
      "A block of a cluster used the shared memory of another block that has exited.",
      "The last cluster barrier is missing: all blocks must stay until nobody needs their shared memory."},
+    {"remote-block-not-started", "Shared memory of a block that may not have started",
+     "A block of a cluster used the shared memory of another block before anything told it that this block "
+     "runs. The "
+     "blocks of a cluster are scheduled together, but they do not start at the same instant.",
+     "The first cluster barrier is missing, before the first access to another block's shared memory."},
     {"rank-out-of-range", "No such block in the cluster",
      "A cluster address was made for a block rank that the cluster does not have.",
      "Wrong arithmetic on the rank, or a launch with a smaller cluster than the kernel assumes."},

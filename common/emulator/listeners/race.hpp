@@ -133,6 +133,9 @@ class Checker final : public ClusterListener {
     void touch(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
     void touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
     void touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
+    void check_clash(const AccessEvent& event);
+    void check_started(const AccessEvent& event);
+    void check_started(Warp& warp, unsigned lane, std::uint32_t pc, unsigned rank);
     bool is_ordered(Ref old, const Record& record, unsigned k, unsigned n, const Actor& actor) const;
     RecordStore& store(bool shared) { return shared ? *local_records_ : launch_.records; }
     std::uint32_t add_record(const Record& r) {
@@ -193,6 +196,9 @@ class Checker final : public ClusterListener {
     PageCache pages_;
     std::vector<Region> shared_;
     std::map<BarrierKey, Accumulator> barriers_;
+    std::map<std::uint32_t, Diagnostic>
+        not_started_;          ///< By instruction; told at the end, unless a race says more.
+    bool all_started_ = false; ///< A cluster barrier completed, so every block runs.
     ClockRef cluster_barrier_; ///< What the last completed cluster barrier published.
     std::unordered_map<std::uint32_t, BarrierState> mbarriers_; ///< By shared-window address.
     std::vector<Operation> operations_;                         ///< [0] is unused.

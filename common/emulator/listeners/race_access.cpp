@@ -60,6 +60,10 @@ void Checker::on_access(const AccessEvent& event) {
     if (event.space != ptx::Space::shared && event.space != ptx::Space::global)
         return;
     WarpClock& clock = threads_.of(*event.warp);
+    if (event.clash[0] != event.clash[1]) [[unlikely]]
+        check_clash(event);
+    if (event.space == ptx::Space::shared && !all_started_ && cluster_.blocks().size() > 1) [[unlikely]]
+        check_started(event);
     const unsigned flags = flags_of(event);
     const Address base = event.space == ptx::Space::shared ? shared_window : 0;
     bool published = false;
@@ -76,6 +80,14 @@ void Checker::on_access(const AccessEvent& event) {
         access_lanes(event, clock, event.mask & ~changing, flags | Record::same_value);
     if (published)
         threads_.advance(clock);
+}
+
+void Checker::check_started(const AccessEvent& event) {
+    const unsigned own = event.warp->block().rank();
+    for_lanes(event.mask, [&](unsigned lane) {
+        if (const unsigned rank = shared_rank(static_cast<std::uint32_t>(event.addresses[lane])); rank != own)
+            check_started(*event.warp, lane, event.pc, rank);
+    });
 }
 
 void Checker::access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask lanes, std::uint32_t flags) {

@@ -129,6 +129,10 @@ void Checker::on_async_issue(const AsyncOperation& operation) {
         threads_.advance(clock);
         return;
     }
+    if (operation.writes_shared && !operation.pieces.empty())
+        if (const unsigned rank = shared_rank(operation.pieces.front().shared);
+            rank != operation.warp->block().rank())
+            check_started(*operation.warp, operation.lane, operation.pc, rank);
     if (operation.kind == AsyncKind::cp_async)
         return issue_cp_async(operation, clock);
     const std::uint32_t index = add_operation(operation, clock);

@@ -351,6 +351,47 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
     publish(name, std::move(message), std::move(advice), std::move(lines));
 }
 
+void Checker::check_clash(const AccessEvent& event) {
+    const bool shared = event.space == ptx::Space::shared;
+    const char* name = shared ? "race-shared" : "race-global";
+    if (!first_time(name, event.pc, event.pc))
+        return;
+    raced_.insert(event.pc);
+    Actor actor;
+    actor.shared = shared;
+    actor.word = event.addresses[event.clash[0]];
+    const std::string first = thread_name(*event.warp, event.clash[0]);
+    publish(name,
+            first + " and " + thread_name(*event.warp, event.clash[1]) + " write different values to " +
+                place(actor, 0, event.bytes) +
+                " by the same instruction. Which of them stays there is not defined.",
+            "Check the index, or let one thread write.",
+            {cluster_.source_line(event.pc, "write by both threads")});
+}
+
+void Checker::check_started(Warp& warp, unsigned lane, std::uint32_t pc, unsigned rank) {
+    if (all_started_ || rank >= cluster_.blocks().size())
+        return;
+    // Whoever knows of anything that a thread of the other block did knows that the block has started.
+    Record any;
+    any.cluster = threads_.cluster();
+    any.epoch = 1;
+    const WarpClock& clock = threads_.of(warp);
+    for (const auto& other : cluster_.block(rank)->warps())
+        for (unsigned i = 0; i < warp_size; ++i)
+            if (threads_.sees(clock, lane, any, threads_.of(*other).first + i))
+                return;
+    if (not_started_.contains(pc))
+        return;
+    not_started_[pc] =
+        make("remote-block-not-started",
+             thread_name(warp, lane) + " uses the shared memory of cluster block " + std::to_string(rank) +
+                 ", and nothing has told it that this block has started.",
+             "Put a cluster barrier (cluster.sync(), barrier.cluster) before the first access to the "
+             "shared memory of another block.",
+             {cluster_.source_line(pc, "by " + thread_name(warp, lane))});
+}
+
 void Checker::on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) {
     if (!unwritten_.empty()) [[unlikely]]
         unwritten_.before_instruction(warp, pc, mask, [this](std::uint32_t load) { use_unwritten(load); });
@@ -404,6 +445,10 @@ void Checker::tell_the_rest() {
     unfinished_.clear();
     while (!held_.empty())
         publish_held(held_.begin()->first);
+    for (auto& [pc, diagnostic] : not_started_)
+        if (!raced_.contains(pc))
+            cluster_.report(std::move(diagnostic));
+    not_started_.clear();
     for (auto& [pc, finding] : uninitialised_)
         if (finding.used && !raced_.contains(pc))
             cluster_.report(std::move(finding.diagnostic));

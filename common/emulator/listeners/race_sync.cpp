@@ -81,6 +81,10 @@ void Checker::on_barrier_complete(BarrierKind kind, unsigned id, std::span<const
             check_divergence(arrived);
         else
             publish_inits(arrived);
+        if (kind == BarrierKind::cluster) {
+            check_divergence(arrived);
+            all_started_ = true;
+        }
     }
     const ClockRef clock = threads_.space().freeze(all);
     if (kind == BarrierKind::cluster)
@@ -122,12 +126,13 @@ void Checker::check_divergence(std::span<const WarpLanes> arrived) {
                 return cluster_.source_line(lanes.pc, std::to_string(std::popcount(lanes.mask)) +
                                                           " threads of the warp arrive here");
             };
-            publish(
-                "divergent-barrier",
-                "The threads of one warp arrive at a block barrier by different instructions. The barrier is "
-                "'aligned': all threads of a warp must execute the same one.",
-                "Move the barrier behind the if, where all threads meet again.",
-                {line(arrived[j]), line(arrived[i])});
+            publish("divergent-barrier",
+                    std::string("The threads of one warp arrive at a ") +
+                        (a.has("cluster") ? "cluster" : "block") +
+                        " barrier by different instructions. The barrier is "
+                        "'aligned': all threads of a warp must execute the same one.",
+                    "Move the barrier behind the if, where all threads meet again.",
+                    {line(arrived[j]), line(arrived[i])});
         }
     }
 }
@@ -222,6 +227,8 @@ void Checker::on_mbarrier_arrive(const MbarrierEvent& event) {
     }
     if (!event.warp)
         return;
+    if (shared_rank(event.address) != event.warp->block().rank())
+        check_started(*event.warp, event.lane, event.pc, shared_rank(event.address));
     check_use_visible(event, barrier);
     if (event.tx > 0) {
         std::erase_if(held_, [&](const auto& each) {

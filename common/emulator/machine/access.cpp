@@ -205,7 +205,7 @@ std::unique_lock<std::mutex> in_order(Warp& warp, const AccessExtra& access) {
 }
 
 void emit_access(Warp& warp, const Op& op, const AccessExtra& access, const Pointers& pointers, LaneMask mask,
-                 unsigned bytes, LaneMask changing) {
+                 unsigned bytes, LaneMask changing, Clash clash) {
     if (pointers.space == Space::param)
         return;
     AccessEvent event;
@@ -222,6 +222,8 @@ void emit_access(Warp& warp, const Op& op, const AccessExtra& access, const Poin
         event.addresses = addresses;
         event.changing = changing & lanes;
         event.changes_value = event.changing != 0;
+        if ((lanes >> clash[0] & 1) && (lanes >> clash[1] & 1))
+            std::ranges::copy(clash, event.clash);
         warp.cluster().emit(&ClusterListener::on_access, event);
     };
     if (access.space != Space::generic) {

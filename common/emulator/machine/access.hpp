@@ -7,6 +7,7 @@
 #include "machine/warp.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <mutex>
@@ -55,8 +56,12 @@ std::uint64_t poll_of(const Warp& warp, LaneMask mask, const T* values) {
     return (warp.addresses[lane] * 31 + warp.pc()) * 31 + value + 1;
 }
 
-/// Tells listeners, one event per space when a generic access mixes them. `changing`: see AccessEvent.
+/// Two lanes, or twice the same; see AccessEvent::clash.
+using Clash = std::array<std::uint8_t, 2>;
+
+/// Tells listeners, one event per space when a generic access mixes them. `changing`, `clash`: see
+/// AccessEvent.
 void emit_access(Warp& warp, const Op& op, const AccessExtra& access, const Pointers& pointers, LaneMask mask,
-                 unsigned bytes, LaneMask changing = all_lanes);
+                 unsigned bytes, LaneMask changing = all_lanes, Clash clash = {});
 
 } // namespace emu

@@ -40,6 +40,8 @@ struct AccessEvent {
         nullptr;               ///< 32 entries, by lane. shared: shared-window address (rank << 24 | offset).
     bool changes_value = true; ///< Writes: false when every lane wrote what was there already.
     LaneMask changing = all_lanes; ///< Writes: the lanes that did change a value.
+    /// Weak writes: two lanes that write different values to the same address, if there are such; else equal.
+    std::uint8_t clash[2] = {0, 0};
 };
 
 /// Kinds of asynchronous operations.

@@ -3,6 +3,7 @@
 #include "machine/access.hpp"
 #include "machine/cluster.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -110,6 +111,36 @@ Flow load(Warp& warp, const Op& op, LaneMask mask) {
     return Flow::next;
 }
 
+/// Two lanes of a store that write different values to the same address. Most stores go upwards lane by lane
+/// and are done with one comparison each.
+template <class Mem, class Reg>
+Clash find_clash(Warp& warp, const AccessExtra& access, const Pointers& p, LaneMask mask) {
+    const std::byte* highest = nullptr;
+    bool ascending = true;
+    for_lanes(mask, [&](unsigned lane) {
+        ascending &= p.at[lane] > highest;
+        highest = p.at[lane];
+    });
+    if (ascending || access.semantics != Semantics::weak)
+        return {};
+    std::array<std::uint8_t, warp_size> lanes{};
+    unsigned count = 0;
+    for_lanes(mask, [&](unsigned lane) { lanes[count++] = static_cast<std::uint8_t>(lane); });
+    std::stable_sort(lanes.begin(), lanes.begin() + count,
+                     [&](unsigned a, unsigned b) { return p.at[a] < p.at[b]; });
+    for (unsigned i = 1; i < count; ++i) {
+        if (p.at[lanes[i - 1]] != p.at[lanes[i]])
+            continue;
+        for (const Row row : access.rows) {
+            const Reg* s = warp.row<Reg>(row);
+            const Mem a = static_cast<Mem>(s[lanes[i - 1]]), b = static_cast<Mem>(s[lanes[i]]);
+            if (std::memcmp(&a, &b, sizeof a) != 0)
+                return {lanes[i - 1], lanes[i]};
+        }
+    }
+    return {};
+}
+
 template <class Mem, class Reg>
 Flow store(Warp& warp, const Op& op, LaneMask mask) {
     const auto& access = *static_cast<const AccessExtra*>(op.extra);
@@ -128,7 +159,7 @@ Flow store(Warp& warp, const Op& op, LaneMask mask) {
                     changing |= 1u << lane;
             });
         }
-        emit_access(warp, op, access, p, mask, bytes, changing);
+        emit_access(warp, op, access, p, mask, bytes, changing, find_clash<Mem, Reg>(warp, access, p, mask));
     }
     for (std::size_t e = 0; e < access.rows.size(); ++e) {
         const Reg* s = warp.row<Reg>(access.rows[e]);
