@@ -42,19 +42,17 @@ struct Chase {
     std::size_t bytes;
     int steps;
     unsigned end;
-    bool cold; ///< nothing of the chain may be in L2 when it starts
+    std::function<void()> before; ///< enqueued before each chase: what shall be in L2, and what not
     std::function<void(Probe*)> launch;
 };
 
 /// Runs a chase again and again. Its clock is the SM's; events give nanoseconds.
 void chase(Bench& bench, const std::string& table, const Chase& what) {
     DeviceBuffer<Probe> result(1);
-    workbook::L2Flush flush;
     std::vector<double> cycles;
     std::vector<double> milliseconds;
     for (int i = 0; i < (bench.dry() ? 1 : repetitions + 2); ++i) {
-        if (what.cold)
-            flush(nullptr);
+        what.before();
         workbook::Event start;
         workbook::Event stop;
         start.record();
@@ -82,16 +80,32 @@ void chase(Bench& bench, const std::string& table, const Chase& what) {
     bench.row(table, cells);
 }
 
-/// A chase through `nodes` lines in global memory, after as many steps as it has nodes where it shall be in
-/// L2.
+/// Reads all of an array once, by many threads: what fits into L2 is there afterwards.
+__global__ void read_all(const uint4* in, std::size_t count, unsigned* sum) {
+    const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+    unsigned mine = 0;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step)
+        mine += __ldcg(in + i).x;
+    if (mine == 1) // hardly ever; the reads must not be optimised away
+        atomicAdd(sum, mine);
+}
+
+/// A chase through `nodes` lines in global memory. Before it L2 is emptied, or the whole array is read.
 void chase_lines(Bench& bench, const std::string& table, const char* memory, std::size_t nodes, int steps,
                  bool cold) {
     const std::vector<unsigned> chain = random_cycle(nodes, line_words, 1);
     const DeviceBuffer<unsigned> device(chain);
-    if (!cold)
-        (void)launch_chase_global(device.span(), static_cast<int>(nodes));
+    DeviceBuffer<unsigned> sum(1);
+    workbook::L2Flush flush;
+    const auto before = [&] {
+        if (cold)
+            flush(nullptr);
+        else
+            workbook::launch(read_all, workbook::striding(chain.size() / 4),
+                             reinterpret_cast<const uint4*>(device.data()), chain.size() / 4, sum.data());
+    };
     chase(bench, table,
-          {memory, nodes * line_words * sizeof(unsigned), steps, follow(chain, steps), cold,
+          {memory, nodes * line_words * sizeof(unsigned), steps, follow(chain, steps), before,
            [&](Probe* result) { workbook::launch(chase_global, {}, device.data(), steps, result); }});
 }
 
@@ -105,15 +119,15 @@ void latency(Bench& bench) {
     const std::vector<unsigned> chain = random_cycle(shared_nodes, 1, 1);
     const DeviceBuffer<unsigned> device(chain);
     chase(bench, "latency",
-          {"shared memory", shared_nodes * sizeof(unsigned), steps, follow(chain, steps), false,
+          {"shared memory", shared_nodes * sizeof(unsigned), steps, follow(chain, steps), [] {},
            [&](Probe* result) { workbook::launch(chase_shared, {}, device.data(), steps, result); }});
     constexpr unsigned factor = 1664525;
     unsigned end = 1;
     for (int i = 0; i < steps; ++i)
         end = end * factor + 1;
-    chase(bench, "latency", {"registers (multiply-add)", 0, steps, end, false, [&](Probe* result) {
-                                 workbook::launch(chase_registers, {}, factor, steps, result);
-                             }});
+    chase(bench, "latency",
+          {"registers (multiply-add)", 0, steps, end, [] {},
+           [&](Probe* result) { workbook::launch(chase_registers, {}, factor, steps, result); }});
 }
 
 void staircase(Bench& bench) {

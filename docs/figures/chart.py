@@ -1,0 +1,95 @@
+"""Charts with axes, for the figures that are drawn from measurements."""
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import svg
+
+MEASUREMENTS = Path(__file__).resolve().parent.parent / "measurements" / "h200.json"
+Row = dict[str, str | int | float | None]
+
+
+def table(name: str) -> list[Row]:
+    """The rows of a table of the measurement file, as dictionaries; ends the program where there is none."""
+    try:
+        found = json.loads(MEASUREMENTS.read_text("utf-8"))["tables"][name]
+    except (OSError, ValueError, KeyError) as error:
+        sys.exit(f"{MEASUREMENTS.name} has no table '{name}': {error!r}")
+    return [dict(zip(found["ids"], row, strict=True)) for row in found["rows"]]
+
+
+def number(row: Row, name: str) -> float:
+    value = row.get(name)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A range of values, the marks on it, and where it lies on the paper."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    marks: Sequence[tuple[float, str]]
+    logarithmic: bool = False
+
+    def place(self, value: float) -> float:
+        low, high, at = self.low, self.high, value
+        if self.logarithmic:
+            low, high, at = math.log2(low), math.log2(high), math.log2(value)
+        return self.start + (self.end - self.start) * (at - low) / (high - low)
+
+
+def bytes_text(count: float) -> str:
+    """A power of two as readers say it."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:g} {unit}"
+    return f"{count:g} B"
+
+
+def doublings(low: int, high: int, step: int = 2) -> list[tuple[float, str]]:
+    """Marks at powers of two from low to high, every `step`-th with its text."""
+    marks, i = [], 0
+    while low << i <= high:
+        marks.append((float(low << i), bytes_text(low << i) if i % step == 0 else ""))
+        i += 1
+    return marks
+
+
+def grid(picture: svg.Figure, x: Axis, y: Axis, x_title: str, y_title: str) -> None:
+    """Both axes with their marks and titles; y grows upwards."""
+    for value, text in y.marks:
+        at = y.place(value)
+        picture.line(x.start, at, x.end, at, "thin")
+        picture.text(x.start - 8, at + 4, text, "small soft", "end")
+    for value, text in x.marks:
+        at = x.place(value)
+        picture.line(at, y.start, at, y.start + (6 if text else 3), "thin")
+        picture.text(at, y.start + 20, text, "small soft", "middle")
+    picture.line(x.start, y.start, x.end, y.start)
+    picture.text((x.start + x.end) / 2, y.start + 40, x_title, "small", "middle")
+    picture.text(x.start - 44, y.end - 14, y_title, "small")
+
+
+def series(
+    picture: svg.Figure, x: Axis, y: Axis, points: Sequence[tuple[float, float]], colour: str, name: str, dashed: bool = False
+) -> None:
+    """A line through the points, with a mark and a tip at each."""
+    places = [(x.place(a), y.place(b)) for a, b in points]
+    if len(places) > 1:
+        picture.path("M" + " L".join(f"{round(a, 1):g} {round(b, 1):g}" for a, b in places), "dashed" if dashed else "")
+    for (a, b), (left, top) in zip(points, places, strict=True):
+        picture.rect(left - 4, top - 4, 8, 8, colour, f"{name}: {bytes_text(a) if a >= 1024 else f'{a:g}'}, {b:.4g}")
+
+
+def legend(picture: svg.Figure, x: float, y: float, entries: Sequence[tuple[str, str]], step: float) -> None:
+    """Names beside the marks of their series, in a row."""
+    for i, (colour, name) in enumerate(entries):
+        picture.rect(x + i * step, y - 9, 10, 10, colour)
+        picture.text(x + i * step + 16, y, name, "small")
