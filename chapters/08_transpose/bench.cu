@@ -11,6 +11,7 @@
 
 #include <cuda_bf16.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -97,6 +98,18 @@ class LadderRows {
         ceiling_ = timing ? timing->bytes_per_second(sides_->bytes()) : 0;
         write(name, name, timing);
     }
+    /// A copy between the very arrays that the rungs use: how fast two arrays can be copied depends on where
+    /// they lie to each other.
+    void copy_these() {
+        const auto timing = bench_->time(sides_->bytes(), [&](cudaStream_t stream) {
+            workbook::check(cudaMemcpyAsync(sides_->out().data(), sides_->in().data(), sides_->bytes() / 2,
+                                            cudaMemcpyDeviceToDevice, stream),
+                            "copying the matrix");
+        });
+        if (timing)
+            ceiling_ = std::max(ceiling_, timing->bytes_per_second(sides_->bytes()));
+        write("copy of these arrays", "copy of these arrays", timing);
+    }
     void write(const std::string& kernel, const std::string& ran,
                const std::optional<workbook::Timing>& timing) {
         bench_->row("ladder", workbook::joined<workbook::BenchCell>(
@@ -175,6 +188,7 @@ void ladder_at(Bench& bench, Extent extent, const Rung<T> (&rungs)[count]) {
     Sides<T> sides(extent);
     LadderRows<T> rows(bench, sides);
     rows.copy("copy before");
+    rows.copy_these();
     for (const Rung<T>& rung : rungs)
         climb(bench, sides, rows, rung);
     if constexpr (std::is_same_v<T, float>)

@@ -272,7 +272,7 @@ def _copies(tables: Tables) -> Iterator[Claim]:
         if name not in tables:
             continue
         rows = tables[name].where(extent=LARGE, type="float32") if name == "ladder" else tables[name].rows
-        times = [_float(row.get("median_ms")) for row in rows if str(row.get(column)).startswith("copy")]
+        times = [_float(row.get("median_ms")) for row in rows if row.get(column) in ("copy before", "copy after")]
         if len(times) == 2 and times[0] and times[1]:
             apart = 100 * abs(times[0] - times[1]) / min(times[0], times[1])
             yield Claim(f"copies-{name}", f"{name}: the copies before and after agree", apart, "<=", COPIES_AGREE, "%")
