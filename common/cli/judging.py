@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -55,6 +56,8 @@ class Outcome:
 
 def prepare(workspace: Workspace, exercises: list[Exercise], where: Backend) -> Tools:
     """Builds what checks need beside the learner's file: the judges, and the emulator."""
+    for number in (signal.SIGTERM, signal.SIGHUP):  # end like Ctrl-C does: with everything that was started
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     tools = build.ready(workspace)
     judges = [exercise.judge(workspace) for exercise in exercises]
     if not build.is_built() and not {str(judge) for judge in judges} <= _known(workspace):
@@ -166,7 +169,8 @@ def run(
         command = [str(program)]
         if where is Backend.EMULATOR:
             env |= _steering(place, exercise, order)
-            limits = f"ulimit -c 0; ulimit -v {_MEMORY_KIB}; ulimit -f {_FILE_BLOCKS}"
+            processor = int(seconds * _EMULATOR_THREADS) + 1  # ends it even if nobody is left to do so
+            limits = f"ulimit -c 0; ulimit -v {_MEMORY_KIB}; ulimit -f {_FILE_BLOCKS}; ulimit -t {processor}"
             command = ["/bin/sh", "-c", f'{limits}; exec "$0"', str(program)]
         status, output = _finish(command, workspace.root, env, seconds)
         outcome = _judged(_lines(place / "verdict"), status, seconds)

@@ -4,14 +4,39 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 
 from support import ANSWER, HOLE, NAME, CloneTest, main
 
 SECONDS = 30
+
+
+def command_line(process: Path) -> str:
+    """What a directory of /proc says was started; empty for a process that has ended."""
+    try:
+        return (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def running(*words: str) -> bool:
+    """Whether a process runs whose command line begins with the first word and has all of them."""
+    lines = [command_line(process) for process in Path("/proc").glob("[0-9]*")]
+    return any(line.startswith(words[0]) and all(word in line for word in words) for line in lines)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 class Programs(CloneTest):
@@ -92,12 +117,8 @@ class Programs(CloneTest):
     def test_a_child_that_stays(self) -> None:
         self.write_launch('if (std::system("sleep 1000 & echo $! > child")) return;')
         self.check()
-        child = int((self.clone / "child").read_text("utf-8"))
-        status = Path(f"/proc/{child}/status")
-        deadline = time.monotonic() + 5
-        while status.exists() and "State:\tZ" not in status.read_text("utf-8") and time.monotonic() < deadline:
-            time.sleep(0.05)
-        self.assertTrue(not status.exists() or "State:\tZ" in status.read_text("utf-8"))
+        child = (self.clone / "child").read_text("utf-8").strip()
+        self.assertTrue(wait_until(lambda: not command_line(Path("/proc") / child), 5))
 
     def test_what_it_printed_is_shown(self) -> None:
         self.write(f'{ANSWER}\n        if (t == 3) printf("three\\n");\n        tile[t] += 1;')
@@ -110,11 +131,11 @@ class Places(CloneTest):
     def progress(self) -> dict[str, dict[str, object]]:
         return tomllib.loads((self.desk / "progress.toml").read_text("utf-8"))
 
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+    def start(self, *arguments: str, **more: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
             [str(self.clone / "workbook"), *arguments],
             cwd=self.clone,
-            env=self.environment(),
+            env=self.environment(**more),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -145,6 +166,17 @@ class Places(CloneTest):
         self.assertEqual(process.returncode, 130, out + err)
         self.assertEqual([line for line in err.splitlines() if line], ["workbook: interrupted"])
         self.assert_solved()
+
+    def test_a_check_that_is_ended_ends_what_it_started(self) -> None:
+        self.write_launch("for (volatile int i = 0; i < 1;) { }")
+        with tempfile.TemporaryDirectory(prefix="workbook-ended-") as place:
+            process = self.start("check", NAME, TMPDIR=place)
+            self.addCleanup(process.communicate)
+            self.assertTrue(wait_until(lambda: running(f"{place}/workbook-check-", f"/{NAME}"), 30))
+            process.terminate()
+            self.assertEqual(process.wait(timeout=SECONDS), 128 + signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: not running(place), 5))
+            self.assertEqual(os.listdir(place), [])
 
     def test_a_full_disk_leaves_the_progress_as_it_was(self) -> None:
         self.assert_solved()

@@ -7,7 +7,6 @@ to the next exercise by itself, and ends when all are solved.
 import argparse
 import os
 import select
-import signal
 import sys
 import termios
 import textwrap
@@ -40,7 +39,6 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     learner = Learner(workspace)
     exercise = learner.chosen(options.exercise)
     where = backend.select(options.backend, judging.DEFAULT_BACKEND)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with _keyboard() as keys:
         _Watch(learner, exercise, where, keys).run()
     return 0
