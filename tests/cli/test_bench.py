@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from cli import bench_claims, bench_file, bench_run, bench_tables
+from cli import bench_claims, bench_file, bench_run, bench_tables, bench_tuner
 from cli.bench_file import Claim, Measurements, Table
 from cli.commands import bench
 from cli.errors import UserError
@@ -138,6 +138,38 @@ class Claims(unittest.TestCase):
         self.assertEqual({claim.id: claim.as_json() for claim in found.claims}, again)
         stored = json.loads(path.read_text("utf-8"))["claims"]
         self.assertEqual([claim["passed"] for claim in stored], [claim.passed for claim in found.claims])
+
+
+class Tuner(unittest.TestCase):
+    """Two kernels, two orders, and the copy."""
+
+    def setUp(self) -> None:
+        setting = {"blocks_per_sm": 4, "cluster": 1, "load_policy": "normal", "store_policy": "normal"}
+        base = {"phase": "coarse", "family": "registers", "tile": "64 x 64", "access": 16, **setting}
+        trials = [
+            {**base, "kernel": "k1", "order": "down columns", "median_ms": 2.0, "gb_per_s": 4000.0, "share": 95.0},
+            {**base, "kernel": "k1", "order": "along rows", "median_ms": 2.5, "gb_per_s": 3200.0, "share": 75.0},
+            {**base, "kernel": "k2", "order": "down columns", "median_ms": 1.9, "gb_per_s": 4200.0, "share": 99.0, "load_policy": "evict_last"},
+            {"phase": "coarse", "kernel": "device-to-device copy", "family": "copy", "median_ms": 1.8, "gb_per_s": 4300.0, "share": 100.0},
+        ]
+        headings = {name: name for name in trials[0]}
+        probe = {"kernel": "reads only", "order": "along rows", "gb_per_s": 9000.0}
+        self.tables = {"tuner": Table("Trials", headings, trials), "limits_1_1": Table("Parts (rates)", headings, [probe])}
+
+    def test_trials_keep_their_kernels_by_number(self) -> None:
+        found = bench_tuner.compact(self.tables)
+        self.assertEqual([row["name"] for row in found["kernels"].rows], ["k1", "k2", "device-to-device copy", "reads only"])
+        self.assertEqual([row["kernel"] for row in found["tuner"].rows], [0, 0, 1, 2])
+        self.assertEqual([row.get("order") for row in found["tuner"].rows], [0, 1, 0, None])
+        self.assertTrue(found["tuner"].raw)
+
+    def test_readers_get_the_best_of_each(self) -> None:
+        made = bench_tuner.derive(self.tables)
+        self.assertEqual([row["kernel"] for row in made["tuner_kernels"].rows], ["k2"])
+        self.assertEqual([row["order"] for row in made["tuner_orders"].rows], ["down columns", "along rows"])
+        self.assertEqual(made["tuner_blocks"].rows, [{"blocks_per_sm": 4, "plain": 95.0, "kept": 99.0}])
+        limits = made["transpose_limits_1_1"].rows
+        self.assertEqual(limits, [{"order": "along rows", "reads only": 4500.0}])  # only half of the bytes moved
 
 
 if __name__ == "__main__":
