@@ -3,6 +3,7 @@
 #include "machine/cluster.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace emu::check {
 namespace {
@@ -187,26 +188,32 @@ void Threads::release_at(WarpClock& warp, unsigned lane, Address location, const
 }
 
 void Threads::acquire_from(WarpClock& warp, unsigned lane, Address location, bool now, Scope scope) {
+    if (!warp.sync)
+        warp.sync = std::make_unique<std::array<LaneSync, warp_size>>();
+    LaneSync& sync = (*warp.sync)[lane];
     Accumulator found;
     if (const auto it = locations_.find(location); it != locations_.end()) {
         if (!it->second.frozen)
             it->second.frozen = space_.freeze(it->second.clock);
-        if (warp.base[lane]->knows(it->second.frozen->id) && !wide(scope))
-            return;
-        found.join(it->second.frozen);
+        const std::uint64_t id = it->second.frozen->id;
+        if (!warp.base[lane]->knows(id) && sync.seen_clock != id)
+            found.join(it->second.frozen);
+        sync.seen_clock = id;
     }
     if (wide(scope) && !in_shared_window(location))
-        if (auto foreign = global_.acquire(location))
+        if (auto foreign = global_.acquire(location); foreign && foreign != sync.seen_foreign) {
             found.join_foreign(foreign);
+            sync.seen_foreign = std::move(foreign);
+        }
+    if (now && sync.pending) // What a relaxed read of the same place saw before is acquired now.
+        learn(warp, lane, space_.freeze(*std::exchange(sync.pending, nullptr)));
     if (found.empty() && !found.foreign())
         return;
     if (now) {
         learn(warp, lane, space_.freeze(found));
         return;
     }
-    if (!warp.sync)
-        warp.sync = std::make_unique<std::array<LaneSync, warp_size>>();
-    auto& pending = (*warp.sync)[lane].pending;
+    auto& pending = sync.pending;
     if (!pending)
         pending = std::make_shared<Accumulator>();
     pending->join(space_.freeze(found));

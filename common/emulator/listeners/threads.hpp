@@ -54,6 +54,9 @@ struct FenceRelease {
 struct LaneSync {
     FenceRelease release;
     std::shared_ptr<Accumulator> pending;
+    // The last that was read, so that a loop which reads the same again and again costs nothing.
+    std::uint64_t seen_clock = 0;
+    std::shared_ptr<const Foreign> seen_foreign;
 };
 
 /// The clocks of one warp.

@@ -35,6 +35,22 @@ void Clock::fence(bool shared, bool global) {
         join_part(parts_[global_proxy], parts_[order]);
 }
 
+bool Clock::includes(const Clock& other) const {
+    for (unsigned p = 0; p < part_count; ++p) {
+        const auto& mine = parts_[p];
+        const auto& theirs = other.parts_[p];
+        const std::size_t both = std::min(mine.size(), theirs.size());
+        bool all = true;
+        for (std::size_t i = 0; i < both; ++i)
+            all &= mine[i] >= theirs[i];
+        for (std::size_t i = both; i < theirs.size(); ++i)
+            all &= theirs[i] == 0;
+        if (!all)
+            return false;
+    }
+    return true;
+}
+
 void Clock::clear() {
     for (auto& part : parts_)
         part.clear(); // Keeps the storage.
@@ -46,18 +62,24 @@ std::shared_ptr<const Foreign> join_foreign(const std::shared_ptr<const Foreign>
         return a;
     if (!a)
         return b;
-    auto result = std::make_shared<Foreign>(*a);
+    // Copied only when something is new; a cluster's later clocks mostly include its earlier ones.
+    std::shared_ptr<Foreign> result;
+    const auto change = [&](std::uint32_t cluster, std::shared_ptr<const Clock> clock) {
+        if (!result)
+            result = std::make_shared<Foreign>(*a);
+        (*result)[cluster] = std::move(clock);
+    };
     for (const auto& [cluster, clock] : *b) {
-        auto& mine = (*result)[cluster];
-        if (!mine) {
-            mine = clock;
-        } else if (mine != clock) {
-            auto joined = std::make_shared<Clock>(*mine);
+        const auto mine = a->find(cluster);
+        if (mine == a->end() || (mine->second != clock && clock->includes(*mine->second))) {
+            change(cluster, clock);
+        } else if (mine->second != clock && !mine->second->includes(*clock)) {
+            auto joined = std::make_shared<Clock>(*mine->second);
             joined->join(*clock);
-            mine = std::move(joined);
+            change(cluster, std::move(joined));
         }
     }
-    return result;
+    return result ? result : a;
 }
 
 void ClockRef::recycle() { space_->recycle(clock_); }

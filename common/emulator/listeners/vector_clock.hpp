@@ -36,6 +36,8 @@ class Clock {
     /// Everything ordered counts as fenced for the given parts.
     void fence(bool shared, bool global);
     void clear();
+    /// True when this clock says at least what `other` says.
+    bool includes(const Clock& other) const;
     bool operator==(const Clock&) const = default;
 
   private:
