@@ -1,5 +1,6 @@
 """Everything that a learner can do wrong ends in a clear verdict, in time, and leaves the next check working."""
 
+import json
 import os
 import signal
 import subprocess
@@ -321,6 +322,36 @@ class Files(CloneTest):
             ["git", "status", "--porcelain"], cwd=self.clone, capture_output=True, text=True, check=True
         )
         self.assertEqual(done.stdout, "")
+
+
+class Rooms(CloneTest):
+    """What a teacher uses."""
+
+    def test_prepare_says_that_every_exercise_can_be_checked(self) -> None:
+        done = self.workbook("check", "--prepare")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^Ready to check all \d+ exercises\.$")
+
+    def test_grades_of_two_learners(self) -> None:
+        for learner, hole in (("ada", ANSWER), ("bob", "tile[t] = in[t];")):
+            self.write(hole)
+            (self.home / "class" / learner).mkdir(parents=True)
+            self.file.rename(self.home / "class" / learner / f"{NAME}.cu")
+        done = self.workbook("grade", str(self.home / "class"))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(
+            [line.split()[:2] for line in done.stdout.splitlines() if NAME in line], [[NAME, "ok"], [NAME, "wrong"]]
+        )
+        self.assertIn("ada  1 of 1 are right\nbob  0 of 1 are right\n", done.stdout)
+        report = json.loads(self.workbook("grade", str(self.home / "class"), "--json").stdout)
+        self.assertEqual([learner["right"] for learner in report["learners"]], [1, 0])
+        self.assertIn("out[256] should be", report["learners"][1]["results"][NAME]["reason"])
+        self.assertFalse((self.desk / "progress.toml").exists())
+
+    def test_a_directory_without_solutions_is_one_line(self) -> None:
+        (self.home / "empty").mkdir()
+        done = self.workbook("grade", str(self.home / "empty"))
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
 
 
 class Help(CloneTest):
