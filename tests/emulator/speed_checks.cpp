@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <sys/resource.h>
 #include <vector>
 
@@ -79,9 +80,14 @@ STORE:
 /// reported.
 double rate(unsigned host_threads, std::uint32_t log_size, int repetitions) {
     const std::uint32_t size = 1u << log_size;
-    std::string ptx = text;
-    for (std::size_t at = 0; (at = ptx.find("LOG", at)) != std::string::npos;)
-        ptx.replace(at, 3, std::to_string(log_size));
+    std::string ptx;
+    for (std::string_view rest = text; !rest.empty();) {
+        const std::size_t at = std::min(rest.find("LOG"), rest.size());
+        ptx.append(rest.substr(0, at));
+        if (at < rest.size())
+            ptx.append(std::to_string(log_size));
+        rest.remove_prefix(std::min(at + 3, rest.size()));
+    }
     Settings settings;
     settings.threads = host_threads;
     Device device(settings);
