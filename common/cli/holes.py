@@ -4,6 +4,8 @@
     tile[i] = in[i];                        what the solution has
     //? // YOUR CODE: bring element i       what the skeleton has instead, one line for each `//? `
     //@ end
+
+What the skeleton has is indented as the mark of the hole is: a formatter may move comments behind a statement.
 """
 
 _HOLE, _INSTEAD, _END = "//@ hole", "//?", "//@ end"
@@ -26,6 +28,7 @@ def solution(text: str) -> str:
 def _filled(text: str, *, for_learner: bool) -> str:
     result: list[str] = []
     inside = False
+    indentation = ""
     holes = 0
     for number, line in enumerate(text.splitlines(), 1):
         word = line.strip()
@@ -33,20 +36,15 @@ def _filled(text: str, *, for_learner: bool) -> str:
             if inside != (word == _END):
                 raise HoleError(f"line {number}: {word} does not fit here")
             inside = word == _HOLE
+            indentation = line[: len(line) - len(line.lstrip())]
             holes += inside
         elif word.startswith(_INSTEAD):
             if not inside:
                 raise HoleError(f"line {number}: {_INSTEAD} outside a hole")
             if for_learner:
-                result.append(_uncovered(line))
+                result.append((indentation + word[len(_INSTEAD) :].removeprefix(" ")).rstrip())
         elif not (inside and for_learner):
             result.append(line)
     if inside or holes == 0:
         raise HoleError("a hole is not closed" if inside else f"there is no {_HOLE}")
     return "\n".join(result) + "\n"
-
-
-def _uncovered(line: str) -> str:
-    """`    //? code` becomes `    code`."""
-    indentation, _, rest = line.partition(_INSTEAD)
-    return (indentation + rest.removeprefix(" ")).rstrip()

@@ -53,6 +53,10 @@ class Holes(unittest.TestCase):
             holes.solution(SOLUTION), "/// @file add_one.cu\nvoid launch() {\n    right();\n    rest();\n}\n"
         )
 
+    def test_the_skeleton_is_indented_as_the_mark_of_the_hole(self) -> None:
+        text = "if (a)\n        //@ hole\n        b();\n    //? c();\n    //?     d();\n    //@ end\n"
+        self.assertEqual(holes.skeleton(text), "if (a)\n        c();\n            d();\n")
+
     def test_marks_that_do_not_fit_are_errors(self) -> None:
         for text, word in (
             ("x\n", "no //@ hole"),

@@ -27,8 +27,8 @@ __global__ void edges_mixed_up(const float* in, float* out, std::size_t rows, st
                 tile[y][x] = in[(row + y) * columns + column + x];
         __syncthreads();
         for (std::size_t y = threadIdx.y; y < edge; y += tile_rows)
-        if (row + y < rows && column + x < columns)
-            out[(column + y) * rows + row + x] = tile[x][y];
+            if (row + y < rows && column + x < columns)
+                out[(column + y) * rows + row + x] = tile[x][y];
     }
 }
 
