@@ -14,6 +14,29 @@ constexpr std::uint32_t align_up(std::uint32_t value, std::uint32_t alignment) {
     return (value + alignment - 1) / alignment * alignment;
 }
 
+/// What an instruction without a row belongs to.
+const char* why_unknown(std::string_view opcode) {
+    struct Family {
+        std::initializer_list<std::string_view> opcodes;
+        const char* why;
+    };
+    static const Family families[] = {
+        {{"wmma", "mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"},
+         "warp matrix instructions are outside of what this emulator executes; run the kernel on a GPU"},
+        {{"tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"},
+         "textures and surfaces are outside of what this emulator executes; use ordinary loads, or run the "
+         "kernel on a "
+         "GPU"},
+        {{"multimem"}, "multicast memory of several GPUs is outside of what this emulator executes"},
+        {{"tcgen05", "clusterlaunchcontrol"},
+         "it belongs to a later architecture than this emulator's, sm_90"},
+    };
+    for (const Family& family : families)
+        if (std::ranges::find(family.opcodes, opcode) != family.opcodes.end())
+            return family.why;
+    return "this emulator does not know it";
+}
+
 /// Builds one kernel: finds the functions it can reach, lays out frames and shared memory, decodes
 /// instruction by instruction.
 class KernelBuilder {
@@ -206,7 +229,7 @@ class KernelBuilder {
             }
             const InstructionRow* row = find_instruction(instruction);
             if (!row)
-                context.unsupported("this emulator does not know it");
+                context.unsupported(why_unknown(instruction.opcode));
             row->decode(context, op);
         }
     }
