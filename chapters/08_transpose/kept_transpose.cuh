@@ -121,6 +121,16 @@ const char* launch_kept_reads(std::span<const T> in, std::span<T> out, Extent ex
     return "kept_reads";
 }
 
+/// The map of the input in panels, with a word to L2: fetch 256 bytes at a time, a panel and its neighbour.
+inline CUtensorMap promoted_map(const float* data, Extent extent) {
+    return workbook::make_tensor_map(
+        data, workbook::TensorLayout<2>{.dims = {extent.columns, extent.rows},
+                                        .strides = {extent.columns * sizeof(float)},
+                                        .box = {panel_columns, wide_edge},
+                                        .swizzle = Swizzle::bytes128,
+                                        .l2_promotion = workbook::L2Promotion::bytes256});
+}
+
 inline const char* launch_tma_kept_reads(std::span<const float> in, std::span<float> out, Extent extent) {
     check_sizes(in, out, extent);
     if (!takes_16_bytes(in, out, extent))
@@ -128,8 +138,8 @@ inline const char* launch_tma_kept_reads(std::span<const float> in, std::span<fl
     if (extent.size() > 0) {
         const Tiling tiles = tiling(extent, wide_edge);
         const PanelMaps maps(in.data(), out.data(), extent);
-        workbook::launch(tma_kept_reads, {.grid = tiles.count(), .block = micro_threads}, maps.in, maps.out,
-                         tiles);
+        workbook::launch(tma_kept_reads, {.grid = tiles.count(), .block = micro_threads},
+                         promoted_map(in.data(), extent), maps.out, tiles);
     }
     return "tma_kept_reads";
 }

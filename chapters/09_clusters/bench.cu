@@ -187,71 +187,68 @@ __device__ void load_batch(Batches& batches, const unsigned* from, std::size_t k
                            batch_words * sizeof(unsigned), full);
 }
 
-/// Tells every block of the cluster that this one has read the batch in `stage`. Called by all threads.
-__device__ inline void announce_read(Batches& batches, std::size_t stage, Standing me) {
+/// A warp tells those who write into its block that it has read the batch in `stage`: all blocks of the
+/// cluster with multicast, else its own.
+template <bool multicast>
+__device__ void announce_read(Batches& batches, std::size_t stage, Standing me) {
     const cg::cluster_group cluster = cg::this_cluster();
+    const unsigned lane = threadIdx.x % 32;
     ptx::fence_proxy_async(ptx::space_shared); // what I have read comes before what is written next
-    __syncthreads();
-    if (threadIdx.x < me.blocks)
-        ptx::mbarrier_arrive(ptx::sem_release, ptx::scope_cluster, ptx::space_cluster,
-                             cluster.map_shared_rank(&batches.empty[stage], threadIdx.x));
+    __syncwarp();
+    if constexpr (multicast) {
+        if (lane < me.blocks)
+            ptx::mbarrier_arrive(ptx::sem_release, ptx::scope_cluster, ptx::space_cluster,
+                                 cluster.map_shared_rank(&batches.empty[stage], lane));
+    } else if (lane == 0)
+        ptx::mbarrier_arrive(&batches.empty[stage]);
 }
 
-/// Waits until everybody has read what stage `stage` held in its round number `round`.
-__device__ inline void wait_for_readers(Batches& batches, std::size_t stage, std::size_t round) {
-    while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &batches.empty[stage],
-                                          round % 2)) {
+__device__ inline void wait_for_phase(std::uint64_t* bar, std::size_t round) {
+    while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, bar, round % 2)) {
     }
 }
 
+constexpr int consumer_warps = block_threads / 32;
+constexpr int stream_threads = block_threads + 32; ///< and a warp that asks for the batches
+
 /// Every block needs all of the array, batch after batch, as the blocks of a matrix product need a common
-/// operand. Each cluster begins elsewhere, so that L2 cannot merge what several of them ask for. sums[block]
-/// = the sum of what it saw.
+/// operand. Each cluster begins elsewhere, so that L2 cannot merge what several of them ask for. Adds to
+/// sums[block] what the block saw.
 template <bool multicast>
 __global__ void stream_batches(const unsigned* in, std::size_t count, unsigned* sums) {
     extern __shared__ Batches all_batches[];
     Batches& batches = all_batches[0];
     const cg::cluster_group cluster = cg::this_cluster();
     const Standing me{cluster.num_blocks(), cluster.block_rank()};
-    const std::size_t first = blockIdx.x / me.blocks * count / (gridDim.x / me.blocks);
-    const auto from = [&](std::size_t k) { return in + (first + k) % count * batch_words; };
     if (threadIdx.x == 0)
         for (int s = 0; s < batch_stages; ++s) {
             init_for_cluster(&batches.full[s], 1);
-            init_for_cluster(&batches.empty[s], me.blocks);
+            init_for_cluster(&batches.empty[s], consumer_warps * (multicast ? me.blocks : 1));
         }
     cluster.sync();
-    if (threadIdx.x == 0)
-        for (std::size_t k = 0; k < batch_stages && k < count; ++k)
-            load_batch<multicast>(batches, from(k), k, me);
-    unsigned sum = 0;
-    for (std::size_t k = 0; k < count; ++k) {
-        const std::size_t stage = k % batch_stages;
-        while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &batches.full[stage],
-                                              k / batch_stages % 2)) {
+    if (threadIdx.x == block_threads) {
+        std::size_t batch = blockIdx.x / me.blocks * count / (gridDim.x / me.blocks);
+        for (std::size_t k = 0; k < count; ++k, batch = batch + 1 < count ? batch + 1 : 0) {
+            if (k >= batch_stages)
+                wait_for_phase(&batches.empty[k % batch_stages], k / batch_stages - 1);
+            load_batch<multicast>(batches, in + batch * batch_words, k, me);
         }
-        const auto* chunks = reinterpret_cast<const uint4*>(batches.words[stage]);
-        for (int i = threadIdx.x; i < batch_words / 4; i += block_threads) {
-            const uint4 four = chunks[i];
-            sum += four.x + four.y + four.z + four.w;
+    } else if (threadIdx.x < block_threads) {
+        unsigned sum = 0;
+        for (std::size_t k = 0; k < count; ++k) {
+            const std::size_t stage = k % batch_stages;
+            wait_for_phase(&batches.full[stage], k / batch_stages);
+            const auto* chunks = reinterpret_cast<const uint4*>(batches.words[stage]);
+            for (int i = threadIdx.x; i < batch_words / 4; i += block_threads) {
+                const uint4 four = chunks[i];
+                sum += four.x + four.y + four.z + four.w;
+            }
+            announce_read<multicast>(batches, stage, me);
         }
-        if constexpr (multicast)
-            announce_read(batches, stage, me);
-        else {
-            ptx::fence_proxy_async(ptx::space_shared);
-            __syncthreads();
-        }
-        // The stage of the batch before is loaded anew: by now the others have probably read it too.
-        const std::size_t next = k + batch_stages - 1;
-        if (threadIdx.x == 0 && k > 0 && next < count) {
-            if constexpr (multicast)
-                wait_for_readers(batches, next % batch_stages, next / batch_stages - 1);
-            load_batch<multicast>(batches, from(next), next, me);
-        }
+        const unsigned total = __reduce_add_sync(~0u, sum);
+        if (threadIdx.x % 32 == 0)
+            atomicAdd(sums + blockIdx.x, total);
     }
-    const unsigned total = block_sum(sum);
-    if (threadIdx.x == 0)
-        sums[blockIdx.x] = total;
     cluster.sync(); // nobody leaves while another may still arrive on its barriers
 }
 
@@ -260,7 +257,7 @@ template <bool multicast>
 workbook::LaunchShape stream_shape(int cluster) {
     constexpr std::size_t one_per_sm = 120 * 1024;
     workbook::LaunchShape shape{.grid = static_cast<unsigned>(cluster),
-                                .block = block_threads,
+                                .block = stream_threads,
                                 .dynamic_shared = std::max(sizeof(Batches), one_per_sm),
                                 .cluster = static_cast<unsigned>(cluster),
                                 .non_portable_cluster = cluster > portable_cluster};
@@ -293,7 +290,7 @@ void stream_with(Bench& bench, const DeviceBuffer<unsigned>& in, unsigned expect
     const auto launch = [&](cudaStream_t) {
         workbook::launch(stream_batches<multicast>, shape, in.data(), in.size() / batch_words, sums.data());
     };
-    sums.poison();
+    sums.upload(std::vector<unsigned>(sums.size(), 0));
     launch(nullptr);
     for (const unsigned sum : sums.download())
         if (sum != expected)
