@@ -2,9 +2,9 @@
 /// Chapter 8: the last rungs. They tell the L2 cache to keep what was read, though nobody will read it again.
 ///
 /// Read lines that are kept leave the written ones little room, so that L2 writes these back soon and in the
-/// order in which they came: DRAM gets them row by row. Only the policy of the loads and, for kept_reads, the
-/// number of blocks per SM differ from column_walk and tma_micro_tiles; the tuner beside this file found
-/// both.
+/// order in which they came: DRAM gets them row by row. kept_reads differs from column_walk in the policy of
+/// its loads and in the number of blocks per SM, tma_kept_reads from tma_micro_tiles in the policy and in the
+/// size that L2 fetches; the tuner beside this file found all three.
 #pragma once
 
 #include "tma_transpose.cuh"

@@ -19,7 +19,7 @@ LIMITS = {
     "tma_micro_tiles": "two barriers and two trips through shared memory, while few copies are on their way",
     "tma_persistent": "two blocks per SM: each waits for all its threads at every tile",
     "column_walk": "L2 collects too many written lines before it writes them back, in another order than they came",
-    "tma_kept_reads": "six blocks per SM, two tiles of shared memory each: what is written lies less close together",
+    "tma_kept_reads": "the trip through a second tile: with stores straight from registers the tuner had 97.2 %",
     "kept_reads": "DRAM itself, which turns between reading and writing as it does for the copy",
     "cuBLAS geam": "not ours",
 }
