@@ -110,6 +110,9 @@ def _paths(tables: Tables) -> Iterator[Claim]:
     yield Claim(
         "plain-loses-little", "with the best tile, no way of copying beats plain registers by much", ratio(plain, fastest), "<=", 1.1, "times"
     )
+    stay = rows.time(path="bulk load", tiles_per_block=0)
+    leave = min(_some(*(rows.time(path="bulk load", tiles_per_block=each) for each in (1, 4, 16))), default=None)
+    yield Claim("blocks-make-room", "bulk loads: blocks that take a few tiles each beat blocks that stay", ratio(stay, leave), ">=", 1.02, "times")
     few_plain = rows.time(path="registers, 16 bytes", tile_bytes=2048, tiles_per_block=0)
     few_async = rows.time(path="cp.async, 16 bytes", tile_bytes=2048, stages=3, tiles_per_block=0)
     yield Claim(

@@ -145,6 +145,25 @@ def _copy_paths_against(column: str, title: str) -> Callable[[Tables], Table]:
     return make
 
 
+def _grids(source: str, name: str, names: str) -> Callable[[Tables], Table]:
+    """Blocks that stay until all is done, against blocks that take a few tiles each and make room."""
+
+    def make(tables: Tables) -> Table:
+        rows = [row for row in tables[source].rows if row.get("work") in (None, 1) and not str(row[name]).startswith("copy")]
+        ceiling = copy_rate(tables[source].rows, name)
+        values = sorted({int(_number(row.get("tiles_per_block"))) for row in rows})
+        headings = {str(v): f"{v} tile{'s' if v > 1 else ''} per block" if v else "blocks that stay" for v in values}
+        table = Table("Share of the copy in per cent: blocks that stay, and blocks that make room", {name: names, **headings})
+        lines: dict[str, Row] = {}
+        for row in best([{**row, "each": int(_number(row.get("tiles_per_block")))} for row in rows], name, "each"):
+            line = lines.setdefault(str(row[name]), {name: row[name]})
+            line[str(row["each"])] = _share(row, ceiling)
+        table.rows = list(lines.values())
+        return table
+
+    return make
+
+
 def _pipeline_best(tables: Tables) -> Table:
     rows = tables["pipeline_stages"].rows
     ceiling = copy_rate(rows)
@@ -200,7 +219,9 @@ _MAKERS: dict[str, tuple[tuple[str, ...], Callable[[Tables], Table]]] = {
         ("copy_paths",),
         _copy_paths_against("stages", "Share of the copy in per cent against the number of stages, at the best tile"),
     ),
+    "copy_paths_grids": (("copy_paths",), _grids("copy_paths", "path", "way to shared memory")),
     "pipeline_best": (("pipeline_stages",), _pipeline_best),
+    "pipeline_grids": (("pipeline_stages",), _grids("pipeline_stages", "kernel", "kernel")),
     "ladder_large": (("ladder",), _ladder),
     "ladder_sizes": (("ladder",), _ladder_sizes),
 }
