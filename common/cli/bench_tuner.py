@@ -6,6 +6,7 @@ from .bench_tables import best
 _SETTINGS = {
     "blocks_per_sm": "blocks per SM at most, 0: as many as fit",
     "cluster": "blocks of a cluster",
+    "tiles_per_block": "tiles per block, 0: one or all",
     "load_policy": "L2 policy of loads",
     "store_policy": "L2 policy of stores",
     "promotion": "L2 promotion of the tensor map",

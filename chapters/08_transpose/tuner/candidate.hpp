@@ -25,11 +25,12 @@ struct Problem {
 /// What can be chosen at launch. Policies are made by createpolicy (PTX ISA, 'createpolicy').
 struct Setting {
     OrderSpec order;
-    int blocks_per_sm = 0; ///< at most so many; 0: as many as fit
-    int cluster = 1;       ///< blocks that are placed together
-    int load_policy = 0;   ///< index into policy_names
-    int store_policy = 0;  ///< index into policy_names
-    int promotion = 3;     ///< CUtensorMapL2promotion of tensor loads
+    int blocks_per_sm = 0;   ///< at most so many; 0: as many as fit
+    int cluster = 1;         ///< blocks that are placed together
+    int load_policy = 0;     ///< index into policy_names
+    int store_policy = 0;    ///< index into policy_names
+    int promotion = 3;       ///< CUtensorMapL2promotion of tensor loads
+    int tiles_per_block = 0; ///< of kernels that take several; 0: blocks stay until all is done
 };
 
 inline constexpr const char* policy_names[] = {

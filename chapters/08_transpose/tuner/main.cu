@@ -72,6 +72,9 @@ std::vector<Trial> coarse(Search& search, const Bench& bench, const std::vector<
             if (Trial trial{&candidate, {.order = order, .load_policy = policy}};
                 search.run(trial, "coarse", quick))
                 done.push_back(trial);
+            if (Trial trial{&candidate, {.order = order, .load_policy = policy, .tiles_per_block = 4}};
+                candidate.stages > 1 && search.run(trial, "coarse", quick))
+                done.push_back(trial);
         }
     }
     return done;
@@ -97,6 +100,9 @@ std::vector<Setting> neighbours(const Candidate& candidate, const Setting& from)
                     s.load_policy = load;
                     s.store_policy = store;
                 });
+    if (candidate.stages > 1)
+        for (const int each : {2, 3, 4, 8, 16})
+            add([&](Setting& s) { s.tiles_per_block = each; });
     if (candidate.takes_promotion)
         for (const int promotion : {0, 1, 2})
             add([&](Setting& s) { s.promotion = promotion; });
@@ -153,10 +159,10 @@ void search_extent(Bench& bench, std::uint32_t rows, std::uint32_t columns, cons
     std::stable_sort(finalists.begin(), finalists.end(), faster);
     if (bench.mode() == workbook::BenchMode::measure)
         for (const Trial& trial : finalists)
-            std::printf("%8.1f GB/s  %s; %s; %d per SM; cluster %d; %s/%s; promotion %d\n",
+            std::printf("%8.1f GB/s  %s; %s; %d per SM; cluster %d; %d tiles a block; %s/%s; promotion %d\n",
                         static_cast<double>(matrices.bytes()) / trial.median_ms * 1e-6,
                         trial.candidate->name.c_str(), trial.setting.order.name.c_str(),
-                        trial.setting.blocks_per_sm, trial.setting.cluster,
+                        trial.setting.blocks_per_sm, trial.setting.cluster, trial.setting.tiles_per_block,
                         policy_names[trial.setting.load_policy], policy_names[trial.setting.store_policy],
                         trial.setting.promotion);
 }

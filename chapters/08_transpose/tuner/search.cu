@@ -43,23 +43,25 @@ unsigned long long Matrices::wrong_words() {
 }
 
 void Search::begin(const std::string& title) {
-    bench_->table(table_, title,
-                  workbook::joined<workbook::BenchColumn>({{"phase", "phase"},
-                                                           {"kernel", "kernel"},
-                                                           {"family", "family"},
-                                                           {"tile", "tile", "rows x columns"},
-                                                           {"threads", "threads"},
-                                                           {"access", "access", "bytes"},
-                                                           {"stages", "stages"},
-                                                           {"load", "load"},
-                                                           {"store", "store"},
-                                                           {"order", "order of blocks"},
-                                                           {"blocks_per_sm", "blocks per SM at most"},
-                                                           {"cluster", "cluster"},
-                                                           {"load_policy", "loads"},
-                                                           {"store_policy", "stores"},
-                                                           {"promotion", "L2 promotion"}},
-                                                          workbook::timing_columns()));
+    bench_->table(
+        table_, title,
+        workbook::joined<workbook::BenchColumn>({{"phase", "phase"},
+                                                 {"kernel", "kernel"},
+                                                 {"family", "family"},
+                                                 {"tile", "tile", "rows x columns"},
+                                                 {"threads", "threads"},
+                                                 {"access", "access", "bytes"},
+                                                 {"stages", "stages"},
+                                                 {"load", "load"},
+                                                 {"store", "store"},
+                                                 {"order", "order of blocks"},
+                                                 {"blocks_per_sm", "blocks per SM at most"},
+                                                 {"cluster", "cluster"},
+                                                 {"tiles_per_block", "tiles per block, 0: blocks stay"},
+                                                 {"load_policy", "loads"},
+                                                 {"store_policy", "stores"},
+                                                 {"promotion", "L2 promotion"}},
+                                                workbook::timing_columns()));
 }
 
 void Search::write(const Trial& trial, const std::string& phase,
@@ -78,7 +80,8 @@ void Search::write(const Trial& trial, const std::string& phase,
         {"store", c.store},
         {"order", s.order.name},
         {"blocks_per_sm", s.blocks_per_sm},
-        {"cluster", s.cluster}};
+        {"cluster", s.cluster},
+        {"tiles_per_block", s.tiles_per_block}};
     if (c.takes_policies) {
         cells.emplace_back("load_policy", policy_names[s.load_policy]);
         cells.emplace_back("store_policy", policy_names[s.store_policy]);

@@ -213,7 +213,9 @@ void launch_ring(const Candidate& candidate, const Problem& problem, const Setti
         workbook::check(
             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, ring_of_tiles<R>, R::threads, shared),
             "asking how many blocks fit");
-        const auto staying = static_cast<unsigned>(context.multiprocessors * (fit > 0 ? fit : 1));
+        const auto each = static_cast<unsigned>(setting.tiles_per_block);
+        const auto staying = each > 0 ? (blocks + each - 1) / each
+                                      : static_cast<unsigned>(context.multiprocessors * (fit > 0 ? fit : 1));
         blocks = staying < blocks ? staying : blocks;
     }
     const CUtensorMap in = panel_map(problem.in, problem.rows, problem.columns, R::rows, setting.promotion);

@@ -222,7 +222,9 @@ void launch_many_tiles(const Candidate& candidate, const Problem& problem, const
         workbook::raise_limits(many_tiles<S>, {.dynamic_shared = shared});
     workbook::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, many_tiles<S>, S::threads, shared),
                     "asking how many blocks fit");
-    const unsigned staying = static_cast<unsigned>(context.multiprocessors * (fit > 0 ? fit : 1));
+    const auto each = static_cast<unsigned>(setting.tiles_per_block);
+    const unsigned staying = each > 0 ? (job.walk.blocks + each - 1) / each
+                                      : static_cast<unsigned>(context.multiprocessors * (fit > 0 ? fit : 1));
     workbook::launch(many_tiles<S>,
                      {.grid = staying < job.walk.blocks ? staying : job.walk.blocks,
                       .block = S::threads,
