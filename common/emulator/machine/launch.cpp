@@ -93,11 +93,13 @@ void Launch::work() {
     };
     std::deque<Resident> residents;
     bool more = true, marked_idle = false, start = true;
-    std::size_t idle_streak = 0;
-    unsigned idle_naps = 0;
+    std::size_t idle_streak = 0, idle_naps = 0;
+    std::uint64_t seen_moves = 0;
     const auto unmark = [&] {
-        if (marked_idle)
+        if (marked_idle) {
+            ++moves_;
             --idle_workers_;
+        }
         marked_idle = false;
         idle_streak = 0;
         idle_naps = 0;
@@ -155,7 +157,13 @@ void Launch::work() {
             marked_idle = true;
             ++idle_workers_;
         }
-        if (idle_workers_ >= workers_ && ++idle_naps > 20) {
+        // A deadlock needs that everybody waits while each cluster here looks again, more than once: what
+        // another worker wrote before it began to wait may be what a cluster here waits for.
+        if (const std::uint64_t moves = moves_; idle_workers_ < workers_ || moves != seen_moves) {
+            seen_moves = moves;
+            idle_naps = 0;
+        }
+        if (++idle_naps > 20 + 2 * residents.size()) {
             Cluster* nobody = nullptr;
             Cluster* const mine = residents.front().cluster.get();
             if (deadlocked_.compare_exchange_strong(nobody, mine))

@@ -101,8 +101,9 @@ class Launch {
     std::atomic<std::uint64_t> next_cluster_{0};
     std::atomic<std::uint64_t> instructions_{0};
     std::atomic<std::uint64_t> time_{1'000'000'000};
-    std::atomic<unsigned> workers_{0};          ///< That still have clusters.
-    std::atomic<unsigned> idle_workers_{0};     ///< Of these, those whose clusters all wait.
+    std::atomic<unsigned> workers_{0};      ///< That still have clusters.
+    std::atomic<std::uint64_t> moves_{0};   ///< How often a worker that had been idle found something to do.
+    std::atomic<unsigned> idle_workers_{0}; ///< Of these, those whose clusters all wait.
     std::atomic<Cluster*> deadlocked_{nullptr}; ///< Chosen to tell about a deadlock of the whole launch.
     std::uint64_t residency_ = 1;               ///< Clusters a worker may hold at once.
     std::mutex mutex_;
