@@ -13,15 +13,21 @@ void launch_second_tile(workbook::Matrix<const int> first, workbook::Matrix<cons
 
 namespace {
 
-/// Recognises a tile that begins inside the pattern of the swizzle.
+/// Recognises a second tile that begins inside the pattern of the swizzle, and one that is read without the
+/// swizzle: only then is row 0 right.
 std::string explain(const judge::Wrong<int>& wrong, const std::vector<int>& first,
                     const std::vector<int>& second, std::size_t width) {
     const std::size_t column = wrong.index % width;
     const std::size_t row = wrong.index / width % 8;
     const std::size_t in_row = wrong.index - column % 32;
+    const auto second_chunk_is = [&](std::size_t chunk) {
+        return wrong.actual == first[wrong.index] - second[in_row + chunk * 4 + column % 4];
+    };
+    if (row > 0 && second_chunk_is(column % 32 / 4 ^ row))
+        return "The first tile is right. The second is read as if it were not swizzled: its row 0 is right, "
+               "for chunks of row 0 are XORed with 0.";
     for (std::size_t begin = 1; begin < 8; ++begin) {
-        const std::size_t chunk = column % 32 / 4 ^ row ^ (row + begin) % 8;
-        if (wrong.actual == first[wrong.index] - second[in_row + chunk * 4 + column % 4])
+        if (second_chunk_is(column % 32 / 4 ^ row ^ (row + begin) % 8))
             return "The first tile is right. The second seems to begin in row " + std::to_string(begin) +
                    " of the pattern of the swizzle, which repeats every 1024 bytes: it is the absolute "
                    "address that counts, and swizzled_index wants a tile at a multiple of 1024.";

@@ -30,6 +30,9 @@ std::string explain(const judge::Wrong<int>& wrong, const std::vector<int>& tile
     const std::string place = "place(" + std::to_string(row) + ", " + std::to_string(column) +
                               ") leads to element (" + std::to_string(from_row) + ", " +
                               std::to_string(from) + "). ";
+    const int read = from_row * columns + (from / 4 ^ from_row % 8) * 4 + from % 4;
+    if (read == ((row * columns + column / 4) ^ (row % 8 * 4 + column % 4)))
+        return place + "In C++ ^ comes after * and +: put parentheses around the whole XOR of the chunk.";
     if (from_row != row)
         return place + "The swizzle never leaves the row.";
     if (from % 4 != column % 4)

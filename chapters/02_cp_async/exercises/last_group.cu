@@ -4,7 +4,8 @@
 /// Given    in: `size` floats in global memory. out: as many. Each block of 256 threads takes `tiles`
 ///          neighbouring tiles of 256 elements, with two buffers: while one tile is used, the next one is
 ///          on its way.
-/// Wanted   Each tile is written back in reverse order, after its group has landed.
+/// Wanted   Each tile is written back in reverse order, after its group has landed, and the next tile may
+///          still be on its way.
 /// Missing  Nothing, but the wait in the last round does not mean what it should. `wait_prior(1)` waits
 ///          until at most one group, the newest, is pending: how many groups are there in the last round?
 #include "workbook/launch.hpp"

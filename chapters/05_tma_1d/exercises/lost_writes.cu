@@ -5,7 +5,7 @@
 ///          16 bytes, and `size` is a multiple of 4. A block takes every gridDim.x-th tile of 512 ints (the
 ///          last may be shorter), computes it in shared memory and stores it with one bulk copy. All
 ///          fences, waits and barriers are there, but two of them do not stand where they should.
-/// Wanted   Run it, read what the emulator reports, repair that, and run it again.
+/// Wanted   Check it, read what the emulator reports, repair that, and check it again.
 /// Judged   By the result for several sizes; by the emulator having nothing to report; by counters: one
 ///          bulk store per tile.
 #include "workbook/launch.hpp"

@@ -4,7 +4,7 @@
 /// Given    Two matrices of one shape, whose sides are multiples of 32 and 8, with rows a multiple of 16
 ///          bytes apart. A block loads the same tile of both, 8 rows of 32 ints, with the 128-byte swizzle,
 ///          and writes out = first - second, element by element. The index function is right.
-/// Wanted   Run it, read what the emulator reports, and repair the kernel so that the report is gone and
+/// Wanted   Check it, read what the emulator reports, and repair the kernel so that the report is gone and
 ///          the result right: these are two steps.
 /// Judged   By the result for matrices of several shapes.
 #include "workbook/launch.hpp"
