@@ -9,7 +9,9 @@
 #include <cuda/pipeline>
 #include <cuda/semaphore>
 
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 namespace cg = cooperative_groups;
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
@@ -170,6 +172,13 @@ __global__ void wait_and_notify(cuda::atomic<int, cuda::thread_scope_device>* fl
     }
 }
 
+/// Waits for the host.
+__global__ void wait_for_host(cuda::atomic<int, cuda::thread_scope_system>* flag, int* out) {
+    while (flag->load(cuda::memory_order_acquire) == 0) {
+    }
+    *out = 7;
+}
+
 std::vector<int> numbers(int count) {
     std::vector<int> all(static_cast<std::size_t>(count));
     std::iota(all.begin(), all.end(), 5);
@@ -229,4 +238,20 @@ TEST_CASE("an atomic that waits for another block") {
     const Memory<int> data(2);
     wait_and_notify<<<2, 32>>>(flag.data(), data.data());
     CHECK(data.read()[1] == 42);
+}
+
+TEST_CASE("a kernel that waits for a thread of the host") {
+    using Flag = cuda::atomic<int, cuda::thread_scope_system>;
+    Flag* flag = nullptr;
+    CHECK_CUDA(cudaMallocHost(&flag, sizeof(Flag)));
+    new (flag) Flag(0);
+    std::thread host([flag] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        flag->store(1, cuda::memory_order_release);
+    });
+    const Memory<int> out(1);
+    wait_for_host<<<1, 1>>>(flag, out.data());
+    CHECK(out.read()[0] == 7);
+    host.join();
+    CHECK_CUDA(cudaFreeHost(flag));
 }

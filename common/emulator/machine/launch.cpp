@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <thread>
 
@@ -18,6 +20,16 @@ constexpr std::uint64_t long_runner =
     16; ///< Budgets after which the worker also starts the next cluster: it may be awaited.
 constexpr std::size_t max_findings = 10; ///< Distinct findings after which a launch stops.
 constexpr auto nap = std::chrono::microseconds(50);
+constexpr auto patience =
+    std::chrono::seconds(3); ///< With other threads of the program; see host_may_help().
+
+/// Kernels that poll may wait for a flag that another thread of the program sets. True when the process has
+/// threads besides the launch's own.
+bool host_may_help(unsigned own_threads) {
+    std::error_code error;
+    const std::filesystem::directory_iterator tasks("/proc/self/task", error);
+    return !error && std::distance(begin(tasks), end(tasks)) > static_cast<std::ptrdiff_t>(own_threads);
+}
 
 } // namespace
 
@@ -42,6 +54,7 @@ LaunchResult Launch::run() {
     count = static_cast<unsigned>(std::min<std::uint64_t>(count, clusters));
     residency_ = residency(count);
     workers_ = count;
+    threads_ = count;
     for (const auto& observer : observers())
         observer->on_launch_begin(info_);
     {
@@ -95,6 +108,7 @@ void Launch::work() {
     bool more = true, marked_idle = false, start = true;
     std::size_t idle_streak = 0, idle_naps = 0;
     std::uint64_t seen_moves = 0;
+    auto idle_since = std::chrono::steady_clock::now();
     const auto unmark = [&] {
         if (marked_idle) {
             ++moves_;
@@ -155,6 +169,7 @@ void Launch::work() {
         // All of this worker's clusters wait. Only a cluster of another worker could help.
         if (!marked_idle) {
             marked_idle = true;
+            idle_since = now;
             ++idle_workers_;
         }
         // A deadlock needs that everybody waits while each cluster here looks again, more than once: what
@@ -164,6 +179,15 @@ void Launch::work() {
             idle_naps = 0;
         }
         if (++idle_naps > 20 + 2 * residents.size()) {
+            const auto polls = [](const Resident& each) {
+                return std::ranges::any_of(each.cluster->warps(),
+                                           [](const Warp* w) { return w->runnable() != 0; });
+            };
+            if (now - idle_since < patience && std::ranges::any_of(residents, polls) &&
+                host_may_help(threads_)) {
+                std::this_thread::sleep_for(20 * nap);
+                continue;
+            }
             Cluster* nobody = nullptr;
             Cluster* const mine = residents.front().cluster.get();
             if (deadlocked_.compare_exchange_strong(nobody, mine))

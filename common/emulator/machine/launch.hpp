@@ -102,6 +102,7 @@ class Launch {
     std::atomic<std::uint64_t> instructions_{0};
     std::atomic<std::uint64_t> time_{1'000'000'000};
     std::atomic<unsigned> workers_{0};      ///< That still have clusters.
+    unsigned threads_ = 1;                  ///< Of the host, with the one that called.
     std::atomic<std::uint64_t> moves_{0};   ///< How often a worker that had been idle found something to do.
     std::atomic<unsigned> idle_workers_{0}; ///< Of these, those whose clusters all wait.
     std::atomic<Cluster*> deadlocked_{nullptr}; ///< Chosen to tell about a deadlock of the whole launch.
