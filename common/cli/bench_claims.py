@@ -269,6 +269,12 @@ def _histogram(tables: Tables) -> Iterator[Claim]:
     )
 
 
+def _agreement(tables: Tables) -> Iterator[Claim]:
+    rows = tables["agreement"].rows
+    times, within = (sum(_float(row[name]) or 0 for row in rows) for name in ("times", "within"))
+    yield Claim("runs-agree", "two runs agree within 2 %", 100 * within / times if times else None, ">=", 98, "% of the times")
+
+
 def _copies(tables: Tables) -> Iterator[Claim]:
     """Copies before and after agree, or the GPU was not the same at the end of a table as at its beginning."""
     for name, column in (("ladder", "kernel"), ("copy_paths", "path"), ("pipeline_stages", "kernel"), ("axpy_ring", "kernel")):
@@ -301,5 +307,6 @@ _CLAIMS: tuple[tuple[tuple[str, ...], Callable[[Tables], Iterator[Claim]]], ...]
     (("ladder",), _ladder_sizes),
     (("multicast",), _clusters),
     (("cluster_size",), _histogram),
+    (("agreement",), _agreement),
     ((), _copies),
 )

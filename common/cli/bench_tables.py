@@ -46,6 +46,29 @@ def best(rows: Iterable[Row], *by: str, least: str = "median_ms") -> list[Row]:
     return list(found.values())
 
 
+def agreement(first: Tables, second: Tables) -> Table:
+    """How well the times of two runs agree. Times below 20 microseconds are left out: they are launches more than work."""
+    headings = {"table": "table", "times": "times", "within": "within 2 %", "worst": heading("worst", "%")}
+    table = Table("Two runs of the same programs, one after the other", headings)
+    for name in first:
+        if name not in second or name in DERIVED:
+            continue
+        apart = [
+            100 * abs(_number(b["median_ms"]) / _number(a["median_ms"]) - 1)
+            for a, b in zip(first[name].rows, second[name].rows, strict=False)
+            if _number(a.get("median_ms")) >= 0.02 and _number(b.get("median_ms")) > 0 and _same(a, b)
+        ]
+        if apart:
+            within = sum(percent <= 2 for percent in apart)
+            table.rows.append({"table": name, "times": len(apart), "within": within, "worst": max(apart)})
+    return table
+
+
+def _same(a: Row, b: Row) -> bool:
+    """Whether two rows are about the same thing: their words are the same."""
+    return [v for v in a.values() if isinstance(v, str)] == [v for v in b.values() if isinstance(v, str)]
+
+
 def copy_rate(rows: Iterable[Row], column: str = "kernel") -> float:
     """The faster of the copies before and after, in GB/s: what shares are of."""
     rates = [_number(row.get("gb_per_s")) for row in rows if str(row.get(column)).startswith("copy")]

@@ -1,6 +1,8 @@
 """`workbook bench` where there is no GPU: refusing, showing, claims and files."""
 
 import json
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -127,6 +129,23 @@ class Claims(unittest.TestCase):
 
     def test_tables_that_are_not_there_claim_nothing(self) -> None:
         self.assertEqual(bench_claims.check({}), [])
+
+    def test_two_runs_are_compared_row_by_row(self) -> None:
+        first, second = ladder(3900), ladder(3900)
+        second.rows[1]["median_ms"] = 1.03 * float(second.rows[1]["median_ms"] or 0)
+        second.rows[2]["kernel"] = "another"
+        table = bench_tables.agreement({"ladder": first}, {"ladder": second})
+        self.assertEqual([(row["times"], row["within"]) for row in table.rows], [(3, 2)])
+        self.assertAlmostEqual(float(table.rows[0]["worst"] or 0), 3, places=6)
+        claims = bench_claims.check({"agreement": table})
+        self.assertEqual([(claim.id, claim.passed) for claim in claims], [("runs-agree", False)])
+
+    def test_the_figures_are_drawn_from_the_committed_file(self) -> None:
+        if not (ROOT / "docs" / "measurements" / "h200.json").exists():
+            self.skipTest("no measurements are committed")
+        for script in sorted((ROOT / "docs" / "figures").glob("measured_*.py")):
+            done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_the_committed_file_says_what_its_tables_say(self) -> None:
         path = ROOT / "docs" / "measurements" / "h200.json"

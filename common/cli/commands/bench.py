@@ -42,6 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tune", action="store_true", help="run chapter 8's tuner too; its trials get a file of their own (5 minutes)"
     )
+    parser.add_argument(
+        "--against", metavar="FILE", help="note how well the times agree with those of an earlier run's file"
+    )
     parser.add_argument("--commit", metavar="ID", help="the commit to note, where git cannot tell")
 
 
@@ -64,6 +67,8 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     programs = _programs(options, workspace, chosen)
     _about(found, gpu, workspace, options.commit)
     _measure(options, found, workspace, chosen, programs, path)
+    if options.against:
+        _finish(found, {"agreement": bench_tables.agreement(read(Path(options.against)).tables, found.tables)}, path)
     print(f"workbook: wrote {workspace.relative(path)}")
     _draw(workspace)
     failed = [claim for claim in found.claims if not claim.passed]
