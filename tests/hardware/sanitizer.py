@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Who finds the chapters' mistakes: the tools of compute-sanitizer on a GPU, and the emulator.
+
+    sanitizer.py measure --programs DIR --output FILE                      on a GPU
+    sanitizer.py compare --programs DIR --emulator DIR --measured FILE --output FILE
+    sanitizer.py table                                                     Markdown for docs/pages/errors.md
+
+A mistake that hangs is stopped after 15 s.
+"""
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from programs import HUNG, ROOT, chapters, on_emulator, program, run
+
+RESULT = Path("docs/measurements/h200_sanitizer.json")
+TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
+SECONDS = 15
+KILLED = 137
+
+
+def mistakes(binary: Path, environment: dict[str, str]) -> list[str]:
+    return run([binary, "--list"], 30, environment).stdout.split()
+
+
+def outcome(stdout: str, returncode: int) -> dict[str, str]:
+    """What a run of compute-sanitizer came to, and the first line it said about the program."""
+    said = [line.lstrip("= ") for line in stdout.splitlines() if line.startswith("=========")]
+    summary = next((line for line in said if "SUMMARY" in line), "")
+    counts = [int(number) for number in re.findall(r"\d+", summary)]
+    noise = ("COMPUTE-SANITIZER", "Target application", "Saved host", "Host Frame", "Internal")
+    lines = [line for line in said if line and "SUMMARY" not in line and not line.startswith(noise)]
+    first = lines[0] if lines else ""
+    if first.startswith(("Error: Target application terminated", "Error: process")):
+        first = ""
+    if returncode in (HUNG, KILLED) and not first:
+        return {"result": "hung"}
+    if first and (any(counts) or not summary):
+        return {"result": "found", "first": first, "hung": str(returncode in (HUNG, KILLED)).lower()}
+    if not summary:
+        return {"result": "failed", "first": stdout.strip()[-200:]}
+    return {"result": "silent"}
+
+
+def check(binary: Path, mistake: str, tool: str) -> dict[str, str]:
+    # The inner limit ends the mistake alone, so that the tool still says what it found.
+    command = ["compute-sanitizer", "--tool", tool, "--target-processes", "all", "timeout", str(SECONDS)]
+    result = run([*command, binary, mistake, "--on-gpu"], SECONDS + 5)
+    return {**outcome(result.stdout + result.stderr, result.returncode), "exit": str(result.returncode)}
+
+
+def bare(binary: Path, mistake: str) -> dict[str, str]:
+    """The mistake without any tool: does it pass, fail or hang?"""
+    result = run([binary, mistake, "--on-gpu"], SECONDS)
+    kind = {0: "right", HUNG: "hung", KILLED: "hung"}.get(result.returncode, "wrong")
+    return {"result": kind, "first": (result.stdout + result.stderr).strip()[-200:]}
+
+
+def measure(options: argparse.Namespace) -> None:
+    found: dict[str, dict[str, dict[str, object]]] = {}
+    with ThreadPoolExecutor(options.jobs) as pool:
+        jobs = {}
+        for chapter in chapters():
+            binary = program(options.programs, chapter, "_mistakes")
+            found[chapter] = {mistake: {} for mistake in mistakes(binary, {})}
+            for mistake in found[chapter]:
+                jobs[pool.submit(bare, binary, mistake)] = (chapter, mistake, "alone")
+                for tool in TOOLS:
+                    jobs[pool.submit(check, binary, mistake, tool)] = (chapter, mistake, tool)
+        for job in as_completed(jobs):
+            chapter, mistake, tool = jobs[job]
+            found[chapter][mistake][tool] = job.result()
+            options.output.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+            print(chapter, mistake, tool, job.result()["result"], flush=True)
+
+
+def on_the_emulator(binary: Path, mistake: str, emulator: Path) -> dict[str, str]:
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        run([binary, mistake], 60, on_emulator(emulator, EMULATOR_REPORT=file.name))
+        said = [json.loads(line) for line in Path(file.name).read_text("utf-8").splitlines()]
+    return {"result": "found", "first": said[0]["name"]} if said else {"result": "silent"}
+
+
+def compare(options: argparse.Namespace) -> None:
+    found = json.loads(options.measured.read_text("utf-8"))
+    for chapter, by_mistake in found.items():
+        binary = program(options.programs, chapter, "_mistakes")
+        for mistake, by_tool in by_mistake.items():
+            by_tool["emulator"] = on_the_emulator(binary, mistake, options.emulator)
+    options.output.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+
+
+def cell(outcome: dict[str, str]) -> str:
+    if outcome["result"] != "found":
+        return outcome["result"]
+    return outcome["first"].split(" in ")[0].replace("|", "\\|")
+
+
+def markdown(path: Path) -> str:
+    found = json.loads(path.read_text("utf-8"))
+    columns = ("alone", *TOOLS, "emulator")
+    lines = ["| chapter | mistake | " + " | ".join(columns) + " |", "|---" * (len(columns) + 2) + "|"]
+    for chapter, by_mistake in found.items():
+        for mistake, by_tool in by_mistake.items():
+            cells = [cell(by_tool[column]) for column in columns]
+            lines.append(f"| {int(chapter[:2])} | `{mistake}` | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("measure", "compare"):
+        command = commands.add_parser(name)
+        command.add_argument("--programs", type=Path, required=True, help="a build directory, or one with the programs")
+        command.add_argument("--output", type=Path, required=True)
+    commands.choices["measure"].add_argument("--jobs", type=int, default=8, help="runs at a time; default 8")
+    commands.choices["compare"].add_argument("--emulator", type=Path, required=True)
+    commands.choices["compare"].add_argument("--measured", type=Path, required=True)
+    commands.add_parser("table")
+    options = parser.parse_args()
+    if options.command == "table":
+        sys.stdout.write(markdown(ROOT / RESULT))
+    elif options.command == "measure":
+        measure(options)
+    else:
+        compare(options)
+
+
+if __name__ == "__main__":
+    main()
