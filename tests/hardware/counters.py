@@ -57,6 +57,10 @@ INSTRUCTIONS = {
     "bytes_cp_async": ["sm__sass_data_bytes_mem_global_op_ldgsts"],
     "shared_load_requests": ["sm__sass_inst_executed_op_shared_ld"],
     "shared_store_requests": ["sm__sass_inst_executed_op_shared_st"],
+    "shared_load_wavefronts_by_instruction": ["sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld"],
+    "shared_store_wavefronts_by_instruction": ["sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st"],
+    "shared_load_conflicts_by_instruction": ["sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ld"],
+    "shared_store_conflicts_by_instruction": ["sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_st"],
 }
 NAMES = (*UNITS, *INSTRUCTIONS)
 # What the emulator counts under other names.
@@ -94,17 +98,37 @@ def read_csv(text: str) -> Iterator[Launch]:
         yield Launch(row["Kernel Name"], shape(row["Grid Size"]), shape(row["Block Size"]), values)
 
 
-def profile(binary: Path, groups: dict[str, list[str]], known: str, preload: Path) -> list[Launch]:
-    metrics = [metric for group in groups.values() for metric in group if not known or metric in known]
+def available(groups: dict[str, list[str]], known: str) -> dict[str, list[str]]:
+    """The groups with what this Nsight Compute can count; a unit has its counters per multiprocessor or per quarter."""
+
+    def name_of(metric: str) -> str:
+        quarter = metric.replace("sm__", "smsp__", 1)
+        return quarter if metric not in known and quarter in known else metric
+
+    def countable(metric: str) -> bool:
+        kind_not_listed = "__sass_" in metric and "__sass_" not in known
+        return not known or kind_not_listed or metric in known
+
+    named = {name: [name_of(metric) for metric in group] for name, group in groups.items()}
+    return {name: [metric for metric in group if countable(metric)] for name, group in named.items()}
+
+
+def profile(binary: Path, groups: dict[str, list[str]], preload: Path) -> list[Launch]:
+    metrics = [f"{metric}.sum" for group in groups.values() for metric in group]
     if not metrics:
         return []
     command = ["ncu", "--clock-control", "none", "--cache-control", "none", "--csv", "--page", "raw"]
-    command += ["--print-units", "base", "--metrics", ",".join(f"{metric}.sum" for metric in metrics)]
+    command += ["--print-units", "base", "--metrics", ",".join(metrics)]
     result = run([*command, binary, "--size", SIZE], 90, {"LD_PRELOAD": str(preload)})
     launches = list(read_csv(result.stdout))
     print(f"{binary.name}: {len(launches)} launches, exit {result.returncode}", flush=True)
     if not launches:
-        print(result.stdout[-1500:], result.stderr[-500:], sep="\n", flush=True)
+        said = result.stdout + result.stderr
+        print(said[-2000:], flush=True)
+        errors = "\n".join(line for line in said.splitlines() if "==ERROR==" in line)
+        fewer = {name: [metric for metric in group if metric not in errors] for name, group in groups.items()}
+        if fewer != groups:
+            return profile(binary, fewer, preload)
     for launch in launches:
         launch.values = {
             name: sum(launch.values[metric] for metric in group if metric in launch.values)
@@ -118,9 +142,11 @@ def measure(options: argparse.Namespace) -> None:
     known = known_metrics()
     words = r"\S*(?:tma|ldgsts|dshared|dsmem|multicast)\S*"
     found: dict[str, object] = {"size": SIZE, "metrics": re.findall(words, known), "chapters": {}}
-    for groups in (UNITS, INSTRUCTIONS):
+    for group in (UNITS, INSTRUCTIONS):
+        groups = available(group, known)
+        print(groups, flush=True)
         for chapter in chapters():
-            launches = profile(program(options.programs, chapter), groups, known, options.preload)
+            launches = profile(program(options.programs, chapter), groups, options.preload)
             found["chapters"].setdefault(chapter, []).append([vars(launch) for launch in launches])
             options.output.write_text(json.dumps(found) + "\n", "utf-8")
 
@@ -136,6 +162,7 @@ def emulate(binary: Path, emulator: Path) -> list[Launch]:
         total = line["total"]
         for name, parts in SUMS.items():
             total[name] = sum(int(part[0] + str(total[part[1:]])) for part in parts)
+        total |= {f"{name}_by_instruction": value for name, value in total.items() if name.startswith("shared_")}
         launches.append(Launch(line["kernel"], line["grid"], line["block"], total))
     return launches
 
