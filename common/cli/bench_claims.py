@@ -244,12 +244,6 @@ def _clusters(tables: Tables) -> Iterator[Claim]:
         loads = rows.figure("l2_bytes", kind="each block loads", cluster=size)
         shared = rows.figure("l2_bytes", kind="multicast", cluster=size)
         yield Claim(f"multicast-bytes-{size}", f"clusters of {size}: multicast asks L2 for fewer bytes", ratio(loads, shared), ">=", size * 0.9, "times")
-    figures = [
-        ratio(rows.figure("gb_per_s", kind="multicast", cluster=size), rows.figure("gb_per_s", kind="each block loads", cluster=size))
-        for size in (2, 4, 8)
-    ]
-    best_size = max(_some(*figures), default=None)
-    yield Claim("multicast-time", "multicast delivers faster than loads by each block, at its best size", best_size, ">=", 1.02, "times")
 
 
 def _histogram(tables: Tables) -> Iterator[Claim]:
