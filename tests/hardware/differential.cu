@@ -245,7 +245,7 @@ int run_all(const Options& options) {
             ++failed;
         }
     }
-    std::printf("%zu programs, %u with a difference\n", chosen.size(), failed);
+    std::printf("[summary] %zu passed, %u failed, 0 skipped\n", chosen.size() - failed, failed);
     return failed ? workbook::exit_code::failed : workbook::exit_code::ok;
 }
 

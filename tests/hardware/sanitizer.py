@@ -15,6 +15,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from programs import HUNG, ROOT, chapters, on_emulator, program, run
 
@@ -47,22 +48,30 @@ def outcome(stdout: str, returncode: int) -> dict[str, str]:
     return {"result": "silent"}
 
 
-def check(binary: Path, mistake: str, tool: str) -> dict[str, str]:
+def raw(result: CompletedProcess[str]) -> dict[str, str | int]:
+    """How a run ended, with the start and the end of what it printed."""
+    text = result.stdout + result.stderr
+    return {"exit": result.returncode, "output": text if len(text) < 4000 else text[:3000] + "\n...\n" + text[-900:]}
+
+
+def check(binary: Path, mistake: str, tool: str) -> dict[str, str | int]:
     # The inner limit ends the mistake alone, so that the tool still says what it found.
     command = ["compute-sanitizer", "--tool", tool, "--target-processes", "all", "timeout", str(SECONDS)]
-    result = run([*command, binary, mistake, "--on-gpu"], SECONDS + 5)
-    return {**outcome(result.stdout + result.stderr, result.returncode), "exit": str(result.returncode)}
+    return raw(run([*command, binary, mistake, "--on-gpu"], SECONDS + 5))
 
 
-def bare(binary: Path, mistake: str) -> dict[str, str]:
-    """The mistake without any tool: does it pass, fail or hang?"""
-    result = run([binary, mistake, "--on-gpu"], SECONDS)
-    kind = {0: "right", HUNG: "hung", KILLED: "hung"}.get(result.returncode, "wrong")
-    return {"result": kind, "first": (result.stdout + result.stderr).strip()[-200:]}
+def bare(binary: Path, mistake: str) -> dict[str, str | int]:
+    return raw(run([binary, mistake, "--on-gpu"], SECONDS))
+
+
+def alone(stdout: str, returncode: int) -> dict[str, str]:
+    """The mistake without any tool: is the result right, does it fail or hang?"""
+    kind = {0: "right", HUNG: "hung", KILLED: "hung"}.get(returncode, "wrong")
+    return {"result": kind, "first": stdout.strip().splitlines()[-1] if stdout.strip() else ""}
 
 
 def measure(options: argparse.Namespace) -> None:
-    found: dict[str, dict[str, dict[str, object]]] = {}
+    found: dict[str, dict[str, dict[str, dict[str, str | int]]]] = {}
     with ThreadPoolExecutor(options.jobs) as pool:
         jobs = {}
         for chapter in chapters():
@@ -76,7 +85,7 @@ def measure(options: argparse.Namespace) -> None:
             chapter, mistake, tool = jobs[job]
             found[chapter][mistake][tool] = job.result()
             options.output.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
-            print(chapter, mistake, tool, job.result()["result"], flush=True)
+            print(chapter, mistake, tool, job.result()["exit"], flush=True)
 
 
 def on_the_emulator(binary: Path, mistake: str, emulator: Path) -> dict[str, str]:
@@ -91,6 +100,8 @@ def compare(options: argparse.Namespace) -> None:
     for chapter, by_mistake in found.items():
         binary = program(options.programs, chapter, "_mistakes")
         for mistake, by_tool in by_mistake.items():
+            for tool, ran in by_tool.items():
+                by_tool[tool] = (alone if tool == "alone" else outcome)(ran["output"], ran["exit"])
             by_tool["emulator"] = on_the_emulator(binary, mistake, options.emulator)
     options.output.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
