@@ -148,3 +148,19 @@ TEST_CASE("compare-and-swap and exchange") {
         {5, 6, 0, 0, 0});
     CHECK(outcome.words == std::vector<std::uint32_t>{9, 8, 5, 9, 6});
 }
+
+TEST_CASE("what was never freed is known, without the emulator's own") {
+    Device device{Settings{}};
+    GlobalMemory& memory = device.memory();
+    const Address kept = memory.allocate(400, Allocation::Kind::device);
+    const Address freed = memory.allocate(44, Allocation::Kind::device);
+    memory.allocate(8, Allocation::Kind::managed);
+    const auto program =
+        device.load(".version 8.0\n.target sm_90\n.address_size 64\n.global .align 4 .b8 table[64];\n");
+    REQUIRE(memory.release(freed));
+    const auto left = memory.unfreed();
+    REQUIRE(left.size() == 2);
+    CHECK(left[0].base == kept);
+    CHECK(left[0].size == 400);
+    CHECK(left[1].size == 8);
+}

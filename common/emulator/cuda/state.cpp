@@ -63,6 +63,16 @@ Settings settings_or_exit() {
     }
 }
 
+/// A note, no error: the end of the process frees everything.
+void tell_leaks(const GlobalMemory& memory) {
+    for (const Allocation& each : memory.unfreed())
+        std::fprintf(stderr, "note[leak]: %llu bytes of %s memory were never freed\n",
+                     static_cast<unsigned long long>(each.size),
+                     each.kind == Allocation::Kind::device    ? "device"
+                     : each.kind == Allocation::Kind::managed ? "managed"
+                                                              : "page-locked host");
+}
+
 /// Runs when the dynamic loader unloads the libraries, after the program's destructors: writes what listeners
 /// collected.
 [[gnu::destructor]] void shut_down() {
@@ -70,6 +80,8 @@ Settings settings_or_exit() {
     if (p.forked)
         return;
     p.closed = true;
+    if (p.state && p.state->device().settings().leaks)
+        tell_leaks(p.state->device().memory());
     p.state.reset();
     if (p.unobserved && p.exit_status == 0) {
         std::fputs(

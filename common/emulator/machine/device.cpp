@@ -168,6 +168,10 @@ Settings Settings::from_environment() {
     if (!checks.empty() && checks != "all" && checks != "none")
         throw std::runtime_error("EMULATOR_CHECKS must be all or none, not '" + checks + "'");
     s.checks = checks != "none";
+    const std::string leaks = text("EMULATOR_LEAKS");
+    if (!leaks.empty() && leaks != "0" && leaks != "1")
+        throw std::runtime_error("EMULATOR_LEAKS must be 0 or 1, not '" + leaks + "'");
+    s.leaks = leaks == "1";
     s.seed = number("EMULATOR_SEED", s.seed);
     s.threads = number("EMULATOR_THREADS", s.threads);
     s.watchdog_seconds = number("EMULATOR_WATCHDOG", s.watchdog_seconds);

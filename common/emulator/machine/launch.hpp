@@ -50,6 +50,7 @@ struct Settings {
     bool checks = true;
     unsigned threads = 0;         ///< Host threads; 0: one per core.
     double watchdog_seconds = 20; ///< A cluster that makes no progress for so long is reported.
+    bool leaks = false;           ///< EMULATOR_LEAKS: tell at the end what was never freed.
     std::string report_file;      ///< EMULATOR_REPORT
     std::string counters_file;    ///< EMULATOR_COUNTERS
     std::string trace_file;       ///< EMULATOR_TRACE

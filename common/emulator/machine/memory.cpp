@@ -153,4 +153,16 @@ std::uint64_t GlobalMemory::in_use() const {
     return arena_->used;
 }
 
+std::vector<Allocation> GlobalMemory::unfreed() const {
+    const std::shared_lock lock(mutex_);
+    std::vector<Allocation> result;
+    for (const auto& [base, each] : allocations_)
+        if (each.name.empty() &&
+            (each.kind == Allocation::Kind::device || each.kind == Allocation::Kind::managed ||
+             each.kind == Allocation::Kind::host))
+            result.push_back(each);
+    std::ranges::sort(result, {}, &Allocation::serial);
+    return result;
+}
+
 } // namespace emu

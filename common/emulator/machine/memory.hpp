@@ -13,6 +13,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
+#include <vector>
 
 namespace emu {
 
@@ -62,6 +63,10 @@ class GlobalMemory {
 
     /// Changes whenever an allocation disappears; caches of find() results are valid while it stands.
     std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+    /// What the program has allocated and not freed, in the order of allocation; its module's variables and
+    /// what the emulator keeps for itself are not among it.
+    std::vector<Allocation> unfreed() const;
 
   private:
     struct Arena;
