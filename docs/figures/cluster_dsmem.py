@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """A cluster of four blocks: whose shared memory has which address, and what a dependent load costs where."""
 
-import re
 import sys
-from pathlib import Path
 
+import chart
 import svg
 
-MEASUREMENTS = Path(__file__).resolve().parent.parent / "measurements" / "h200_behaviour.md"
 BLOCKS = 4
 WINDOW = 1 << 24  # bytes of shared address space per block, as the measurements say
 BLOCK_WIDTH, BLOCK_GAP, BLOCK_TOP = 150, 24, 60
@@ -15,20 +13,16 @@ BLOCK_WIDTH, BLOCK_GAP, BLOCK_TOP = 150, 24, 60
 # What is measured, as the measurements call it, and as the figure does.
 MEMORIES = (
     ("shared memory", "own shared memory"),
-    ("another block's shared memory of the cluster", "a neighbour's shared memory"),
-    ("L2", "L2 cache"),
+    ("shared memory of a neighbour", "a neighbour's shared memory"),
+    ("L2 cache", "L2 cache"),
     ("global memory", "global memory"),
 )
 
 
 def latencies() -> list[tuple[str, float]]:
     """Cycles of one dependent load per memory."""
-    text = " ".join(MEASUREMENTS.read_text("utf-8").split())
-    part = re.search(r"Latency by pointer chasing.*?: (.*)", text)
-    if not part:
-        raise SystemExit(f"{MEASUREMENTS.name} has no latencies")
-    entries = dict(re.findall(r"(?:^|, )([^,]*?) ([\d.]+)(?=[,.])", part[1]))
-    return [(label, float(entries[name])) for name, label in MEMORIES]
+    measured = {row["memory"]: chart.number(row, "cycles") for row in chart.table("latencies")}
+    return [(label, measured[name]) for name, label in MEMORIES]
 
 
 def draw_cluster(picture: svg.Figure) -> None:
@@ -58,8 +52,8 @@ def draw_latencies(picture: svg.Figure, top: float) -> float:
         y = top + 16 + 30 * i
         length = 420 * cycles / longest
         picture.text(222, y + 15, name, "", "end")
-        picture.rect(232, y, length, 20, "async" if "neighbour" in name else "copy", f"{name}: {cycles:g} cycles")
-        picture.text(240 + length, y + 15, f"{cycles:g}", "strong")
+        picture.rect(232, y, length, 20, "async" if "neighbour" in name else "copy", f"{name}: {cycles:.3g} cycles")
+        picture.text(240 + length, y + 15, f"{cycles:.3g}", "strong")
     return top + 16 + 30 * len(measured)
 
 

@@ -1,40 +1,24 @@
 """The memories of an H200: how much each holds, and how long one load takes that waits for the one before."""
 
 import math
-import re
 import sys
-from pathlib import Path
 
+import chart
 import svg
 
-RECORD = Path(__file__).resolve().parent.parent / "measurements" / "h200_behaviour.md"
-
-# What the record calls it, what the figure calls it, and what it holds (CUDA C++ Programming Guide, 'Compute
+# What the measurements call it, what the figure calls it, and what it holds (CUDA C++ Programming Guide, 'Compute
 # Capabilities'; NVIDIA H200 data sheet).
 PLACES = [
-    ("registers", "registers", "256 KB an SM, each thread its own"),
+    ("registers (multiply-add)", "registers", "256 KB an SM, each thread its own"),
     ("shared memory", "shared memory", "up to 228 KB an SM, one block's own"),
-    ("cluster", "shared memory of a neighbour", "other blocks of the cluster (chapter 9)"),
-    ("L2", "L2 cache", "60 MB, for all 132 SMs"),
+    ("shared memory of a neighbour", "shared memory of a neighbour", "other blocks of the cluster (chapter 9)"),
+    ("L2 cache", "L2 cache", "60 MB, for all 132 SMs"),
     ("global memory", "global memory (HBM3e)", "141 GB, 4800 GB/s"),
 ]
 
 
-def latencies() -> dict[str, float]:
-    """Cycles per step, from the sentence of the record that states them all."""
-    text = " ".join(RECORD.read_text("utf-8").split())
-    sentence = re.search(r"Latency by pointer chasing, in SM clock cycles per step: (.*?)\.(?: |$)", text)
-    if sentence is None:
-        raise SystemExit(f"{RECORD.name}: the sentence with the latencies is not there")
-    found = {}
-    for part in re.split(r", (?=L2|shared|another|a multiply)", sentence[1]):
-        name = next(name for name in ("cluster", "registers", "L2", "global memory", "shared memory") if name in part)
-        found[name] = float(re.search(r"[\d.]+$", part)[0])
-    return found
-
-
 def figure() -> svg.Figure:
-    measured = latencies()
+    measured = {row["memory"]: chart.number(row, "cycles") for row in chart.table("latencies")}
     picture = svg.Figure("Memories of an H200 and the measured latency of each, in clock cycles of the SM", 318)
     left, right, top, row = 300, 640, 52, 46
     scale = (right - left) / math.log10(1000)
@@ -49,8 +33,8 @@ def figure() -> svg.Figure:
         picture.text(16, y + 33, holds, "small soft")
         width = scale * math.log10(measured[key])
         picture.rect(left, y + 4, width, 26, "wait" if key == "global memory" else "copy")
-        picture.text(left + width + 8, y + 22, f"{measured[key]:g}", "code")
-    note = "Registers: one multiply-add. One thread, one H200: docs/measurements/h200_behaviour.md."
+        picture.text(left + width + 8, y + 22, f"{measured[key]:.3g}", "code")
+    note = "Registers: one multiply-add. One thread, one H200: docs/measurements/h200.json."
     picture.text(16, top + row * len(PLACES) + 24, note, "small soft")
     return picture
 
