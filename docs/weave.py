@@ -22,11 +22,12 @@ def main(arguments: list[str]) -> int:
         prog="docs/weave.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a block is stale")
+    parser.add_argument("--capture", action="store_true", help="run the commands of `captured` marks too")
     parser.add_argument("--build", metavar="DIR", type=Path, help="the build directory")
     parser.add_argument("files", metavar="FILE", nargs="*", type=Path)
     options = parser.parse_args(arguments)
     build = options.build or Path(os.environ.get("WORKBOOK_BUILD") or ROOT / "build")
-    return weaver.run(ROOT, build.absolute(), options.files, check=options.check)
+    return weaver.run(ROOT, build.absolute(), options.files, check=options.check, capture=options.capture)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ A block lies between two HTML comments, each on a line of its own:
     <!-- code: FILE SYMBOL... -->          definitions of functions, structs or constants; NAME#2 is the second of that name
     <!-- code: FILE [tag] -->              the lines between `// [tag]` and `// [/tag]`
     <!-- output: COMMAND -->               the command and its standard output; it runs in the repository's root
+    <!-- captured: COMMAND -->             the same, made anew only by --capture: for a command that cannot run in a check
     <!-- markdown: COMMAND -->             the same, where the command writes Markdown
     <!-- mistake: NAME -->                 the emulator's message for this chapter's mistake
     <!-- ptx: KERNEL PATTERN... -->        lines of the kernel's PTX in which a regular expression is found
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 
 from .errors import WeaveError
 
-KINDS = ("code", "output", "markdown", "mistake", "ptx", "sass", "counters", "measured")
+KINDS = ("code", "output", "captured", "markdown", "mistake", "ptx", "sass", "counters", "measured")
 END = "<!-- end -->"
 
 _MARK = re.compile(r"^<!-- (?P<kind>[a-z]+): (?P<argument>.*\S) -->$")

@@ -18,7 +18,8 @@ _LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".hpp": "cpp", ".cpp": "cpp", ".py"
 class Weaver:
     """Knows one tree and one build; notes what went wrong and which regions were shown."""
 
-    def __init__(self, root: Path, build: Path) -> None:
+    def __init__(self, root: Path, build: Path, *, capture: bool = False) -> None:
+        self._capture = capture
         self._runner = Runner(root, build)
         self._disassembler = Disassembler(self._runner)
         self._root = root
@@ -46,6 +47,10 @@ class Weaver:
 
     def _made(self, file: Path, block: Block) -> list[str] | None:
         """The lines of a block, or None if they could not be made."""
+        if block.kind == "captured" and not self._capture:
+            if not any(block.body):
+                self._fail(file, block.line, "captured: the block is empty; docs/weave.py --capture fills it")
+            return None
         try:
             return getattr(self, f"_{block.kind}")(file, block.argument).split("\n")
         except WeaveError as error:
@@ -88,6 +93,8 @@ class Weaver:
 
     def _output(self, _: Path, command: str) -> str:
         return fenced([f"$ {command}", *self._runner.shell(command).split("\n")])
+
+    _captured = _output
 
     def _markdown(self, _: Path, command: str) -> str:
         return "\n".join(["", self._runner.shell(command), ""])
@@ -136,9 +143,9 @@ def all_files(root: Path) -> list[Path]:
     return sorted(path for path in files if path.exists())
 
 
-def run(root: Path, build: Path, files: Sequence[Path], *, check: bool) -> int:
+def run(root: Path, build: Path, files: Sequence[Path], *, check: bool, capture: bool = False) -> int:
     """Weaves or checks files and says what is wrong; returns the exit status."""
-    weaver = Weaver(root, build)
+    weaver = Weaver(root, build, capture=capture)
     stale: list[str] = []
     for file in files or all_files(root):
         if not file.is_file():
