@@ -52,7 +52,8 @@ def check_mistake(job):
     libraries, program, source, mistake, order, seed = job
     code, names, err = run(libraries, [str(program), mistake], order, seed)
     expected = expected_names(source, mistake, order)
-    if code != 1 or (expected and "tensor-map-refused" not in expected and not names & expected):
+    refused = "tensor-map-refused" in expected  # By the host library, before any kernel runs.
+    if code != 1 or not expected or (names if refused else not names or names - expected):
         return f"{program.name} {mistake} {order} {seed}: exit code {code}, findings {sorted(names)}, " \
                f"expected {sorted(expected)}\n{err}"
     return None
