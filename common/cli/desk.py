@@ -23,6 +23,11 @@ class Desk:
     def file(self, exercise: Exercise) -> Path:
         return self.directory / f"{exercise.name}.cu"
 
+    def is_file(self, name: str, exercise: Exercise) -> bool:
+        """Whether the path `name` leads to the learner's file; where nothing is there, as seen from the clone."""
+        path = Path(name) if Path(name).exists() else self.workspace.root / name
+        return path.resolve() == self.file(exercise).resolve()
+
     def shown(self, exercise: Exercise) -> str:
         """The learner's file as one would type it from inside the clone."""
         return self.workspace.relative(self.file(exercise))

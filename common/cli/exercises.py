@@ -122,15 +122,14 @@ def _condition(entry: dict[str, Any], where: str) -> Condition:
 
 
 def resolve(name: str, known: list[Exercise]) -> Exercise:
-    """The exercise called `name`, which may be the path of a learner's file; else a usage error that helps."""
-    word = Path(name).stem if name.endswith(".cu") else name
+    """The exercise called `name`, else a usage error that helps."""
     for exercise in known:
-        if exercise.name == word:
+        if exercise.name == name:
             return exercise
-    chapter = chapters.find(word, list(dict.fromkeys(e.chapter for e in known)))
+    chapter = chapters.find(name, list(dict.fromkeys(e.chapter for e in known)))
     if chapter is not None:
         names = ", ".join(e.name for e in known if e.chapter == chapter)
         raise UsageError(f"'{name}' is a chapter; its exercises are: {names}")
-    near = difflib.get_close_matches(word, [e.name for e in known], n=1)
+    near = difflib.get_close_matches(name, [e.name for e in known], n=1)
     advice = f"did you mean {near[0]}?" if near else "./workbook list shows them all"
     raise UsageError(f"there is no exercise '{name}'; {advice}")

@@ -1,9 +1,11 @@
 """What the learner's commands have in common: which exercise is meant, which comes next, and a check with its record."""
 
+from pathlib import Path
+
 from . import exercises, judging, verdict
 from .backend import Backend
 from .desk import Desk
-from .errors import UserError
+from .errors import UsageError, UserError
 from .exercises import Exercise
 from .judging import Outcome
 from .records import Record, now
@@ -22,10 +24,16 @@ class Learner:
             raise UserError("this tree has no exercises")
 
     def chosen(self, name: str | None) -> Exercise:
-        """The exercise called `name`; without a name the first that is not solved, or the first of all."""
-        if name is not None:
+        """The exercise called `name`, or whose file in the workspace `name` is; without a name the first that is
+        not solved, or the first of all."""
+        if name is None:
+            return self.unsolved() or self.known[0]
+        if "/" not in name and not name.endswith(".cu"):
             return exercises.resolve(name, self.known)
-        return self.unsolved() or self.known[0]
+        exercise = exercises.resolve(Path(name).stem, self.known)
+        if not self.desk.is_file(name, exercise):
+            raise UsageError(f"{name} is not your file of {exercise.name}; that is {self.desk.shown(exercise)}")
+        return exercise
 
     def unsolved(self, after: Exercise | None = None) -> Exercise | None:
         """The next exercise without a success, beginning behind `after` and going round; None if all are solved."""

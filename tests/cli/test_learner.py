@@ -97,7 +97,7 @@ class Manifests(unittest.TestCase):
 
     def test_unknown_names_get_advice(self) -> None:
         known = self.read(MANIFEST)
-        self.assertEqual(exercises.resolve("workspace/add_one.cu", known), known[0])
+        self.assertEqual(exercises.resolve("add_one", known), known[0])
         for name, word in (("add_on", "did you mean add_one"), ("zebra", "workbook list"), ("1", "its exercises are")):
             with self.subTest(name=name), self.assertRaisesRegex(UsageError, word):
                 exercises.resolve(name, known)
@@ -289,6 +289,20 @@ class Lists(TreeTest):
         report = json.loads(self.workbook("progress", "--json").stdout)
         self.assertEqual((report["solved"], report["next"]), (0, "add_one"))
         self.assertEqual(report["exercises"]["add_one"]["hints"], 1)
+
+    def test_a_path_must_be_the_file_in_the_workspace(self) -> None:
+        self.assertEqual(self.workbook("exercises", "--generate").returncode, 0)
+        for good in ("workspace/add_one.cu", str(self.tree / "workspace" / "add_one.cu")):
+            self.assertIn("Hint", self.workbook("hint", good).stdout)
+        self.workbook("next")
+        inside = self.tree / "workspace"
+        for name in ("add_one.cu", "../my clone/workspace/add_one.cu"):
+            self.assertIn("Hint", self.workbook("hint", name, cwd=inside).stdout)
+        for bad in ("/other/place/add_one.cu", "add_one.cu", "chapters/01_sync_copy/exercises/add_one.cu"):
+            with self.subTest(bad=bad):
+                done = self.workbook("check", bad)
+                self.assert_one_line(done, 2, f"{bad} is not your file of add_one; that is workspace/add_one.cu")
+        self.assert_one_line(self.workbook("check", "workspace/add_on.cu"), 2, "did you mean add_one?")
 
     def test_a_tree_without_exercises_says_so(self) -> None:
         (self.tree / "chapters" / "01_sync_copy" / "exercises" / "exercises.toml").unlink()
