@@ -31,7 +31,7 @@ _EMULATOR_THREADS = 8
 _MEMORY_KIB = 12 * 1024 * 1024
 _FILE_BLOCKS = 64 * 1024  # of 512 bytes: 32 MiB
 _CAPTURED = 16 * 1024
-_PRINTED_LINES = 6
+_PRINTED_LINES = 10
 _CONSEQUENCES = ("exited-with-copies-in-flight",)
 """Findings that mostly follow from another one."""
 
@@ -101,12 +101,12 @@ def _compile(
     ]
     if not file.is_file():
         raise UserError(f"there is no file {source}")
-    status, output = _finish(command, workspace.root, dict(os.environ), COMPILE_SECONDS)
+    status, output, errors = _finish(command, workspace.root, dict(os.environ), COMPILE_SECONDS)
     if status == 0:
         return None
     if status is None:
         return Outcome("compile", [f"The compiler had not finished after {COMPILE_SECONDS} s, and was stopped."])
-    return Outcome("compile", compiler_problem(output.splitlines(), source))
+    return Outcome("compile", compiler_problem((output + errors).splitlines(), source))
 
 
 _ERROR = re.compile(r"^(?P<place>\S+?\(\d+\)|[^\s:]+:\d+(:\d+)?): (fatal |catastrophic )?error|^ptxas .*(error|fatal)")
@@ -172,13 +172,15 @@ def run(
             processor = int(seconds * _EMULATOR_THREADS) + 1  # ends it even if nobody is left to do so
             limits = f"ulimit -c 0; ulimit -v {_MEMORY_KIB}; ulimit -f {_FILE_BLOCKS}; ulimit -t {processor}"
             command = ["/bin/sh", "-c", f'{limits}; exec "$0"', str(program)]
-        status, output = _finish(command, workspace.root, env, seconds)
+        status, output, errors = _finish(command, workspace.root, env, seconds)
         outcome = _judged(_lines(place / "verdict"), status, seconds)
         _diagnose(outcome, _records(place / "report"))
         if outcome.passed and where is Backend.EMULATOR:
             outcome = missed(exercise.counters, _records(place / "counters"), workspace) or outcome
         if outcome.stage == "run" and where is Backend.GPU:
             outcome.lines.append(f"The emulator says why: ./workbook check {exercise.name} --backend emulator")
+        if outcome.diagnostic is None:  # else the emulator says there what the verdict says better
+            output += errors
         outcome.printed = [line for line in output.splitlines() if line.strip()][-_PRINTED_LINES:]
         return outcome
 
@@ -223,9 +225,14 @@ def _records(file: Path) -> list[dict[str, Any]]:
     return records
 
 
-def _finish(command: list[str], cwd: Path, env: dict[str, str], seconds: float) -> tuple[int | None, str]:
-    """Runs `command` in a process group of its own. Status None: it was stopped after `seconds`."""
-    with tempfile.TemporaryFile() as output:
+def _finish(
+    command: list[str], cwd: Path, env: dict[str, str], seconds: float
+) -> tuple[int | None, str, str]:
+    """Runs `command` in a process group of its own; returns its status and what it wrote to stdout and stderr.
+
+    Status None: it was stopped after `seconds`.
+    """
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
                 command,
@@ -233,7 +240,7 @@ def _finish(command: list[str], cwd: Path, env: dict[str, str], seconds: float) 
                 env=env,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
-                stderr=subprocess.STDOUT,
+                stderr=errors,
                 start_new_session=True,
             )
         except OSError as error:
@@ -243,7 +250,7 @@ def _finish(command: list[str], cwd: Path, env: dict[str, str], seconds: float) 
                 status: int | None = process.wait(timeout=seconds)
             except subprocess.TimeoutExpired:
                 status = None
-        return status, _captured(output)
+        return status, _captured(output), _captured(errors)
 
 
 @contextlib.contextmanager

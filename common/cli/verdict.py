@@ -11,6 +11,7 @@ from .workspace import Workspace
 
 _WIDEST = 110
 _MOST_LINES = 22
+_LEAST_PRINTED = 3
 _NO_BREAKS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 
 _HEADS = {
@@ -27,7 +28,9 @@ def render(exercise: Exercise, outcome: Outcome, advice: str, workspace: Workspa
         lines = [f"{exercise.name}: solved.", *_wrapped(exercise.learned)]
     else:
         lines = _failed(exercise, outcome, workspace)
-    return "\n".join(_fitted([*lines, *_wrapped(advice)]))
+    last = _wrapped(advice)
+    lines += _printed(outcome.printed, _MOST_LINES - len(lines) - len(last) - 1)
+    return "\n".join(_fitted([*lines, *last]))
 
 
 def next_step(following: Exercise | None, *, keys: bool = False) -> str:
@@ -56,9 +59,14 @@ def _failed(exercise: Exercise, outcome: Outcome, workspace: Workspace) -> list[
         lines += _diagnosis(outcome.diagnostic, workspace)
         if outcome.more_diagnostics:
             lines.append(f"(and {outcome.more_diagnostics} more; this one came first)")
-    elif outcome.printed and outcome.stage in ("run", "result"):
-        lines += ["It printed:", *(f"    {text}" for text in outcome.printed)]
     return lines
+
+
+def _printed(lines: list[str], room: int) -> list[str]:
+    """The last of what the program printed, as much as there is room for."""
+    if not lines:
+        return []
+    return ["It printed:", *(f"    {text[:_WIDEST]}" for text in lines[-max(room, _LEAST_PRINTED) :])]
 
 
 def _diagnosis(diagnostic: dict[str, Any], workspace: Workspace) -> list[str]:

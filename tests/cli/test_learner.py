@@ -164,6 +164,26 @@ class Verdicts(unittest.TestCase):
         self.assertLessEqual(len(lines), 24)
         self.assertEqual((lines[0], lines[-1]), ("add_one: not yet.", "advice"))
 
+    def test_what_was_printed_is_shown_whatever_came_of_it(self) -> None:
+        printed = [f"printed {n}" for n in range(10)]
+        finding = {"name": "race-shared", "message": "m", "locations": []}
+        for outcome in (
+            Outcome("passed", printed=printed),
+            Outcome("result", ["wrong"], printed=printed),
+            Outcome("counters", ["too many"], printed=printed),
+            Outcome("run", ["stopped"], finding, printed=printed),
+        ):
+            with self.subTest(stage=outcome.stage):
+                lines = verdict.render(self.exercise(), outcome, "advice", HERE).splitlines()
+                self.assertEqual(lines[-12:-1], ["It printed:", *(f"    {text}" for text in printed)])
+
+    def test_a_long_verdict_leaves_room_for_the_last_lines_printed(self) -> None:
+        outcome = Outcome("result", [f"line {n}" for n in range(15)], printed=[f"printed {n}" for n in range(10)])
+        lines = verdict.render(self.exercise(), outcome, "advice", HERE).splitlines()
+        self.assertLessEqual(len(lines), 24)
+        self.assertEqual(lines[-6:], ["It printed:", *(f"    printed {n}" for n in (6, 7, 8, 9)), "advice"])
+        self.assertIn("line 14", lines)
+
     def test_the_first_error_of_a_compiler(self) -> None:
         source = "workspace/add_one.cu"
         for output, first in (

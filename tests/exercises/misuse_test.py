@@ -125,6 +125,17 @@ class Programs(CloneTest):
         self.write(f'{ANSWER}\n        if (t == 3) printf("three\\n");\n        tile[t] += 1;')
         self.assert_verdict("out[0] should be", "It printed:", "three")
 
+    def test_what_it_printed_is_shown_when_the_emulator_stops_it(self) -> None:
+        self.write(f'{ANSWER}\n        if (t == 3) printf("three\\n");\n        tile[t + 1000000] = 0;')
+        text = self.assert_verdict("out-of-bounds", "It printed: three")
+        self.assertEqual(text.count("out-of-bounds"), 1)
+
+    def test_what_it_printed_is_shown_when_it_is_right(self) -> None:
+        self.write(f'{ANSWER}\n        if (t == 3) printf("three\\n");')
+        done = self.check()
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("It printed:\n    three\n", done.stdout)
+
 
 class Places(CloneTest):
     """What may be wrong with the workspace."""
