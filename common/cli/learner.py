@@ -24,8 +24,8 @@ class Learner:
             raise UserError("this tree has no exercises")
 
     def chosen(self, name: str | None) -> Exercise:
-        """The exercise called `name`, or whose file in the workspace `name` is; without a name the first that is
-        not solved, or the first of all."""
+        """The exercise called `name`, or whose file in the workspace `name` is; without a name the one
+        that comes next, or the first of all."""
         if name is None:
             return self.unsolved() or self.known[0]
         if "/" not in name and not name.endswith(".cu"):
@@ -35,12 +35,24 @@ class Learner:
             raise UsageError(f"{name} is not your file of {exercise.name}; that is {self.desk.shown(exercise)}")
         return exercise
 
-    def unsolved(self, after: Exercise | None = None) -> Exercise | None:
-        """The next exercise without a success, beginning behind `after` and going round; None if all are solved."""
+    def unsolved(self) -> Exercise | None:
+        """The first exercise without a success behind the one that was solved last, else the first at all."""
         records = self.desk.book.read()
-        start = self.known.index(after) + 1 if after else 0
+        solved = [(r.solved, n) for n, e in enumerate(self.known) if (r := records.get(e.name)) and r.solved]
+        return self._unsolved_from(max(solved)[1] + 1 if solved else 0)
+
+    def following(self, exercise: Exercise) -> Exercise | None:
+        """The exercise for whoever leaves `exercise`: the one behind it if it is not solved, else as `unsolved`."""
+        if self.desk.record(exercise).solved:
+            return self.unsolved()
+        following = self._unsolved_from(self.known.index(exercise) + 1)
+        return following if following != exercise else None
+
+    def _unsolved_from(self, start: int) -> Exercise | None:
+        """The first exercise without a success from number `start` on, going round; None if all are solved."""
+        records = self.desk.book.read()
         for exercise in [*self.known[start:], *self.known[:start]]:
-            if exercise != after and not records.get(exercise.name, Record()).solved:
+            if not records.get(exercise.name, Record()).solved:
                 return exercise
         return None
 
@@ -59,7 +71,7 @@ class Learner:
                 record.solved = now()
 
         record = self.desk.note(exercise, keep)
-        advice = verdict.next_step(self.unsolved(after=exercise), keys=keys)
+        advice = verdict.next_step(self.unsolved(), keys=keys)
         if not outcome.passed:
             advice = verdict.help_for(exercise, record, keys=keys)
         return outcome, verdict.render(exercise, outcome, advice, self.workspace)

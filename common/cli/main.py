@@ -43,7 +43,9 @@ class _Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="workbook", description="Runs, tests and explains the chapters of the Hopper Async Workbook."
+        prog="workbook",
+        description="Runs, tests and explains the chapters of the Hopper Async Workbook.",
+        epilog="`next` begins the exercise whose turn it is, `check NAME` any other; `list` shows their names.",
     )
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
     for module in COMMANDS:

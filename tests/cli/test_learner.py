@@ -14,6 +14,7 @@ from cli import chapters, exercises, holes, judging, records, verdict
 from cli.commands import grade
 from cli.errors import UsageError, UserError
 from cli.judging import Outcome
+from cli.learner import Learner
 from cli.records import Book, Record
 from cli.workspace import Workspace
 
@@ -309,6 +310,35 @@ class Lists(TreeTest):
         report = json.loads(self.workbook("progress", "--json").stdout)
         self.assertEqual((report["solved"], report["next"]), (0, "add_one"))
         self.assertEqual(report["exercises"]["add_one"]["hints"], 1)
+
+    def test_next_with_a_name_says_what_to_call(self) -> None:
+        said = "`next` takes no name; ./workbook check add_one begins that exercise"
+        self.assert_one_line(self.workbook("next", "add_one"), 2, said)
+        self.assert_one_line(self.workbook("next", "add_on"), 2, "did you mean add_one?")
+        for help_text in (self.workbook("next", "--help").stdout, self.workbook("--help").stdout):
+            self.assertRegex(help_text, "check\\s+NAME")
+
+    def test_what_comes_next_is_behind_what_was_solved_last(self) -> None:
+        place = self.tree / "chapters" / "01_sync_copy" / "exercises" / "exercises.toml"
+        names = ("first", "second", "third")
+        place.write_text("\n".join(MANIFEST.replace("add_one", name) for name in names), "utf-8")
+        (self.tree / "workspace").mkdir()
+        days = {"first": "2024-01-02", "second": "2024-01-03", "third": "2024-01-01"}
+        for solved, following, behind_second in (
+            ((), "first", "third"),
+            (("second",), "third", "third"),
+            (("third",), "first", "first"),
+            (("first", "third"), "second", None),
+            (("second", "third"), "first", "first"),
+            (names, None, None),
+        ):
+            with self.subTest(solved=solved):
+                text = "".join(f'[{name}]\nsolved = "{days[name]} 10:00:00+00:00"\n' for name in solved)
+                (self.tree / "workspace" / "progress.toml").write_text(text, "utf-8")
+                self.assertEqual(json.loads(self.workbook("progress", "--json").stdout)["next"], following)
+                learner = Learner(Workspace(self.tree, self.tree / "build"))
+                after = learner.following(learner.chosen("second"))
+                self.assertEqual(after.name if after else None, behind_second)
 
     def test_a_path_must_be_the_file_in_the_workspace(self) -> None:
         self.assertEqual(self.workbook("exercises", "--generate").returncode, 0)

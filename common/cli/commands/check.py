@@ -1,6 +1,7 @@
 """Checks one exercise: compiles your file in workspace/, runs it with the judge, and says what is right or wrong.
 
-EXERCISE is a name (`./workbook list` shows them) or your file; without it the first exercise that is not solved is meant.
+EXERCISE is a name (`./workbook list` shows them) or your file in workspace/, which is made if it is not there.
+Without it the exercise is meant that `./workbook next` names.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Shows a hint for an exercise, one stage more each time.
 
-Without EXERCISE the first one that is not solved is meant.
+Without EXERCISE the one is meant that `./workbook next` names.
 """
 
 import argparse

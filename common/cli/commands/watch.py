@@ -1,7 +1,7 @@
 """Checks your file each time you save it. Keys: h hint, n next exercise, l list, q quit.
 
-Without EXERCISE it begins with the first one that is not solved. Where there is no terminal there are no keys: it goes on
-to the next exercise by itself, and ends when all are solved.
+Without EXERCISE it begins with the one that `./workbook next` names. Where there is no terminal there are no keys: it
+goes on to the next exercise by itself, and ends when all are solved.
 """
 
 import argparse
@@ -69,11 +69,11 @@ class _Watch:
                 if self.keys.there:
                     _say(f"\n{_KEYS}")
                 elif outcome.passed:
-                    return self.learner.unsolved(after=exercise)
+                    return self.learner.unsolved()
             key = self.keys.pressed()
             if key == "q":
                 raise SystemExit(0)
-            if key == "n" and (following := self.learner.unsolved(after=exercise)):
+            if key == "n" and (following := self.learner.following(exercise)):
                 return following
             self._answer(key, exercise)
 
