@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from . import backend, build
+from . import backend, build, counted
 from .backend import Backend
 from .errors import UserError
 from .exercises import Condition, Exercise
@@ -342,13 +342,14 @@ def _holds(condition: Condition, value: int, per: int) -> bool:
 def _counted(
     condition: Condition, launches: list[dict[str, Any]], value: int, per: int, workspace: Workspace
 ) -> list[str]:
-    if condition.per:
-        count = f"{value / per:.4g}" if per else "no"
-        unit = f" per {_words(condition.per).removesuffix('s')}"
-    else:
-        count, unit = str(value), ""
-    wanted = f"{_words(condition.bound)} {condition.limit:g}"
-    text = f"{MISSED}the emulator counts {count} {_words(condition.field)}{unit}; asked for: {wanted}."
+    count = counted.amount(value, condition.field)
+    unit = f" per {counted.one(condition.per)}" if condition.per else ""
+    wanted = counted.bound(condition.bound, condition.limit)
+    if condition.per and per:
+        count = counted.amount(float(f"{value / per:.4g}"), condition.field) + unit
+    elif condition.per:
+        count, wanted = f"{count} and no {counted.one(condition.per)}", wanted + unit
+    text = f"{MISSED}the emulator counts {count}; asked for: {wanted}."
     result = [text, condition.says]
     by_line: dict[tuple[str, int], int] = {}
     for launch in launches:
@@ -359,10 +360,6 @@ def _counted(
     if place and by_line[place] and condition.bound != "at_least":
         result.append(f"Most of them come from {quoted(place[0], place[1], workspace)}")
     return result
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def quoted(file: str, line: int, workspace: Workspace) -> str:

@@ -5,12 +5,13 @@ import os
 import subprocess
 import tarfile
 import tempfile
+import tomllib
 import unittest
 from pathlib import Path
 
-from support import TreeTest
+from support import ROOT, TreeTest
 
-from cli import chapters, exercises, holes, judging, records, verdict
+from cli import chapters, counted, exercises, holes, judging, records, verdict
 from cli.commands import grade
 from cli.errors import UsageError, UserError
 from cli.judging import Outcome
@@ -211,25 +212,25 @@ class Verdicts(unittest.TestCase):
 class Counters(unittest.TestCase):
     LAUNCH = {
         "kernel": "f(int)",
-        "total": {"sectors": 12, "requests": 2},
+        "total": {"global_load_sectors": 12, "global_load_requests": 2},
         "lines": [
-            {"file": "a.cu", "line": 1, "counts": {"sectors": 2}},
-            {"file": "a.cu", "line": 9, "counts": {"sectors": 10}},
+            {"file": "a.cu", "line": 1, "counts": {"global_load_sectors": 2}},
+            {"file": "a.cu", "line": 9, "counts": {"global_load_sectors": 10}},
         ],
     }
 
     def missed(self, bound: str, limit: float, per: str | None, kernel: str = "f") -> Outcome | None:
-        condition = exercises.Condition(kernel, "sectors", bound, limit, "because", per)
+        condition = exercises.Condition(kernel, "global_load_sectors", bound, limit, "because", per)
         return judging.missed((condition,), [self.LAUNCH] * 2, HERE)
 
     def test_sums_over_all_launches_are_compared(self) -> None:
         for bound, limit, per, met in (
             ("at_most", 24, None, True),
             ("at_most", 23, None, False),
-            ("at_most", 6, "requests", True),
-            ("at_most", 5.9, "requests", False),
-            ("at_least", 6, "requests", True),
-            ("at_least", 6.1, "requests", False),
+            ("at_most", 6, "global_load_requests", True),
+            ("at_most", 5.9, "global_load_requests", False),
+            ("at_least", 6, "global_load_requests", True),
+            ("at_least", 6.1, "global_load_requests", False),
             ("equals", 24, None, True),
             ("equals", 0, None, False),
         ):
@@ -237,10 +238,10 @@ class Counters(unittest.TestCase):
                 self.assertEqual(self.missed(bound, limit, per) is None, met)
 
     def test_what_is_missed_is_explained(self) -> None:
-        outcome = self.missed("at_most", 4, "requests")
+        outcome = self.missed("at_most", 4, "global_load_requests")
         assert outcome is not None
         self.assertEqual(outcome.stage, "counters")
-        self.assertIn("counts 6 sectors per request; asked for: at most 4.", outcome.lines[0])
+        self.assertIn("counts 6 sectors of 32 bytes loaded per load of a warp from global memory; asked for: at most 4.", outcome.lines[0])
         self.assertEqual(outcome.lines[1], "because")
         self.assertIn("a.cu:9", outcome.lines[2])
 
@@ -248,6 +249,24 @@ class Counters(unittest.TestCase):
         outcome = self.missed("at_most", 100, None, kernel="g")
         assert outcome is not None
         self.assertIn("No kernel whose name contains `g`", outcome.lines[0])
+
+    def test_every_field_that_an_exercise_bounds_has_words(self) -> None:
+        for manifest in (ROOT / "chapters").glob("*/exercises/exercises.toml"):
+            for entry in tomllib.loads(manifest.read_text("utf-8"))["exercise"]:
+                for field in {c[key] for c in entry.get("counters", []) for key in ("field", "per") if key in c}:
+                    with self.subTest(exercise=entry["name"], field=field):
+                        self.assertNotEqual(counted.many(field), field.replace("_", " "))
+
+    def test_what_was_counted_has_words_of_its_own_for_one_and_none(self) -> None:
+        launch = {"kernel": "f", "lines": [], "total": {"async_operations": 1, "mbarrier_phases": 0}}
+        for per, words in (
+            (None, "counts 1 asynchronous copy; asked for: exactly 2."),
+            ("mbarrier_phases", "counts 1 asynchronous copy and no completed phase of an mbarrier; "),
+        ):
+            condition = exercises.Condition("f", "async_operations", "equals", 2, "because", per)
+            outcome = judging.missed((condition,), [launch], HERE)
+            assert outcome is not None
+            self.assertIn(words, outcome.lines[0])
 
 
 class Grades(unittest.TestCase):

@@ -1,0 +1,55 @@
+"""What the emulator counts, in words: '4 bytes copied by cp.async per asynchronous copy'."""
+
+_WORDS = {
+    "global_load_requests": ("load of a warp from global memory", "loads of warps from global memory"),
+    "global_load_sectors": ("sector of 32 bytes loaded", "sectors of 32 bytes loaded"),
+    "global_store_requests": ("store of a warp to global memory", "stores of warps to global memory"),
+    "global_store_sectors": ("sector of 32 bytes stored", "sectors of 32 bytes stored"),
+    "shared_load_requests": ("load of a warp from shared memory", "loads of warps from shared memory"),
+    "shared_load_conflicts": ("bank conflict of a load", "bank conflicts of loads"),
+    "shared_store_requests": ("store of a warp to shared memory", "stores of warps to shared memory"),
+    "shared_store_conflicts": ("bank conflict of a store", "bank conflicts of stores"),
+    "bytes_global_to_registers": (
+        "byte that passed from global memory through registers",
+        "bytes that passed from global memory through registers",
+    ),
+    "bytes_registers_to_global": (
+        "byte that threads stored to global memory",
+        "bytes that threads stored to global memory",
+    ),
+    "bytes_cluster_shared": (
+        "byte from or to another block's shared memory",
+        "bytes from or to another block's shared memory",
+    ),
+    "bytes_cp_async": ("byte copied by cp.async", "bytes copied by cp.async"),
+    "bytes_bulk_load": ("byte loaded by bulk copies", "bytes loaded by bulk copies"),
+    "bytes_multicast": (
+        "byte that multicast gave to a further block",
+        "bytes that multicast gave to further blocks",
+    ),
+    "async_operations": ("asynchronous copy", "asynchronous copies"),
+    "block_barriers": ("barrier of a block (__syncthreads)", "barriers of blocks (__syncthreads)"),
+    "cluster_barriers": ("barrier of a cluster", "barriers of clusters"),
+    "mbarrier_phases": ("completed phase of an mbarrier", "completed phases of mbarriers"),
+}
+_BOUNDS = {"at_most": "at most", "at_least": "at least", "equals": "exactly"}
+
+
+def one(field: str) -> str:
+    """One of what `field` counts."""
+    return _WORDS[field][0] if field in _WORDS else field.replace("_", " ").removesuffix("s")
+
+
+def many(field: str) -> str:
+    """Several of what `field` counts."""
+    return _WORDS[field][1] if field in _WORDS else field.replace("_", " ")
+
+
+def amount(value: float, field: str) -> str:
+    """'1 asynchronous copy' or '2.5 asynchronous copies'."""
+    return f"{value:.10g} {one(field) if value == 1 else many(field)}"
+
+
+def bound(word: str, limit: float) -> str:
+    """What is wished: 'at most 4'."""
+    return f"{_BOUNDS[word]} {limit:g}"
