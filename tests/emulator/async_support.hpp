@@ -60,6 +60,7 @@ inline std::string wait_parity(const std::string& barrier, const std::string& pa
 class Machine {
   public:
     explicit Machine(const Order& order = {emu::CompletionOrder::late, 1}) : device_(settings(order)) {}
+    explicit Machine(const emu::Settings& chosen) : device_(chosen) {}
 
     /// Global memory with these contents.
     template <class T>

@@ -76,10 +76,8 @@ Cluster::State Cluster::run(std::uint64_t budget) {
         if (ran && busy && ++spinning_rounds_ < rounds_before_landing)
             continue;
         spinning_rounds_ = 0;
-        if (async_.land_one()) {
-            made_progress();
+        if (async_.land_one())
             continue;
-        }
         if (ran && busy) {
             idle_rounds_ = 0;
             continue;
