@@ -147,6 +147,18 @@ class Journey(CloneTest):
         before, after = ((self.clone / name).read_text("utf-8") for name in ("before", "after"))
         self.assertEqual(before, after)
 
+    def test_watch_says_once_that_its_file_is_gone(self) -> None:
+        watch = self.terminal("watch")
+        watch.wait_for("q quit")
+        text = self.file.read_text("utf-8")
+        self.file.unlink()
+        watch.wait_for("workspace/reverse_tile.cu is gone: save it again")
+        time.sleep(2)
+        self.save(text)
+        said = watch.wait_for("q quit")
+        self.assertIn("reverse_tile: not yet.", said)
+        self.assertNotIn("is gone", said)
+
     def test_without_a_terminal_it_goes_on_by_itself(self) -> None:
         watch = subprocess.Popen(
             [str(self.clone / "workbook"), "watch"],

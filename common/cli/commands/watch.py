@@ -28,6 +28,8 @@ HELP = "check an exercise each time you save it"
 _KEYS = "h hint   n next   l list   q quit"
 _POLL_SECONDS = 0.2
 _SETTLED_SECONDS = 0.05
+_GONE_POLLS = 5
+"""An editor has a file out of the way for less."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,8 +62,16 @@ class _Watch:
         tools = judging.prepare(self.learner.workspace, [exercise], self.where)
         _say(f"Watching {self.learner.desk.shown(exercise)}: edit and save it.")
         seen: object = None
+        missing = 0
         while True:
-            if (state := _state(file)) is not None and state != seen:
+            state = _state(file)
+            missing = missing + 1 if state is None else 0
+            if missing == _GONE_POLLS:
+                _say(
+                    f"{self.learner.desk.shown(exercise)} is gone: save it again, or call ./workbook reset {exercise.name} "
+                    "in another terminal for the untouched exercise."
+                )
+            if state is not None and state != seen:
                 seen = _settled(file)
                 _say(f"Checking {exercise.name} ...")
                 outcome, text = self.learner.check(tools, exercise, self.where, keys=self.keys.there)
