@@ -277,15 +277,16 @@ def _captured(output: BinaryIO) -> str:
 
 def _judged(verdict: list[str], status: int | None, seconds: float) -> Outcome:
     """What the judge wrote, or why it could not."""
+    word, case, *message = verdict + [""] * (3 - len(verdict))
     if status is None:
         return Outcome(
             "run",
             [
+                *([f"Tried {case}."] if case else []),
                 f"It had not ended after {seconds:g} s, and was stopped.",
                 "Look for a loop whose condition never becomes false, in the kernel or in the launch function.",
             ],
         )
-    word, case, *message = verdict + [""] * (3 - len(verdict))
     if word == "passed":
         return Outcome("passed")
     if word == "failed":

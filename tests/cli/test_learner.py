@@ -186,6 +186,11 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(lines[-6:], ["It printed:", *(f"    printed {n}" for n in (6, 7, 8, 9)), "advice"])
         self.assertIn("line 14", lines)
 
+    def test_the_time_limit_names_the_case(self) -> None:
+        lines = judging._judged(["trying", "with 7 elements", ""], None, 20).lines
+        self.assertEqual(lines[:2], ["Tried with 7 elements.", "It had not ended after 20 s, and was stopped."])
+        self.assertTrue(judging._judged([], None, 20).lines[0].startswith("It had not ended"))
+
     def test_the_first_error_of_a_compiler(self) -> None:
         source = "workspace/add_one.cu"
         for output, first in (

@@ -76,7 +76,17 @@ class Programs(CloneTest):
 
     def test_an_endless_loop_on_the_host(self) -> None:
         self.write_launch("for (volatile int i = 0; i < 1;) { }")
-        self.assert_verdict("had not ended after", "was stopped")
+        self.assert_verdict("Tried ", "had not ended after", "was stopped")
+
+    def test_an_endless_loop_beside_copies_in_flight(self) -> None:
+        name = "wait_for_copies"
+        text = next(self.clone.glob(f"chapters/*/exercises/{name}.cu")).read_text("utf-8")
+        self.desk.mkdir()
+        loop = "for (volatile int i = 0; i < 1;) {\n    }\n    workbook::store_reversed"
+        (self.desk / f"{name}.cu").write_text(text.replace("workbook::store_reversed", loop), "utf-8")
+        done = self.workbook("check", name)
+        self.assertIn("watchdog", done.stdout, done.stderr)
+        self.assertIn(f"workspace/{name}.cu:", done.stdout)
 
     def test_a_deadlock(self) -> None:
         self.write("if (t < 7) __syncthreads();")

@@ -2,7 +2,8 @@
 /// The main of every judge: runs it and writes the verdict where the command looks for it.
 ///
 /// The file that JUDGE_VERDICT names gets 'passed' or 'failed', the case, and the message, one line each. No
-/// file means that the learner's code ended the process.
+/// file, or one that begins with 'trying', means that the learner's code ended the process or never came
+/// back.
 #include "judge.hpp"
 
 #include "workbook/check.hpp"
@@ -56,7 +57,11 @@ bool judged() {
 
 } // namespace
 
-void trying(const std::string& what) { current_case = what; }
+void trying(const std::string& what) {
+    current_case = what;
+    if (std::getenv("JUDGE_VERDICT") != nullptr)
+        write("trying", ""); // stands there if nothing comes after it
+}
 
 } // namespace judge
 
