@@ -65,15 +65,15 @@ INSTRUCTIONS = {
 NAMES = (*UNITS, *INSTRUCTIONS)
 # What the emulator counts under other names.
 SUMS = {
-    "tma_load_bytes": ("+bytes_bulk_load", "+bytes_tensor_load", "-bytes_multicast"),
-    "tma_store_bytes": ("+bytes_bulk_store", "+bytes_tensor_store"),
-    "tma_reduce_bytes": ("+bytes_bulk_reduce", "+bytes_tensor_reduce"),
+    "tma_load_bytes": ("bytes_bulk_load", "bytes_tensor_load"),
+    "tma_store_bytes": ("bytes_bulk_store", "bytes_tensor_store"),
+    "tma_reduce_bytes": ("bytes_bulk_reduce", "bytes_tensor_reduce"),
 }
 
 
 def short(kernel: str) -> str:
-    """The name of a kernel without types: 'void a::b<(int)4>(int*)' is 'a::b'."""
-    return re.sub(r"[<(].*", "", kernel.removeprefix("void ").replace("(anonymous namespace)::", ""))
+    """The name of a kernel alone, as Nsight Compute has it: 'void a::b<(int)4>(int*)' is 'b'."""
+    return re.sub(r"[<(].*", "", kernel.removeprefix("void ").replace("(anonymous namespace)::", "")).split("::")[-1]
 
 
 def known_metrics() -> str:
@@ -161,7 +161,7 @@ def emulate(binary: Path, emulator: Path) -> list[Launch]:
     for line in lines:
         total = line["total"]
         for name, parts in SUMS.items():
-            total[name] = sum(int(part[0] + str(total[part[1:]])) for part in parts)
+            total[name] = sum(total[part] for part in parts)
         total |= {f"{name}_by_instruction": value for name, value in total.items() if name.startswith("shared_")}
         launches.append(Launch(line["kernel"], line["grid"], line["block"], total))
     return launches

@@ -4,7 +4,9 @@
 
 #include <workbook/random.hpp>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <string_view>
@@ -194,6 +196,12 @@ class Writer {
         ++count(kind);
         program_.instructions.push_back(text);
         program_.kinds += kind.letter;
+        std::vector<std::size_t> needs;
+        for (const std::string& name : std::span(operands).subspan(1))
+            if (const auto made = makers_.find(name); made != makers_.end())
+                needs.push_back(made->second);
+        program_.needs.push_back(std::move(needs));
+        makers_[result] = index;
         return "    " + text + "\n    st.global." + std::string(kind.register_type) + " " +
                slot("out", index) + ", " + result + ";\n";
     }
@@ -239,6 +247,7 @@ class Writer {
 
     Random random_;
     std::array<unsigned, kinds.size()> counts_{};
+    std::map<std::string, std::size_t> makers_; ///< By register: the instruction.
     RandomProgram program_;
 };
 

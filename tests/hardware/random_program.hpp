@@ -18,7 +18,8 @@ struct RandomProgram {
     std::string ptx;
     std::vector<std::string> instructions; ///< In order; each makes one result.
     std::vector<std::uint64_t> inputs;
-    std::string kinds; ///< Of the results; see Instruction::kinds.
+    std::string kinds;                           ///< Of the results; see Instruction::kinds.
+    std::vector<std::vector<std::size_t>> needs; ///< The instructions whose results each reads.
 };
 
 /// The program of `seed`, with `length` instructions.

@@ -42,7 +42,9 @@ def outcome(stdout: str, returncode: int) -> dict[str, str]:
     if returncode in (HUNG, KILLED) and not first:
         return {"result": "hung"}
     if first and (any(counts) or not summary):
-        return {"result": "found", "first": first, "hung": str(returncode in (HUNG, KILLED)).lower()}
+        return {"result": "found", "first": first}
+    if "tensor map at" in stdout:
+        return {"result": "refused"}
     if not summary:
         return {"result": "failed", "first": stdout.strip()[-200:]}
     return {"result": "silent"}
@@ -65,9 +67,12 @@ def bare(binary: Path, mistake: str) -> dict[str, str | int]:
 
 
 def alone(stdout: str, returncode: int) -> dict[str, str]:
-    """The mistake without any tool: is the result right, does it fail or hang?"""
-    kind = {0: "right", HUNG: "hung", KILLED: "hung"}.get(returncode, "wrong")
-    return {"result": kind, "first": stdout.strip().splitlines()[-1] if stdout.strip() else ""}
+    """The mistake without any tool: does it run, fail, or hang, or is it refused before it runs?"""
+    kind = {0: "no error", HUNG: "hung", KILLED: "hung"}.get(returncode, "error")
+    if kind == "error" and "kernel failed" not in stdout:
+        kind = "refused"
+    code = re.search(r"cudaError\w+", stdout)
+    return {"result": kind, "first": code[0]} if code else {"result": kind}
 
 
 def measure(options: argparse.Namespace) -> None:
@@ -90,9 +95,11 @@ def measure(options: argparse.Namespace) -> None:
 
 def on_the_emulator(binary: Path, mistake: str, emulator: Path) -> dict[str, str]:
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        run([binary, mistake], 60, on_emulator(emulator, EMULATOR_REPORT=file.name))
+        ran = run([binary, mistake], 60, on_emulator(emulator, EMULATOR_REPORT=file.name))
         said = [json.loads(line) for line in Path(file.name).read_text("utf-8").splitlines()]
-    return {"result": "found", "first": said[0]["name"]} if said else {"result": "silent"}
+    if said:
+        return {"result": "found", "first": said[0]["name"]}
+    return alone(ran.stdout + ran.stderr, ran.returncode)
 
 
 def compare(options: argparse.Namespace) -> None:
@@ -103,19 +110,35 @@ def compare(options: argparse.Namespace) -> None:
             for tool, ran in by_tool.items():
                 by_tool[tool] = (alone if tool == "alone" else outcome)(ran["output"], ran["exit"])
             by_tool["emulator"] = on_the_emulator(binary, mistake, options.emulator)
-    options.output.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    ordered = {
+        chapter: {
+            mistake: {column: by_tool[column] for column in ("alone", *TOOLS, "emulator")}
+            for mistake, by_tool in tools.items()
+        }
+        for chapter, tools in found.items()
+    }
+    options.output.write_text(json.dumps(ordered, indent=1) + "\n", "utf-8")
 
 
 def cell(outcome: dict[str, str]) -> str:
+    """A result in few words: what was found without where."""
     if outcome["result"] != "found":
-        return outcome["result"]
-    return outcome["first"].split(" in ")[0].replace("|", "\\|")
+        return f"`{outcome['first']}`" if "first" in outcome else outcome["result"]
+    first = re.sub(r"^(Error: |(Warning): )?(Race) reported.*", r"race \2", outcome["first"]).strip()
+    return re.sub(r"(__\w+__|^[a-z]+-[a-z-]+$)", r"`\1`", first.replace("race Warning", "race (warning)").rstrip("."))
+
+
+def found_by(found: dict, column: str) -> int:
+    return sum(by_tool[column]["result"] == "found" for tools in found.values() for by_tool in tools.values())
 
 
 def markdown(path: Path) -> str:
     found = json.loads(path.read_text("utf-8"))
     columns = ("alone", *TOOLS, "emulator")
-    lines = ["| chapter | mistake | " + " | ".join(columns) + " |", "|---" * (len(columns) + 2) + "|"]
+    mistakes = sum(map(len, found.values()))
+    counts = ", ".join(f"{tool} {found_by(found, tool)}" for tool in TOOLS)
+    lines = [f"Of {mistakes} mistakes found: {counts}, the emulator {found_by(found, 'emulator')}.", ""]
+    lines += ["| chapter | mistake | " + " | ".join(columns) + " |", "|---" * (len(columns) + 2) + "|"]
     for chapter, by_mistake in found.items():
         for mistake, by_tool in by_mistake.items():
             cells = [cell(by_tool[column]) for column in columns]

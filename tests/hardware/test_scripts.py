@@ -23,7 +23,7 @@ class CountersTest(unittest.TestCase):
         (launch,) = counters.read_csv(CSV)
         self.assertEqual(launch.values, {"a__b": 33554432, "c__d": 0})
         self.assertEqual((launch.grid, launch.block), ([1024, 2, 1], [256, 1, 1]))
-        self.assertEqual(counters.short(launch.kernel), "ns::copy")
+        self.assertEqual(counters.short(launch.kernel), "copy")
         self.assertEqual(counters_table.short(launch.kernel), "ns::copy<4>")
 
     def test_counters_that_do_not_exist_are_left_out(self) -> None:
@@ -38,9 +38,19 @@ class CountersTest(unittest.TestCase):
 
     def test_a_reason_has_a_limit(self) -> None:
         reason = counters_table.Reason("copy", "sectors", 0.05, "why")
-        self.assertTrue(reason.fits("copy(int)", "sectors", 0.04))
-        self.assertFalse(reason.fits("copy(int)", "sectors", 0.06))
-        self.assertFalse(reason.fits("copy(int)", "requests", 0.04))
+        launch = {"kernel": "copy(int)", "hardware": {"sectors": 100, "requests": 1}, "emulator": {"sectors": 96, "requests": 2}}
+        self.assertTrue(reason.fits(launch, "sectors"))
+        self.assertFalse(reason.fits(launch, "requests"))
+        launch["emulator"]["sectors"] = 94
+        self.assertFalse(reason.fits(launch, "sectors"))
+
+    def test_a_reason_may_ask_for_an_equal_counter(self) -> None:
+        reason = counters_table.Reason("", "loads_conflicts", 1, "why", "_exact")
+        launch = {"kernel": "k", "hardware": {"loads_conflicts": 5, "loads_wavefronts_exact": 7}}
+        launch["emulator"] = {"loads_conflicts": 0, "loads_wavefronts_exact": 7}
+        self.assertTrue(reason.fits(launch, "loads_conflicts"))
+        launch["emulator"]["loads_wavefronts_exact"] = 8
+        self.assertFalse(reason.fits(launch, "loads_conflicts"))
 
 
 class SanitizerTest(unittest.TestCase):

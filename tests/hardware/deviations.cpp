@@ -1,0 +1,39 @@
+#include "deviations.hpp"
+
+#include <algorithm>
+#include <array>
+#include <regex>
+
+namespace hardware {
+namespace {
+
+constexpr auto table = std::to_array<Deviation>({
+    {R"(\bvmad\.)",
+     "the sum does not keep all the bits that the manual wants before the shift and the saturation"},
+    {R"(\bvshl\S*\.sat)", "does not saturate"},
+    {R"(\bvadd\.u32\.s32\.u32\.sat)", "takes the sum for negative"},
+    {R"(\bbf[ei]\.\w+ [^;]*\b(3[2-9]|[4-9]\d)(, \d+)?;)",
+     "constants of 32 or more: folded by the assembler modulo 32"},
+    {R"(\babs\.s16)", "of -32768: the assembler takes what uses it for a positive number of 32 bits"},
+});
+
+} // namespace
+
+std::span<const Deviation> deviations() { return table; }
+
+std::vector<bool> comparable(const RandomProgram& program) {
+    std::vector<std::regex> patterns;
+    for (const Deviation& deviation : table)
+        patterns.emplace_back(std::string(deviation.pattern));
+    std::vector<bool> good;
+    for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+        const auto& needs = program.needs[i];
+        good.push_back(std::ranges::all_of(needs, [&](std::size_t k) { return good[k]; }) &&
+                       std::ranges::none_of(patterns, [&](const std::regex& pattern) {
+                           return std::regex_search(program.instructions[i], pattern);
+                       }));
+    }
+    return good;
+}
+
+} // namespace hardware
