@@ -15,12 +15,17 @@ __extension__ using UInt128 = unsigned __int128;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
+/// The low 8 bits, says the manual; an H200 takes all bits for a value of 64 bits.
+template <class T>
+int bit_count(u32 operand) {
+    return static_cast<int>(sizeof(T) == 8 ? operand : operand & 0xff);
+}
 /// bfe by the loop in the manual.
 template <class T>
 T extract_reference(T a, u32 b, u32 c) {
     using U = std::make_unsigned_t<T>;
     const int msb = 8 * sizeof(T) - 1;
-    const int pos = static_cast<int>(b & 0xff), len = static_cast<int>(c & 0xff);
+    const int pos = bit_count<T>(b), len = bit_count<T>(c);
     const auto bit = [&](int i) { return static_cast<U>(a) >> i & 1; };
     const U sign = !std::is_signed_v<T> || len == 0 ? U{0} : bit(std::min(pos + len - 1, msb));
     U d = 0;
@@ -31,7 +36,7 @@ T extract_reference(T a, u32 b, u32 c) {
 template <class U>
 U insert_reference(U a, U b, u32 c, u32 d) {
     const int msb = 8 * sizeof(U) - 1;
-    const int pos = static_cast<int>(c & 0xff), len = static_cast<int>(d & 0xff);
+    const int pos = bit_count<U>(c), len = bit_count<U>(d);
     U f = b;
     for (int i = 0; i < len && pos + i <= msb; ++i)
         f = static_cast<U>((f & ~(U{1} << (pos + i))) | (a >> i & 1) << (pos + i));

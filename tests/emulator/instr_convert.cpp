@@ -221,6 +221,7 @@ TEST_CASE("floats to integers") {
     check_to_integer<s64, double>();
     CHECK(run_one<s32>("cvt.rpi.s32.f32 %d, %a;", float_of(1)) == 1);
     CHECK(run_one<s32>("cvt.rpi.ftz.s32.f32 %d, %a;", float_of(1)) == 0);
+    CHECK(run_one<u16>("cvt.rp.ftz.f16.f32 %d, %a;", float_of(1)) == 1); // As an H200 does.
 }
 
 TEST_CASE("integers to floats in every rounding mode") {

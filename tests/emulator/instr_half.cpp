@@ -161,6 +161,10 @@ TEST_CASE("halves: .sat, .ftz and .oob") {
     CHECK(run_one<u16>("mul.sat.f16 %d, %a, %b;", u16{0xbc00}, u16{0x3c00}) == 0);
     CHECK(run_one<u16>("add.ftz.f16 %d, %a, %b;", u16{1}, u16{0x8000}) == 0);
     CHECK(run_one<u16>("mul.ftz.f16 %d, %a, %b;", u16{0x0400}, u16{0xb800}) == 0x8000);
+    // Both would be rounded up to the least normal number with the bits of a subnormal one; an H200 gave
+    // these.
+    CHECK(run_one<u16>("mul.rn.ftz.f16 %d, %a, %b;", u16{0x0400}, u16{0xbbff}) == 0x8000);
+    CHECK(run_one<u16>("fma.rn.ftz.sat.f16 %d, %a, %b, %c;", u16{0x8ce8}, u16{0x0400}, u16{0x0400}) == 0);
     CHECK(run_one<u16>("mul.f16 %d, %a, %b;", u16{0x0400}, u16{0xb800}) == 0x8200);
     CHECK(run_one<u16>("fma.rn.oob.f16 %d, %a, %b, %c;", u16{0x7ff7}, u16{0x3c00}, u16{0x3c00}) == 0);
     CHECK(run_one<u16>("fma.rn.oob.f16 %d, %a, %b, %c;", u16{0x3c00}, u16{0x3c00}, u16{0x3c00}) == 0x4000);

@@ -249,7 +249,10 @@ struct NumberClass {
         constexpr bool operator()(U u) const { return (u & ~sign) > infinity; }
     };
     struct Normal {
-        constexpr bool operator()(U u) const { return (u & infinity) != 0 && (u & infinity) != infinity; }
+        /// Zero counts as normal: the manual says so, and an H200 does.
+        constexpr bool operator()(U u) const {
+            return (u & infinity) != infinity && ((u & infinity) != 0 || (u & fraction) == 0);
+        }
     };
     struct Subnormal {
         constexpr bool operator()(U u) const { return (u & infinity) == 0 && (u & fraction) != 0; }

@@ -12,9 +12,13 @@ namespace {
 
 using ptx::Type;
 
-// -- operations: the value, and for .ftz whether the exact result is smaller than every normal number
+// -- operations: the value, and for .ftz whether the result is smaller than every normal number. An H200
+// decides that by the result rounded to 24 bits, whatever the exponent; it is asked only where the result is
+// the least normal number.
 
 constexpr double least_normal = 0x1p-126;
+/// Takes what is as small as the least normal number to where 24 bits are kept.
+constexpr float up = 0x1p64f, least_normal_up = 0x1p-62f;
 
 struct Add {
     template <class T>
@@ -37,7 +41,8 @@ struct Multiply {
         return a * b;
     }
     static bool tiny(float a, float b, float) {
-        return std::abs(static_cast<double>(a) * b) < least_normal; // Exact: 48 bits.
+        const float small = std::abs(a) < std::abs(b) ? a : b, large = std::abs(a) < std::abs(b) ? b : a;
+        return std::abs(small * up * large) < least_normal_up;
     }
 };
 struct Divide {
@@ -55,11 +60,9 @@ struct Fused {
         return std::fma(a, b, c);
     }
     static bool tiny(float a, float b, float c) {
-        const double product = static_cast<double>(a) * b; // Exact.
-        // Beside a small c both bounds are exact. Beside a large one the sum is small only where the terms
-        // nearly cancel, and then the sum is exact.
-        const bool small = (product < least_normal - c) & (product > -least_normal - c);
-        return std::abs(c) <= 0x1p-100f ? small : std::abs(product + c) < least_normal;
+        // A c that overflows here is too large for a small sum.
+        const float small = std::abs(a) < std::abs(b) ? a : b, large = std::abs(a) < std::abs(b) ? b : a;
+        return std::abs(std::fma(small * up, large, c * up)) < least_normal_up;
     }
 };
 
@@ -85,8 +88,6 @@ T evaluate(T a, T b, T c) {
         }
         T result = F::apply(a, b, c);
         if constexpr (Ftz) {
-            // Hardware flushes by the exact result: one that is rounded up to the least normal number becomes
-            // zero.
             const bool edge = (std::abs(result) == 0x1p-126f) & F::tiny(a, b, c);
             result = edge ? std::copysign(0.0f, result) : flush(result);
         }

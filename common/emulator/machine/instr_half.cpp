@@ -73,6 +73,10 @@ u16 evaluate(u16 a, u16 b, u16 c) {
         c = flush16<H>(c);
     }
     float result = F::template apply<H>(H::decode(a), H::decode(b), H::decode(c));
+    // What rounds to the least normal number with 11 bits, whatever the exponent, is not flushed; with the
+    // fewer bits of a subnormal number more would.
+    if constexpr (Ftz && std::is_same_v<H, F16>)
+        result = std::abs(result) < 0x1p-14f - 0x1p-26f ? std::copysign(0.0f, result) : result;
     if constexpr (C == Clamp::sat)
         result = saturate(result);
     if constexpr (C == Clamp::relu)

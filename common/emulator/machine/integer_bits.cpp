@@ -66,11 +66,18 @@ constexpr U reverse_bits(U value) {
         return __builtin_bswap64(v);
 }
 
+/// A position or length of bfe and bfi. The manual uses its low 8 bits; an H200 does so for 32-bit values and
+/// takes the whole operand for 64-bit values.
+template <class T>
+constexpr u32 bit_count(u32 operand) {
+    return sizeof(T) == 4 ? operand & 0xff : operand;
+}
+
 /// bfe, as the manual defines it: bits past the value are its sign (signed) or zero.
 template <class T>
 constexpr T extract(T value, u32 position, u32 length) {
     constexpr u32 bits = 8 * sizeof(T);
-    const u32 pos = position & 0xff, len = length & 0xff;
+    const u32 pos = bit_count<T>(position), len = bit_count<T>(length);
     if (len == 0)
         return 0;
     // Shifting by more than the width leaves only copies of the sign.
@@ -87,7 +94,7 @@ constexpr T extract(T value, u32 position, u32 length) {
 template <class U>
 constexpr U insert(U field, U base, u32 position, u32 length) {
     constexpr u32 bits = 8 * sizeof(U);
-    const u32 pos = position & 0xff, len = length & 0xff;
+    const u32 pos = bit_count<U>(position), len = bit_count<U>(length);
     if (pos >= bits || len == 0)
         return base;
     const U ones = len >= bits ? static_cast<U>(~U{0}) : static_cast<U>((U{1} << len) - 1);
