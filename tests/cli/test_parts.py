@@ -14,8 +14,21 @@ from unittest import mock
 
 from cli import apt, build, chapters, lock, main, progress, requirements, results, setup
 from cli.commands import emulate, run, sass
+from cli.commands import test as test_command
 from cli.errors import UsageError, UserError
 from cli.workspace import Workspace
+
+
+class Targets(unittest.TestCase):
+    def test_only_what_the_chosen_tests_need_is_built(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            place = Workspace(Path("/nowhere"), Path(directory))
+            (place.build / "meson-info").mkdir()
+            targets = [{"id": name, "filename": [f"{directory}/tests/{name}"]} for name in ("a", "b", "c")]
+            (place.build / "meson-info" / "intro-targets.json").write_text(json.dumps(targets), "utf-8")
+            tests = [{"name": "one", "depends": ["b"]}, {"name": "two", "depends": ["b", "a"]}]
+            self.assertEqual(test_command.needs(tests, place), ["tests/a", "tests/b"])
+            self.assertEqual(test_command.needs([{"name": "three", "depends": []}], place), [])
 
 
 class Chapters(unittest.TestCase):

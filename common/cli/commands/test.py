@@ -1,6 +1,6 @@
-"""Builds everything and runs the tests; the last line counts the test cases.
+"""Builds what the tests need and runs them; the last line counts the test cases.
 
-NAME is a chapter, a suite or a part of a test's name; without names all tests run.
+NAME is a chapter, a suite or a part of a test's name; without names everything is built and all tests run.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from ..setup import Tools
 from ..workspace import Workspace
 
 NAME = "test"
-HELP = "build everything and run the tests"
+HELP = "build what the tests need and run them"
 _LINE = re.compile(r"^\s*(\d+)/(\d+)\s+(.*?)\s{2,}([A-Z]+)\s")
 
 
@@ -45,9 +45,13 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     if options.with_docs:
         with exclusive(workspace.state / "lock", "setting up"):
             setup.ensure(workspace, requirements.DOCUMENTATION_TESTS)
-    build.build(workspace, tools)
-    tests = known_tests(workspace)
-    chosen = select(tests, options.names, workspace)
+    if options.names or options.list:
+        build.build(workspace, tools, ["build.ninja"])  # configures anew where a meson.build or a manifest changed
+    else:
+        build.build(workspace, tools)
+    chosen = select(known_tests(workspace), options.names, workspace)
+    if options.names and not options.list:
+        build.build(workspace, tools, [*needs(chosen, workspace), *build.emulator_targets(workspace)])
     if options.list:
         for test in chosen:
             print(f"{test['name']}  ({', '.join(test['suite'])})")
@@ -81,6 +85,14 @@ def known_tests(workspace: Workspace) -> list[dict[str, Any]]:
     for test in tests:
         test["suite"] = [suite.split(":", 1)[-1] for suite in test["suite"]]
     return tests
+
+
+def needs(tests: list[dict[str, Any]], workspace: Workspace) -> list[str]:
+    """What Ninja has to build for `tests`, in its words."""
+    targets = json.loads((workspace.build / "meson-info" / "intro-targets.json").read_text("utf-8"))
+    wanted = {target for test in tests for target in test["depends"]}
+    files = [Path(file) for target in targets if target["id"] in wanted for file in target["filename"]]
+    return sorted(str(file.relative_to(workspace.build)) for file in files)
 
 
 def select(tests: list[dict[str, Any]], names: list[str], workspace: Workspace) -> list[dict[str, Any]]:
