@@ -96,8 +96,7 @@ def differences(launches: list[dict]) -> Iterator[tuple[Reason, str, str, int, i
 def summary(launches: list[dict]) -> Iterator[str]:
     yield "| counter | launches compared | equal | within 5 % | further apart |"
     yield "|---|--:|--:|--:|--:|"
-    names = dict.fromkeys(name for launch in launches for name in launch["emulator"])
-    for name in names:
+    for name in sorted({name for launch in launches for name in launch["emulator"]}):
         pairs = [(row["hardware"][name], row["emulator"][name]) for row in launches if name in row["emulator"]]
         equal = sum(a == b for a, b in pairs)
         near = sum(a != b and share(a, b) <= 0.05 for a, b in pairs)

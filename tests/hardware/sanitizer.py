@@ -136,9 +136,10 @@ def markdown(path: Path) -> str:
     found = json.loads(path.read_text("utf-8"))
     columns = ("alone", *TOOLS, "emulator")
     mistakes = sum(map(len, found.values()))
-    counts = ", ".join(f"{tool} {found_by(found, tool)}" for tool in TOOLS)
+    counts = ", ".join(f"`{tool}` {found_by(found, tool)}" for tool in TOOLS)
     lines = [f"Of {mistakes} mistakes found: {counts}, the emulator {found_by(found, 'emulator')}.", ""]
-    lines += ["| chapter | mistake | " + " | ".join(columns) + " |", "|---" * (len(columns) + 2) + "|"]
+    headings = ["alone", *(f"`{tool}`" for tool in TOOLS), "emulator"]
+    lines += ["| chapter | mistake | " + " | ".join(headings) + " |", "|---" * (len(columns) + 2) + "|"]
     for chapter, by_mistake in found.items():
         for mistake, by_tool in by_mistake.items():
             cells = [cell(by_tool[column]) for column in columns]
