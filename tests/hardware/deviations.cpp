@@ -13,7 +13,7 @@ constexpr auto table = std::to_array<Deviation>({
     {R"(\bvshl\S*\.sat)", "does not saturate"},
     {R"(\bvadd\.u32\.s32\.u32\.sat)", "takes the sum for negative"},
     {R"(\bbf[ei]\.\w+ [^;]*\b(3[2-9]|[4-9]\d)(, \d+)?;)",
-     "constants of 32 or more: folded by the assembler modulo 32"},
+     "with constants of 32 or more: the assembler folds them to something else"},
     {R"(\babs\.s16)", "of -32768: the assembler takes what uses it for a positive number of 32 bits"},
 });
 
