@@ -94,7 +94,8 @@ class Weaver:
     def _output(self, _: Path, command: str) -> str:
         return fenced([f"$ {command}", *self._runner.shell(command).split("\n")])
 
-    _captured = _output
+    def _captured(self, _: Path, command: str) -> str:
+        return fenced([f"$ {command}", *self._runner.shell(command, captured=True).split("\n")])
 
     def _markdown(self, _: Path, command: str) -> str:
         return "\n".join(["", self._runner.shell(command), ""])
