@@ -95,7 +95,7 @@ class Weaver:
         return fenced([f"$ {command}", *self._runner.shell(command).split("\n")])
 
     def _captured(self, _: Path, command: str) -> str:
-        return fenced([f"$ {command}", *self._runner.shell(command, captured=True).split("\n")])
+        return fenced([f"$ {command}", *self._runner.captured(command).split("\n")])
 
     def _markdown(self, _: Path, command: str) -> str:
         return "\n".join(["", self._runner.shell(command), ""])

@@ -238,8 +238,8 @@ class Lock(unittest.TestCase):
 
 class Packages(unittest.TestCase):
     DEB822 = (
-        "# comment\nTypes: deb\n# another\nURIs: http://mirror.example/debian\nSuites: bookworm bookworm-updates\n"
-        "Components: main\nSigned-By: /keys/a.gpg\n\nTypes: deb\nURIs: http://mirror.example/security\n"
+        "# comment\nTypes: deb\n# another\nURIs: file:/mirror/main\nSuites: bookworm bookworm-updates\n"
+        "Components: main\nSigned-By: /keys/a.gpg\n\nTypes: deb\nURIs: file:/mirror/security\n"
         "Suites: bookworm-security\nComponents: main\n"
     )
 
@@ -247,15 +247,15 @@ class Packages(unittest.TestCase):
         entry = apt.backports_source([("debian.sources", self.DEB822)], "bookworm")
         self.assertEqual(
             entry,
-            "Types: deb\nURIs: http://mirror.example/debian\nSuites: bookworm-backports\n"
+            "Types: deb\nURIs: file:/mirror/main\nSuites: bookworm-backports\n"
             "Components: main\nSigned-By: /keys/a.gpg\n",
         )
 
     def test_the_one_line_format_is_read_too(self) -> None:
-        text = "# deb http://a.example/ bookworm main\ndeb [arch=amd64 signed-by=/k.gpg] http://b.example/debian bookworm main\n"
+        text = "# deb file:/first bookworm main\ndeb [arch=amd64 signed-by=/k.gpg] file:/second bookworm main\n"
         self.assertEqual(
             apt.backports_source([("sources.list", text)], "bookworm"),
-            "Types: deb\nURIs: http://b.example/debian\nSuites: bookworm-backports\nComponents: main\n"
+            "Types: deb\nURIs: file:/second\nSuites: bookworm-backports\nComponents: main\n"
             "Signed-By: /k.gpg\n",
         )
 

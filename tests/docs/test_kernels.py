@@ -27,7 +27,7 @@ class Kernels(unittest.TestCase):
                 sources = text_of(sorted(directory.glob("*.cuh")))
                 self.assertIsNotNone(re.search(rf"__global__[^;{{]*\b{kernel}\(", sources), "no __global__ function")
                 tests = text_of([ROOT / "tests" / "chapters" / f"{chapter}_test.cu"])
-                self.assertRegex(tests, rf"{kernel}")
+                self.assertRegex(tests, rf"\b(launch_)?{kernel}")
                 prose = (directory / "README.md").read_text("utf-8")
                 self.assertRegex(prose, rf"__global__[^;{{]*\b{kernel}\(", "its code is not shown")
 
