@@ -12,7 +12,7 @@ import unittest
 from collections.abc import Callable
 from pathlib import Path
 
-from support import ANSWER, HOLE, NAME, CloneTest, main
+from support import ANSWER, HOLE, NAME, CloneTest, fresh_home, main
 
 SECONDS = 30
 
@@ -41,7 +41,21 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 class Programs(CloneTest):
-    """What the learner's program may do."""
+    """What the learner's program may do. All of it happens in one clone, as with a learner who tries and tries, and the
+    check that comes after the last one works."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.shared_home = cls.enterClassContext(fresh_home())
+
+    def setUp(self) -> None:
+        self.use_home(self.shared_home)
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        last = cls()
+        last.setUp()
+        last.assert_solved()
 
     def assert_verdict(self, *words: str) -> str:
         begin = time.monotonic()
@@ -52,7 +66,6 @@ class Programs(CloneTest):
         for word in words:
             self.assertIn(word, text)
         self.assertLessEqual(len(done.stdout.splitlines()), 24, done.stdout)
-        self.assert_solved()
         return text
 
     def test_it_does_not_compile(self) -> None:
@@ -81,7 +94,7 @@ class Programs(CloneTest):
     def test_an_endless_loop_beside_copies_in_flight(self) -> None:
         name = "wait_for_copies"
         text = next(self.clone.glob(f"chapters/*/exercises/{name}.cu")).read_text("utf-8")
-        self.desk.mkdir()
+        self.desk.mkdir(exist_ok=True)
         loop = "for (volatile int i = 0; i < 1;) {\n    }\n    workbook::store_reversed"
         (self.desk / f"{name}.cu").write_text(text.replace("workbook::store_reversed", loop), "utf-8")
         done = self.workbook("check", name)

@@ -1,11 +1,13 @@
 """A clone to learn in, which checks with the judges and the emulator that Meson has built for these tests."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -19,11 +21,11 @@ class CloneTest(unittest.TestCase):
     """Each test gets a fresh clone."""
 
     def setUp(self) -> None:
-        directory = tempfile.TemporaryDirectory(prefix="workbook learner ")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name).resolve()
-        self.clone = self.home / "my clone"
-        copy_tree(self.clone)
+        self.use_home(self.enterContext(fresh_home()))
+
+    def use_home(self, home: Path) -> None:
+        self.home = home
+        self.clone = home / "my clone"
         self.desk = self.clone / "workspace"
         self.file = self.desk / f"{NAME}.cu"
 
@@ -82,6 +84,15 @@ class CloneTest(unittest.TestCase):
         done = self.check()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(f"{NAME}: solved.", done.stdout)
+
+
+@contextlib.contextmanager
+def fresh_home() -> Iterator[Path]:
+    """A directory with a clone in it, for as long as the block lasts."""
+    with tempfile.TemporaryDirectory(prefix="workbook learner ") as directory:
+        home = Path(directory).resolve()
+        copy_tree(home / "my clone")
+        yield home
 
 
 def copy_tree(to: Path) -> None:

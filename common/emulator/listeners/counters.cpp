@@ -107,7 +107,7 @@ class ClusterCounters final : public ClusterListener {
         ++at(first->pc)[kind == BarrierKind::block ? Counter::block_barriers : Counter::cluster_barriers];
     }
     void on_mbarrier_arrive(const MbarrierEvent& e) override {
-        if (e.warp && e.count)
+        if (e.count)
             at(e.pc)[Counter::mbarrier_arrivals] += e.count;
     }
     void on_mbarrier_init(const MbarrierEvent& e) override { init_pc_[e.address] = e.pc; }

@@ -51,10 +51,10 @@ enum class Counter : std::uint8_t {
     bytes_st_async,
     bytes_multicast, ///< Of the loaded bytes: those of the further blocks of a multicast, not read again.
     async_operations,
-    block_barriers,   ///< Completed.
-    cluster_barriers, ///< Completed.
-    mbarrier_arrivals,
-    mbarrier_phases,
+    block_barriers,    ///< Completed.
+    cluster_barriers,  ///< Completed.
+    mbarrier_arrivals, ///< By threads, and those of cp.async.mbarrier.arrive; bytes that complete are none.
+    mbarrier_phases,   ///< Completed.
     count_
 };
 inline constexpr unsigned counter_count = static_cast<unsigned>(Counter::count_);

@@ -93,7 +93,7 @@ std::string Checker::place(const Actor& actor, unsigned k, unsigned n) const {
     const std::string bytes = std::to_string(n) + (n == 1 ? " byte" : " bytes") + " at ";
     if (actor.shared) {
         const auto at = static_cast<std::uint32_t>(actor.word) + k;
-        std::string text = bytes + shared_name(*cluster_.info().kernel, shared_offset(at));
+        std::string text = bytes + shared_name(cluster_.info(), shared_offset(at));
         if (cluster_.launch().info().config.cluster.volume() > 1)
             text += " in the shared memory of cluster rank " + std::to_string(shared_rank(at));
         return text;
@@ -406,22 +406,21 @@ void Checker::unfinished_phase(const BarrierState& barrier, std::uint32_t index,
                                              "bytes expected by " +
                                                  thread_name(*barrier.expect_warp, barrier.expect_lane)));
     lines.push_back(cluster_.source_line(operation.pc, what + " issued by " + issuer));
-    unfinished_[index] =
-        make("tx-count-mismatch",
-             "Phase " + std::to_string(phase) + " of mbarrier " +
-                 shared_name(*cluster_.info().kernel, shared_offset(address)) + " ended although a " + what +
-                 " of " + std::to_string(operation.bytes) +
-                 " bytes that belongs to it has not landed (issued by " + issuer +
-                 "): the barrier was told to expect too few bytes, so waiting threads go on too early.",
-             "expect_tx must announce the bytes of all copies of the phase, edges included: the full box of "
-             "a tensor copy.",
-             std::move(lines));
+    unfinished_[index] = make(
+        "tx-count-mismatch",
+        "Phase " + std::to_string(phase) + " of mbarrier " +
+            shared_name(cluster_.info(), shared_offset(address)) + " ended although a " + what + " of " +
+            std::to_string(operation.bytes) + " bytes that belongs to it has not landed (issued by " +
+            issuer + "): the barrier was told to expect too few bytes, so waiting threads go on too early.",
+        "expect_tx must announce the bytes of all copies of the phase, edges included: the full box of "
+        "a tensor copy.",
+        std::move(lines));
 }
 
 Diagnostic Checker::init_not_visible(const BarrierState& barrier, std::uint32_t address, Warp& warp,
                                      unsigned lane, std::uint32_t pc, bool by_copy) const {
     const std::string user = thread_name(warp, lane);
-    const std::string name = "mbarrier " + shared_name(*cluster_.info().kernel, shared_offset(address));
+    const std::string name = "mbarrier " + shared_name(cluster_.info(), shared_offset(address));
     return make(
         "barrier-init-not-visible",
         by_copy ? name + " is used by an asynchronous copy, which sees memory through the async proxy; "

@@ -81,7 +81,7 @@ class ClusterTrace final : public ClusterListener {
     void on_mbarrier_arrive(const MbarrierEvent& e) override { mark("arrive", e); }
     void on_mbarrier_phase(const MbarrierEvent& e) override {
         mark("complete", e);
-        span("mbarrier " + shared_name(*cluster_.info().kernel, shared_offset(e.address)) + " phase " +
+        span("mbarrier " + shared_name(cluster_.info(), shared_offset(e.address)) + " phase " +
                  std::to_string(e.phase),
              phase_start_[e.address], 2'000'000 + e.address);
         phase_start_[e.address] = now_;
@@ -150,7 +150,7 @@ class ClusterTrace final : public ClusterListener {
     void mark(const char* step, const MbarrierEvent& e) {
         const std::string by = e.operation || !e.warp ? "a copy" : thread_name(*e.warp, e.lane);
         add("\"ph\":\"i\",\"s\":\"t\",\"cat\":\"mbarrier\",\"name\":" +
-            json_string("mbarrier " + shared_name(*cluster_.info().kernel, shared_offset(e.address))) +
+            json_string("mbarrier " + shared_name(cluster_.info(), shared_offset(e.address))) +
             ",\"tid\":" + std::to_string(2'000'000 + e.address) + ",\"args\":{\"step\":\"" + step +
             "\",\"phase\":" + std::to_string(e.phase) + ",\"count\":" + std::to_string(e.count) +
             ",\"tx\":" + std::to_string(e.tx) + ",\"by\":" + json_string(by) + "}");

@@ -61,8 +61,7 @@ void report_outside(Warp& warp, const AccessExtra& access, Space space, unsigned
         } else {
             where = std::to_string(bytes) + " bytes at offset " +
                     std::to_string(static_cast<std::int64_t>(shared_offset(a)) - shared_reserved) + " of " +
-                    size + " bytes of shared memory (" +
-                    shared_name(*cluster.info().kernel, shared_offset(a)) + ")";
+                    size + " bytes of shared memory (" + shared_name(cluster.info(), shared_offset(a)) + ")";
         }
     } else if (space == Space::local) {
         where = std::to_string(bytes) + " bytes at offset " + std::to_string(address) +

@@ -14,7 +14,7 @@ std::string hexadecimal(std::uint64_t value) {
 }
 
 std::string shared_text(Cluster& cluster, std::uint32_t address) {
-    std::string text = shared_name(*cluster.info().kernel, shared_offset(address));
+    std::string text = shared_name(cluster.info(), shared_offset(address));
     if (cluster.blocks().size() > 1)
         text += " of the block with rank " + std::to_string(shared_rank(address));
     return text;

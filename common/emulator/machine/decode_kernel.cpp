@@ -166,6 +166,7 @@ class KernelBuilder {
         const auto place = [&](const ptx::Variable& v) {
             if (v.unsized) {
                 dynamic_alignment = std::max(dynamic_alignment, v.alignment);
+                kernel_->names_dynamic_shared = true;
                 return std::uint32_t{0};
             }
             offset = align_up(offset, std::max(1u, v.alignment));

@@ -4,9 +4,10 @@
 ///
 /// A conversion is a chain of steps over the 32 lanes: load the source as an exact 64-bit integer or double,
 /// clamp or round it there, store it in the destination's format. The commonest conversions have handlers of
-/// their own.
+/// their own, in convert_common.cpp.
 
 #include "machine/arith.hpp"
+#include "machine/convert.hpp"
 #include "machine/float16.hpp"
 #include "machine/scalar.hpp"
 
@@ -197,22 +198,6 @@ void store_half(std::byte* row, LaneMask mask, const Values& values, Rounding ro
 
 // -- decoding
 
-constexpr bool is_integer(Type type) {
-    switch (type) {
-    case Type::u8:
-    case Type::s8:
-    case Type::u16:
-    case Type::s16:
-    case Type::u32:
-    case Type::s32:
-    case Type::u64:
-    case Type::s64:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /// Calls `f(Register{})` with the unsigned type of a register of `bytes`, if it can hold a V.
 template <class V, class F>
 void with_register(const DecodeContext& context, unsigned bytes, F&& f) {
@@ -226,29 +211,6 @@ void with_register(const DecodeContext& context, unsigned bytes, F&& f) {
         return f(u64{});
     context.malformed("names a register of the wrong size");
 }
-/// Calls `f(V{})` with the host type of an integer type.
-template <class F>
-void with_value(Type type, F&& f) {
-    switch (type) {
-    case Type::u8:
-        return f(std::uint8_t{});
-    case Type::s8:
-        return f(std::int8_t{});
-    case Type::u16:
-        return f(u16{});
-    case Type::s16:
-        return f(std::int16_t{});
-    case Type::u32:
-        return f(u32{});
-    case Type::s32:
-        return f(s32{});
-    case Type::u64:
-        return f(u64{});
-    default:
-        return f(s64{});
-    }
-}
-
 void choose_load(DecodeContext& context, Conversion& conversion, Type type, unsigned bytes) {
     // An H200 does not flush what it converts to f16; the manual says nothing of an exception.
     const bool ftz = context.has("ftz") && context.type(0) != Type::f16;
@@ -394,69 +356,6 @@ void plan_float_to_float(DecodeContext& context, Conversion& conversion, Type to
         conversion.then(canonical_numbers);
 }
 
-/// Conversions worth a handler of their own. nullptr if this is none.
-Handler common_integer(Type to, Type from) {
-    Handler handler = nullptr;
-    with_value(from, [&]<class S>(S) {
-        with_value(to, [&]<class D>(D) {
-            if constexpr (sizeof(S) > 1 && sizeof(D) > 1)
-                handler = unary<D, S>([](S a) { return static_cast<D>(a); });
-        });
-    });
-    return handler;
-}
-/// cvt.rzi of f32: clamped first, because C++ converts only what fits.
-template <class T>
-constexpr Handler truncate_f32() {
-    return unary<T, float>([](float a) {
-        constexpr float end = std::is_signed_v<T> ? 0x1p31f : 0x1p32f;
-        constexpr float last = std::is_signed_v<T> ? 0x1.fffffep30f : 0x1.fffffep31f;
-        constexpr float first = std::is_signed_v<T> ? -0x1p31f : 0.0f;
-        const float low = a > first ? a : first;
-        const T inside = static_cast<T>(low < last ? low : last);
-        const T value = a >= end ? std::numeric_limits<T>::max() : inside;
-        return a != a ? T{0} : value;
-    });
-}
-Handler common_float(const DecodeContext& context, Type to, Type from) {
-    const bool nearest = context.has("rn"), truncates = context.has("rzi");
-    if (to == Type::f32 && from == Type::s32 && nearest)
-        return unary<float, s32>([](s32 a) { return static_cast<float>(a); });
-    if (to == Type::f32 && from == Type::u32 && nearest)
-        return unary<float, u32>([](u32 a) { return static_cast<float>(a); });
-    if (to == Type::f64 && from == Type::s32 && nearest)
-        return unary<double, s32>([](s32 a) { return static_cast<double>(a); });
-    if (to == Type::s32 && from == Type::f32 && truncates)
-        return truncate_f32<s32>();
-    if (to == Type::u32 && from == Type::f32 && truncates)
-        return truncate_f32<u32>();
-    if (to == Type::f64 && from == Type::f32 && !truncates)
-        return unary<double, float>([](float a) { return static_cast<double>(a); });
-    if (to == Type::f32 && from == Type::f64 && nearest)
-        return unary<float, double>([](double a) { return static_cast<float>(a); });
-    if (to == Type::f32 && from == Type::f16)
-        return unary<float, u16>([](u16 a) { return canonical(F16::decode(a)); });
-    if (to == Type::f32 && from == Type::bf16)
-        return unary<u32, u16>([](u16 a) { return u32{a} << 16; });
-    if (to == Type::f16 && from == Type::f32 && nearest)
-        return unary<u16, float>([](float a) { return F16::encode(a); });
-    if (to == Type::bf16 && from == Type::f32 && nearest)
-        return unary<u16, float>([](float a) { return BF16::encode(a); });
-    if (to == from && (to == Type::f32 || to == Type::f64) && context.instruction().modifiers.size() == 2)
-        return to == Type::f32 ? unary<u32>([](u32 a) { return a; }) : unary<u64>([](u64 a) { return a; });
-    return nullptr;
-}
-
-/// The special handler, where types, modifiers and registers allow one.
-Handler common_handler(const DecodeContext& context, Type to, Type from, unsigned to_bytes,
-                       unsigned from_bytes) {
-    const bool plain =
-        !context.has("ftz") && !context.has("sat") && !context.has("relu") && !context.has("satfinite");
-    if (!plain || to_bytes != ptx::size_of(to) || from_bytes != ptx::size_of(from))
-        return nullptr;
-    return is_integer(to) && is_integer(from) ? common_integer(to, from) : common_float(context, to, from);
-}
-
 void check_modifiers(DecodeContext& context, Type to, Type from) {
     context.allow({"rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "ftz", "sat", "relu", "satfinite"});
     if (context.has("ftz") && to != Type::f32 && from != Type::f32)
@@ -494,7 +393,7 @@ void decode_cvt_scalar(DecodeContext& context, Op& op) {
     else
         is_integer(to) ? plan_float_to_integer(context, *conversion, to, from)
                        : plan_float_to_float(context, *conversion, to, from);
-    const Handler common = common_handler(context, to, from, to_bytes, from_bytes);
+    const Handler common = common_conversion(context, to, from, to_bytes, from_bytes);
     op.handler = common ? common : &run_conversion;
     op.extra = context.keep(std::move(conversion));
 }

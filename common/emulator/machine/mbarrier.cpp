@@ -3,6 +3,8 @@
 #include "machine/async_operands.hpp"
 #include "machine/cluster.hpp"
 
+#include <cstdlib>
+
 namespace emu {
 
 namespace {
@@ -35,7 +37,7 @@ bool check_tx(const Mbarrier& barrier, const MbarrierEvent& event) {
         return true;
     place_of(event).report(
         "tx-count-mismatch", Fault::launch_failure,
-        "The tx-count of the mbarrier at shared memory offset " + hexadecimal(shared_offset(event.address)) +
+        "The tx-count of mbarrier " + shared_text(place_of(event).cluster(), event.address) +
             " would become " + std::to_string(tx) + " (change " + std::to_string(event.tx) +
             "); it must stay within +/-(2^20 - 1).",
         "Expect at most 1048575 bytes per phase; use several barriers or phases for more.");
@@ -56,6 +58,7 @@ void Cluster::mbarrier_update(Mbarrier& barrier, MbarrierEvent event) {
     emit(&ClusterListener::on_mbarrier_arrive, event);
     barrier.pending -= event.count;
     barrier.tx += event.tx;
+    (event.tx > 0 ? barrier.expected_bytes : barrier.arrived_bytes) += std::abs(event.tx);
     made_progress();
     const bool changed = event.count != 0 || event.tx != 0;
     if (!changed || !barrier.complete())
@@ -63,6 +66,7 @@ void Cluster::mbarrier_update(Mbarrier& barrier, MbarrierEvent event) {
     emit(&ClusterListener::on_mbarrier_phase, event);
     ++barrier.phase;
     barrier.pending = barrier.expected;
+    barrier.expected_bytes = barrier.arrived_bytes = 0;
     // Only threads of the barrier's own block can wait for it (PTX ISA 9.7.13.15.16).
     for (const auto& warp : block(shared_rank(event.address))->warps())
         if (const LaneMask lanes = warp->waiting(Wait::mbarrier, event.address))

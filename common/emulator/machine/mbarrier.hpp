@@ -16,7 +16,9 @@ struct Mbarrier {
     std::uint32_t expected = 0; ///< Arrivals of the next phase.
     std::uint32_t pending = 0;  ///< Arrivals still missing in this phase.
     std::int64_t tx = 0;        ///< Bytes still missing; negative when completed before they were expected.
-    std::uint64_t phase = 0;    ///< Phases completed since init.
+    /// Bytes of this phase: announced by expect_tx, and landed. Their difference is `tx`.
+    std::int64_t expected_bytes = 0, arrived_bytes = 0;
+    std::uint64_t phase = 0; ///< Phases completed since init.
     std::uint32_t init_pc = 0;
 
     bool complete() const { return pending == 0 && tx == 0; }

@@ -115,6 +115,7 @@ class Kernel {
         module_shared;                       ///< Offset in the block of each module variable in shared space.
     std::uint32_t static_shared = 0;         ///< Bytes behind the reserved KiB.
     std::uint32_t dynamic_shared_offset = 0; ///< Where `extern .shared` memory begins, reserved KiB included.
+    bool names_dynamic_shared = false;       ///< The kernel's code uses such memory.
     std::uint32_t local_need = 0;            ///< Local bytes per thread without recursion.
     std::uint32_t parameter_bytes = 0;
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 namespace emu {
 namespace {
@@ -29,6 +30,57 @@ std::string count_of(std::uint64_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
+/// A static shared variable of a kernel: where it begins and its size, in bytes.
+struct SharedVariable {
+    std::string_view name;
+    std::uint32_t start = 0;
+    std::uint64_t size = 0;
+};
+
+std::vector<SharedVariable> shared_variables(const Kernel& kernel) {
+    std::vector<SharedVariable> all;
+    const ptx::Module& module = kernel.program->module();
+    for (std::size_t i = 0; i < module.variables.size(); ++i)
+        if (const auto& v = module.variables[i];
+            v.space == ptx::Space::shared && !v.unsized && kernel.module_shared[i])
+            all.push_back({v.name, kernel.module_shared[i], v.size});
+    for (const auto& function : kernel.functions)
+        for (std::size_t i = 0; i < function->variables.size(); ++i)
+            if (const auto& p = function->variables[i]; p.space == ptx::Space::shared && p.size)
+                all.push_back({function->source->variables[i].name, p.offset, p.size});
+    return all;
+}
+
+/// The name of a variable without its function.
+std::string plain_name(std::string_view name) {
+    std::string plain = demangle(name);
+    if (const auto colon = plain.rfind("::");
+        colon != std::string::npos && plain.find(')') != std::string::npos)
+        plain = plain.substr(colon + 2);
+    return plain;
+}
+
+std::string bytes_behind(std::uint64_t distance, const std::string& what) {
+    return distance == 0 ? "right behind " + what : count_of(distance, "byte") + " past the end of " + what;
+}
+
+/// "tx-count 2048 bytes (4096 expected, 2048 arrived)".
+std::string describe_bytes(const Mbarrier& barrier) {
+    const std::string count = "tx-count " + std::to_string(barrier.tx) + " bytes";
+    if (barrier.expected_bytes == 0 && barrier.arrived_bytes == 0)
+        return count;
+    return count + " (" + std::to_string(barrier.expected_bytes) + " expected, " +
+           std::to_string(barrier.arrived_bytes) + " arrived)";
+}
+
+/// The mbarrier that a lane waits at for bytes alone; nullptr if it waits for something else.
+const Mbarrier* lacks_only_bytes(Cluster& cluster, const Warp& warp, unsigned lane) {
+    if (warp.wait_of(lane) != Wait::mbarrier)
+        return nullptr;
+    const Mbarrier* barrier = cluster.mbarrier(static_cast<std::uint32_t>(warp.wait_tag(lane)));
+    return barrier && barrier->pending == 0 && barrier->tx > 0 ? barrier : nullptr;
+}
+
 /// What one group of lanes waits for, without the lanes themselves, so that equal waits can be counted
 /// together.
 std::string describe_wait(Cluster& cluster, const Warp& warp, unsigned lane) {
@@ -46,13 +98,12 @@ std::string describe_wait(Cluster& cluster, const Warp& warp, unsigned lane) {
         return "at a warp-synchronous instruction, for the other lanes of its mask";
     case Wait::mbarrier: {
         const auto address = static_cast<std::uint32_t>(warp.wait_tag(lane));
-        std::string text = "at mbarrier " + shared_name(*cluster.info().kernel, shared_offset(address));
+        std::string text = "at mbarrier " + shared_name(cluster.info(), shared_offset(address));
         if (shared_rank(address) != warp.block().rank())
             text += " of cluster block " + std::to_string(shared_rank(address));
         if (const Mbarrier* b = cluster.mbarrier(address))
             text += ", phase " + std::to_string(b->phase) + ": " + std::to_string(b->pending) + " of " +
-                    count_of(b->expected, "arrival") + " missing, tx-count " + std::to_string(b->tx) +
-                    " bytes";
+                    count_of(b->expected, "arrival") + " missing, " + describe_bytes(*b);
         return text;
     }
     default:
@@ -92,29 +143,31 @@ SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::string role)
     return {"PTX", ptx::position_of(module, instruction.text_offset).line, std::move(role)};
 }
 
-std::string shared_name(const Kernel& kernel, std::uint32_t offset) {
-    const auto named = [&](std::string_view name, std::uint32_t start) {
-        const std::uint32_t inside = offset - start;
-        std::string plain = demangle(name);
-        if (const auto colon = plain.rfind("::");
-            colon != std::string::npos && plain.find(')') != std::string::npos)
-            plain = plain.substr(colon + 2);
-        return plain + (inside ? " + " + std::to_string(inside) : "");
-    };
-    const ptx::Module& module = kernel.program->module();
-    for (std::size_t i = 0; i < module.variables.size(); ++i)
-        if (const auto& v = module.variables[i]; v.space == ptx::Space::shared && !v.unsized &&
-                                                 kernel.module_shared[i] &&
-                                                 offset - kernel.module_shared[i] < v.size)
-            return named(v.name, kernel.module_shared[i]);
-    for (const auto& function : kernel.functions)
-        for (std::size_t i = 0; i < function->variables.size(); ++i)
-            if (const auto& p = function->variables[i];
-                p.space == ptx::Space::shared && offset - p.offset < p.size)
-                return named(function->source->variables[i].name, p.offset);
-    if (offset >= kernel.dynamic_shared_offset)
+std::string shared_name(const LaunchInfo& info, std::uint32_t offset) {
+    const Kernel& kernel = *info.kernel;
+    if (offset < shared_reserved)
+        return "shared memory offset " + std::to_string(offset);
+    if (offset >= kernel.dynamic_shared_offset && offset < info.shared_size)
         return "dynamic shared memory + " + std::to_string(offset - kernel.dynamic_shared_offset);
-    return "shared memory offset " + std::to_string(offset);
+    // The last variable that begins before the offset, unless the memory of the launch lies between.
+    std::optional<SharedVariable> nearest;
+    for (const SharedVariable& v : shared_variables(kernel))
+        if (v.start <= offset && (!nearest || v.start >= nearest->start))
+            nearest = v;
+    const std::uint32_t dynamic = info.config.dynamic_shared;
+    if (dynamic != 0 && offset >= info.shared_size)
+        return bytes_behind(offset - info.shared_size,
+                            std::to_string(dynamic) + " bytes of dynamic shared memory");
+    if (kernel.names_dynamic_shared && offset >= kernel.dynamic_shared_offset)
+        return "dynamic shared memory + " + std::to_string(offset - kernel.dynamic_shared_offset) +
+               ", of which the launch gave none";
+    if (!nearest)
+        return "shared memory offset " + std::to_string(offset);
+    const std::uint32_t inside = offset - nearest->start;
+    const std::string name = plain_name(nearest->name);
+    if (inside >= nearest->size)
+        return bytes_behind(inside - nearest->size, name + " (" + std::to_string(nearest->size) + " bytes)");
+    return name + (inside ? " + " + std::to_string(inside) : "");
 }
 
 Diagnostic describe_deadlock(Cluster& cluster) {
@@ -125,6 +178,7 @@ Diagnostic describe_deadlock(Cluster& cluster) {
     };
     std::map<std::pair<std::uint32_t, std::string>, Group> groups;
     std::uint64_t exited = 0;
+    const Mbarrier* hungry = nullptr;
     for (Warp* warp : cluster.warps()) {
         exited += static_cast<std::uint64_t>(std::popcount(warp->exited()));
         for_lanes(warp->present() & ~warp->exited(), [&](unsigned lane) {
@@ -132,6 +186,8 @@ Diagnostic describe_deadlock(Cluster& cluster) {
             if (g.threads++ == 0)
                 g.first = thread_name(*warp, lane);
             g.pc = warp->lane_pc(lane);
+            if (!hungry)
+                hungry = lacks_only_bytes(cluster, *warp, lane);
         });
     }
     Diagnostic d;
@@ -148,9 +204,13 @@ Diagnostic describe_deadlock(Cluster& cluster) {
     if (exited)
         d.message += "\n  " + count_of(exited, "thread") + " of this " +
                      (cluster.blocks().size() > 1 ? "cluster" : "block") + " already ended.";
-    d.advice = "Check that the expected count equals the arrivals, that the tx-count equals the bytes "
-               "copied, that the parity "
-               "changes with every phase, and that every thread reaches the barrier.";
+    d.advice = hungry
+                   ? "All arrivals have come, but expect_tx announced " + std::to_string(hungry->tx) +
+                         " bytes more than copies bring in this phase. Announce exactly what they copy, or "
+                         "issue the copy that is missing."
+                   : "Check that the expected count equals the arrivals, that the tx-count equals the bytes "
+                     "copied, that the parity changes with every phase, and that every thread reaches the "
+                     "barrier.";
     return d;
 }
 

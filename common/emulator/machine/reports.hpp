@@ -14,9 +14,9 @@ std::string thread_name(const Warp& warp, unsigned lane);
 /// The reader's source line of an instruction; without line information the PTX line.
 SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::string role);
 
-/// The static shared variable that contains an offset, as "name" or "name + 16", else "shared memory at
-/// offset N".
-std::string shared_name(const Kernel& kernel, std::uint32_t offset);
+/// What lies at an offset of a block's shared memory: the static variable, as "name" or "name + 16", or the
+/// dynamic memory; outside of both, behind which of them it is and how far.
+std::string shared_name(const LaunchInfo& info, std::uint32_t offset);
 
 /// Who waits for what when nothing can go on.
 Diagnostic describe_deadlock(Cluster& cluster);

@@ -37,16 +37,24 @@ struct LaunchShape {
     return static_cast<unsigned>(blocks);
 }
 
-/// Allows `kernel` what the default limits deny: more than 48 KiB of dynamic shared memory, clusters above 8.
+/// Allows `kernel` what the default limits deny: more than 48 KiB of shared memory, static and dynamic
+/// together, and clusters above 8. Throws CudaError if the device has less.
 /// Source: CUDA Programming Guide, 'Shared Memory' and 'Thread Block Clusters'.
 template <class... Params>
 void raise_limits(void (*kernel)(Params...), const LaunchShape& shape) {
     constexpr std::size_t default_limit = 48 * 1024;
     const void* function = reinterpret_cast<const void*>(kernel);
-    if (shape.dynamic_shared > default_limit)
+    std::size_t fixed = 0;
+    if (shape.dynamic_shared != 0 && shape.dynamic_shared <= default_limit) {
+        cudaFuncAttributes attributes{};
+        check(cudaFuncGetAttributes(&attributes, function), "asking for a kernel's attributes", shape.where);
+        fixed = attributes.sharedSizeBytes;
+    }
+    if (fixed + shape.dynamic_shared > default_limit)
         check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    static_cast<int>(shape.dynamic_shared)),
-              "asking for " + std::to_string(shape.dynamic_shared) + " bytes of shared memory", shape.where);
+              "asking for " + std::to_string(shape.dynamic_shared) + " bytes of dynamic shared memory",
+              shape.where);
     if (shape.non_portable_cluster)
         check(cudaFuncSetAttribute(function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
               "asking for a cluster of more than 8 blocks", shape.where);

@@ -22,7 +22,8 @@ _KEYWORDS = frozenset(
 )
 _ASSEMBLY = re.compile(
     r"(?P<comment>//[^\n]*|…)|(?P<preprocessor>@!?%?\w+)|(?P<register>%\w+(?:\.\w)?|\bU?R\d+\b|\b[RUP]{1,2}[ZT]\b|\bU?P\d\b)"
-    r"|(?P<number>\b0x[0-9a-f]+\b|\b\d+\b)|(?P<opcode>^[ \t]*\.?[A-Za-z][\w.:]*|(?<= )[A-Za-z][\w:]*(?:\.[\w:]+)+)",
+    r"|(?P<number>\b0x[0-9a-f]+\b|\b\d+\b)|(?P<opcode>^[ \t]*\.?[A-Za-z][\w.:]*|(?<= )[A-Za-z][\w:]*(?:\.[\w:]+)+"
+    r"|(?:(?<=@P\d )|(?<=@!P\d )|(?<=@UP\d )|(?<=%p\d ))[A-Za-z]\w*)",
     re.MULTILINE,
 )
 _ASSEMBLY_CLASSES = {

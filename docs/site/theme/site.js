@@ -62,6 +62,20 @@
         }
     }
 
+    // ---- wide things: where more of them is out of sight ----
+    for (const cell of document.querySelectorAll("#main .table-box td")) cell.classList.toggle("long", cell.textContent.length > 26);
+    const edges = (node) => {
+        node.classList.toggle("more-left", node.scrollLeft > 2);
+        node.classList.toggle("more-right", node.scrollWidth - node.clientWidth - node.scrollLeft > 2);
+    };
+    window.addEventListener("load", () => { // The interactive pictures are drawn by then.
+        const resized = new ResizeObserver((entries) => { for (const { target } of entries) edges(target); });
+        for (const node of document.querySelectorAll("#main div.fragment, #main .table-box, #main .figure, #main .drawing")) {
+            resized.observe(node);
+            node.addEventListener("scroll", () => edges(node), { passive: true });
+        }
+    });
+
     // ---- search ----
     const query = by("query"), hits = by("hits"), index = window.SITE_INDEX || [];
     const lowered = index.map(([title, page, , text]) => [title.toLowerCase(), `${title} ${page} ${text}`.toLowerCase()]);
