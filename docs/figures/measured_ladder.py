@@ -25,6 +25,8 @@ def figure() -> svg.Figure:
         picture.text(BAR_LEFT - 8, y + 16, name, "code", "end")
         picture.rect(BAR_LEFT, y, length, BAR_HEIGHT, colour, f"{name}: {rate:.0f} GB/s, {share:.1f} %")
         inside = share > 40
+        if not inside:  # The lines of the grid stop for the number.
+            picture.rect(BAR_LEFT + length + 5, y + 3, 62, BAR_HEIGHT - 6, "paper")
         picture.text(BAR_LEFT + length + (-8 if inside else 8), y + 16, f"{rate:.0f} GB/s", "small", "end" if inside else "start")
         picture.text(BAR_LEFT + BAR_WIDTH + 16, y + 16, f"{share:.1f} %", "strong")
     entries = [("copy", "loads and stores by threads"), ("async", "tensor copies on both sides"), ("plain", "library")]

@@ -107,24 +107,28 @@ class Renderer:
     def _translate(self, result: Rendered, tokens: list[Token]) -> list[Token]:
         kept: list[Token] = []
         origin = ""
+        measured = False
         index = 0
         while index < len(tokens):
             token = tokens[index]
             line = (token.map or [0])[0] + 1
             if token.type == "html_block" and (match := _MARK.match(token.content.strip())):
+                measured = match["kind"] == "measured"
                 if match["kind"] == "interactive":
                     kept.append(self._picture(result, match["argument"], tokens, index, line))
                     index = _after_paragraph(tokens, index + 1)
                     continue
                 origin = self._origin(result.page, match["argument"]) if match["kind"] == "code" else ""
             elif token.type == "html_block" and token.content.strip().startswith("<!--"):
-                origin = ""
+                origin, measured = "", False
             elif token.type == "fence":
                 kept.append(_html(origin + highlight.fragment(token.content, token.info.strip())))
                 origin = ""
             elif token.type == "code_block":
                 kept.append(_html(highlight.fragment(token.content, "")))
             else:
+                if measured and token.type == "paragraph_open":
+                    token.attrSet("class", "table-caption")
                 kept += self._plain_token(result.page, token, line)
             index += 1
         return kept

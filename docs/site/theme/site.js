@@ -63,7 +63,11 @@
     }
 
     // ---- wide things: where more of them is out of sight ----
-    for (const cell of document.querySelectorAll("#main .table-box td")) cell.classList.toggle("long", cell.textContent.length > 26);
+    for (const cell of document.querySelectorAll("#main .table-box td")) {
+        const length = cell.textContent.length;
+        const most = cell.parentElement.cells.length > 2 ? "longer" : "long"; // Two columns should fit a phone.
+        cell.classList.add(length > 60 ? most : length > 26 ? "long" : length > 18 ? "middling" : "short");
+    }
     const edges = (node) => {
         node.classList.toggle("more-left", node.scrollLeft > 2);
         node.classList.toggle("more-right", node.scrollWidth - node.clientWidth - node.scrollLeft > 2);
