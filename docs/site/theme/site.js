@@ -62,18 +62,27 @@
         }
     }
 
-    // ---- wide things: where more of them is out of sight ----
+    // ---- wide things: tables are set closer where they would not fit; what still goes on out of sight fades ----
+    for (const code of document.querySelectorAll("#main code")) code.classList.toggle("whole", code.textContent.length <= 28);
     for (const cell of document.querySelectorAll("#main .table-box td")) {
         const length = cell.textContent.length;
         const most = cell.parentElement.cells.length > 2 ? "longer" : "long"; // Two columns should fit a phone.
         cell.classList.add(length > 60 ? most : length > 26 ? "long" : length > 18 ? "middling" : "short");
     }
+    const overflows = (node) => node.scrollWidth - node.clientWidth > 2;
     const edges = (node) => {
         node.classList.toggle("more-left", node.scrollLeft > 2);
         node.classList.toggle("more-right", node.scrollWidth - node.clientWidth - node.scrollLeft > 2);
     };
+    const fit = (node) => {
+        if (node.matches(".table-box")) {
+            node.classList.remove("tight");
+            node.classList.toggle("tight", overflows(node));
+        }
+        edges(node);
+    };
     window.addEventListener("load", () => { // The interactive pictures are drawn by then.
-        const resized = new ResizeObserver((entries) => { for (const { target } of entries) edges(target); });
+        const resized = new ResizeObserver((entries) => { for (const { target } of entries) fit(target); });
         for (const node of document.querySelectorAll("#main div.fragment, #main .table-box, #main .figure, #main .drawing")) {
             resized.observe(node);
             node.addEventListener("scroll", () => edges(node), { passive: true });
