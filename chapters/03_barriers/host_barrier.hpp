@@ -1,5 +1,5 @@
 /// @file host_barrier.hpp
-/// std::barrier of C++20 with threads of the host: the same idea before any GPU.
+/// Chapter 3: std::barrier of C++20 with threads of the host, the same idea before any GPU.
 #pragma once
 
 #include <barrier>
