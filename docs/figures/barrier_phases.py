@@ -34,7 +34,7 @@ def steps(which: str) -> list[tuple[float, int]]:
 
 
 def figure() -> svg.Figure:
-    picture = svg.Figure("Two phases of an mbarrier that expects 4 arrivals and counts the bytes of a copy", 384)
+    picture = svg.Figure("Two phases of an mbarrier that expects 4 arrivals and counts the bytes of a copy", 366)
     left, scale, top, row = 134, 47, 48, 34
     place = lambda time: left + scale * time  # noqa: E731
     names = [f"thread {i}" for i in range(EXPECTED)]

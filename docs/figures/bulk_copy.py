@@ -60,6 +60,7 @@ def figure() -> svg.Figure:
     picture.path("M460 212 V284 H359", "dashed")
     picture.arrow(364, 284, 350, 284)
     mark(picture, 460, 270, "6")
+    mark(picture, 405, 284, "7")
     picture.line(436, 238, 484, 238)
     mark(picture, 494, 238, "5")
     picture.path("M190 294 H60 V229", "dashed")

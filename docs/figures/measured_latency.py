@@ -20,7 +20,7 @@ def figure() -> svg.Figure:
     l2 = 60 << 20
     if low < l2 < high:
         picture.line(x.place(l2), y.start, x.place(l2), y.end, "dashed")
-        picture.text(x.place(l2) - 6, y.end + 10, "L2: 60 MiB", "small soft", "end")
+        picture.text(x.place(l2) - 6, y.end + 18, "L2: 60 MiB", "small soft", "end")
     return picture
 
 

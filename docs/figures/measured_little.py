@@ -18,7 +18,7 @@ def figure() -> svg.Figure:
     law = [(float(b), 132 * b / latency) for b in (128 << i for i in range(12)) if 132 * b / latency <= 5000]
     places = [(x.place(a), y.place(b)) for a, b in law]
     picture.path("M" + " L".join(f"{a:.1f} {b:.1f}" for a, b in places), "dashed")
-    picture.text(places[-1][0] + 8, places[-1][1] + 14, f"bytes in flight ÷ {latency:.0f} ns", "small soft")
+    picture.text(places[-1][0] - 8, places[-1][1] - 2, f"bytes in flight ÷ {latency:.0f} ns", "small soft", "end")
     for colour, load in (("wait", 4), ("copy", 16)):
         for row in rows:
             if row["load_bytes"] == load and row.get("gb_per_s") is not None:

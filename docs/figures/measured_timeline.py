@@ -35,7 +35,7 @@ def panel(picture: svg.Figure, top: float, stages: int, rows: list[chart.Row], s
 def figure() -> svg.Figure:
     rows = chart.table("pipeline_timeline")
     longest = max(chart.number(row, "computed") for row in rows)
-    picture = svg.Figure("Copies and computations of one block, recorded by the clock of an H200", 400)
+    picture = svg.Figure("Copies and computations of one block, recorded by the clock of an H200", 366)
     top = 24.0
     for stages in (1, 2, 4):
         top = panel(picture, top, stages, [row for row in rows if row["stages"] == stages], WIDTH / longest)

@@ -33,7 +33,9 @@ def figure() -> svg.Figure:
         picture.text(16, y + 33, holds, "small soft")
         width = scale * math.log10(measured[key])
         picture.rect(left, y + 4, width, 26, "wait" if key == "global memory" else "copy")
-        picture.text(left + width + 8, y + 22, f"{measured[key]:.3g}", "code")
+        value = f"{measured[key]:.3g}"
+        picture.rect(left + width + 5, y + 9, 8 * len(value) + 6, 17, "paper")  # no line runs through the number
+        picture.text(left + width + 8, y + 22, value, "code")
     note = "Registers: one multiply-add. One thread, one H200: docs/measurements/h200.json."
     picture.text(16, top + row * len(PLACES) + 24, note, "small soft")
     return picture
