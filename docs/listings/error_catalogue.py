@@ -24,7 +24,8 @@ from weaving.programs import WIDTH, Chapter, Runner  # noqa: E402
 
 PROGRAM = "common/emulator/tools/catalogue"
 _FINDING = re.compile(r"^(?:error|warning)\[([\w-]+)\]", re.MULTILINE)
-_CODE = re.compile(r"(?<![\w`.])(?:_*[A-Za-z]\w*)(?:\.[a-z]\w*)*(?:\(\))?")
+_CODE = re.compile(r"if \([^()]*\)|(?<![\w`.])(?:_*[A-Za-z]\w*)(?:\.[a-z]\w*)*(?:\(\))?")
+_NAME = re.compile(r"CU[a-z]\w+|[a-z]+[A-Z]\w*|float4")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ def with_code(text: str) -> str:
 
     def mark(match: re.Match[str]) -> str:
         word = match[0]
-        return f"`{word}`" if "_" in word or "." in word or word.endswith("()") else word
+        is_code = "_" in word or "." in word or word.endswith(")") or _NAME.fullmatch(word)
+        return f"`{word}`" if is_code else word
 
     return _CODE.sub(mark, text)
 

@@ -101,6 +101,15 @@ class Tree(unittest.TestCase):
         self.assertIn("names no heading of README.md", self.problems("\n[x](#no)\n"))
         self.assertIn("leads to nothing", self.problems("\n[x](../outside)\n"))
 
+    def test_a_list_of_tasks_has_boxes_and_a_measured_table_a_caption(self) -> None:
+        table = "<!-- measured: t -->\n\n| a |\n| --- |\n| 1 |\n\nWhat it is.\n\n<!-- end -->\n\nAfter it.\n"
+        self.put("README.md", README + f"\n- [ ] do `it`\n- [x\n\n{table}")
+        html = "".join(section.html for section in self.render()[0]["index"].sections)
+        self.assertIn('<li class="task">do <code>it</code></li>', html)
+        self.assertIn("<li>[x</li>", html)
+        self.assertIn('<p class="table-caption">What it is.</p>', html)
+        self.assertIn("<p>After it.</p>", html)
+
     def test_a_picture_without_words_is_an_error(self) -> None:
         self.assertIn("no alternative text", self.problems("\n![](docs/figures/demo.svg)\n"))
 
@@ -200,7 +209,7 @@ class Tree(unittest.TestCase):
     def test_titles_say_nothing_to_doxygen(self) -> None:
         from generator import build
 
-        self.assertEqual(build._text("a::b <c> @d #e `f`"), r"a\::b \<c\> \@d \#e \`f\`")
+        self.assertEqual(build._text("a::b <c> @d #e `f`"), r"a::b \<c\> \@d \#e \`f\`")
 
     def test_a_page_without_title_is_an_error(self) -> None:
         from generator.pages import SiteError

@@ -83,7 +83,7 @@ class Links(unittest.TestCase):
         for page in prose_pages():
             text = " ".join(parsed(page).text)
             self.assertIsNone(
-                re.search(r"<!--|-->|[\\@](?:ref|section|page|snippet|htmlinclude)\b|\]\(", text), page.name
+                re.search(r"<!--|-->|\\::|[\\@](?:ref|section|page|snippet|htmlinclude)\b|\]\(", text), page.name
             )
             self.assertNotIn("source:", text, page.name)
 

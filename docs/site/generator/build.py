@@ -106,7 +106,7 @@ def _page(paths: Paths, pages: list[Page], result: Rendered) -> str:
 
 def _text(title: str) -> str:
     """A heading for Doxygen, with nothing in it that Doxygen would take for a command or a link."""
-    return re.sub(r"([\\@<>#%&\"*_`~]|::)", r"\\\1", title)
+    return re.sub(r"([\\@<>#%&\"*_`~])", r"\\\1", title)
 
 
 def _finish(paths: Paths, file: Path, result: Rendered | None, names: Names, links: Links) -> None:

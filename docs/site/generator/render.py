@@ -127,6 +127,8 @@ class Renderer:
             elif token.type == "code_block":
                 kept.append(_html(highlight.fragment(token.content, "")))
             else:
+                if token.type == "list_item_open":
+                    _as_task(token, tokens[index + 2] if index + 2 < len(tokens) else None)
                 if measured and token.type == "paragraph_open":
                     token.attrSet("class", "table-caption")
                 kept += self._plain_token(result.page, token, line)
@@ -222,6 +224,14 @@ def _after_paragraph(tokens: list[Token], index: int) -> int:
     while tokens[index].type != "paragraph_close":
         index += 1
     return index + 1
+
+
+def _as_task(item: Token, content: Token | None) -> None:
+    """Gives a list's item that begins with '[ ]' a box to tick instead of a bullet and the brackets."""
+    if content is None or content.type != "inline" or not content.content.startswith("[ ] ") or not content.children:
+        return
+    content.children[0].content = content.children[0].content.removeprefix("[ ] ")
+    item.attrSet("class", "task")
 
 
 def _inline(text: str) -> Token:
