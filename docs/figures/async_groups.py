@@ -9,7 +9,7 @@ STAGES, TILES = 4, 7
 
 def figure() -> svg.Figure:
     title = "Groups in flight with 4 stages: wait_group 3 waits for the oldest and leaves three pending"
-    picture = svg.Figure(title, 300)
+    picture = svg.Figure(title, 310)
     left, step, top, row = 118, 74, 62, 30
     rule = "The loop's turn k starts group k + 3, then waits until only the three newest are pending."
     picture.text(12, 24, rule, "small soft")

@@ -15,7 +15,7 @@ CHAPTERS = ["chapter 1", "chapter 2", "chapter 2", "chapters 5 and 6"]
 
 
 def figure() -> svg.Figure:
-    picture = svg.Figure("Four ways from global to shared memory: through registers, by cp.async.ca and .cg, by the TMA", 396)
+    picture = svg.Figure("Four ways from global to shared memory: through registers, by cp.async.ca and .cg, by the TMA", 406)
     memory, l2, shared, top, row = 196, 300, 608, 50, 86
     for x, name in ((memory, "global"), (l2, "L2"), (shared, "shared")):
         picture.box(x, top - 34, 84, 26 + row * len(PATHS) + 8, "", "plain")

@@ -9,7 +9,7 @@ import svg
 
 def figure() -> svg.Figure:
     rows = [row for row in chart.table("latency_by_size") if row.get("cycles") is not None]
-    picture = svg.Figure("Latency of a load against the bytes that are followed through, on an H200", 400)
+    picture = svg.Figure("Latency of a load against the bytes that are followed through, on an H200", 392)
     picture.text(20, 28, "One load after the other, past L1: cycles of each against the bytes followed through", "strong")
     low, high = int(chart.number(rows[0], "bytes")), int(chart.number(rows[-1], "bytes"))
     x = chart.Axis(low, high, 80, 690, chart.doublings(low, high), logarithmic=True)

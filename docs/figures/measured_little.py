@@ -10,7 +10,7 @@ import svg
 def figure() -> svg.Figure:
     rows = chart.table("little")
     latency = next(chart.number(row, "ns") for row in chart.table("latencies") if row["memory"] == "global memory")
-    picture = svg.Figure("Bandwidth of reading against bytes in flight per SM, on an H200", 420)
+    picture = svg.Figure("Bandwidth of reading against bytes in flight per SM, on an H200", 402)
     picture.text(20, 28, "Reading global memory: rate against bytes in flight per SM", "strong")
     x = chart.Axis(128, 262144, 80, 690, chart.doublings(128, 262144), logarithmic=True)
     y = chart.Axis(0, 5000, 350, 80, [(v, f"{v:g}") for v in range(0, 5001, 1000)])
@@ -25,7 +25,7 @@ def figure() -> svg.Figure:
                 a, b = chart.number(row, "in_flight"), chart.number(row, "gb_per_s")
                 tip = f"{row['threads_per_sm']} threads, {row['loads']} loads of {load} bytes: {b:.0f} GB/s"
                 picture.rect(x.place(a) - 4, y.place(b) - 4, 8, 8, colour, tip)
-    chart.legend(picture, 80, 52, [("wait", "loads of 4 bytes"), ("copy", "loads of 16 bytes")], 160)
+    chart.legend(picture, 80, 49, [("wait", "loads of 4 bytes"), ("copy", "loads of 16 bytes")], 160)
     return picture
 
 

@@ -17,7 +17,7 @@ SERIES = (
 def figure() -> svg.Figure:
     rows = chart.table("copy_paths")
     ceiling = max(chart.number(row, "gb_per_s") for row in rows if str(row["path"]).startswith("copy"))
-    picture = svg.Figure("Copies by way of shared memory against the size of a tile, on an H200", 420)
+    picture = svg.Figure("Copies by way of shared memory against the size of a tile, on an H200", 402)
     picture.text(20, 28, "Share of the device-to-device copy, blocks that stay, 16 bytes per access", "strong")
     x = chart.Axis(1024, 65536, 80, 690, chart.doublings(1024, 65536, 1), logarithmic=True)
     y = chart.Axis(0, 100, 350, 80, [(v, f"{v} %") for v in range(0, 101, 20)])
@@ -29,7 +29,7 @@ def figure() -> svg.Figure:
             if row["path"] == path and row["stages"] == stages and not row.get("tiles_per_block")
         ]
         chart.series(picture, x, y, points, colour, name, dashed)
-    chart.legend(picture, 80, 52, [(colour, name) for _, _, colour, name, _ in SERIES], 150)
+    chart.legend(picture, 80, 49, [(colour, name) for _, _, colour, name, _ in SERIES], 150)
     return picture
 
 
