@@ -39,6 +39,16 @@ __global__ void write_shape(unsigned* shape) {
 
 __global__ void add_up(double* sum, std::int8_t a, double b, const float* c) { *sum = a + b + *c; }
 
+/// 40 KiB of static shared memory, beside what the launch gives.
+__global__ void write_both(unsigned* result) {
+    extern __shared__ unsigned given[];
+    __shared__ unsigned fixed[10 * 1024];
+    fixed[threadIdx.x * 320] = threadIdx.x;
+    given[threadIdx.x * 128] = 100;
+    __syncthreads();
+    result[threadIdx.x] = fixed[(31 - threadIdx.x) * 320] + given[(31 - threadIdx.x) * 128];
+}
+
 std::vector<unsigned> shape_of(const LaunchShape& shape) {
     DeviceBuffer<unsigned> result(4);
     launch(write_shape, shape, result.data());
@@ -193,6 +203,18 @@ TEST_CASE("a launch has the shape that was asked for") {
 TEST_CASE("a launch may have more than 48 KiB of dynamic shared memory") {
     require_device({.dynamic_shared = 100'000});
     CHECK(shape_of({.block = 32, .dynamic_shared = 100'000}) == std::vector<unsigned>{1, 32, 100'000, 1});
+}
+
+TEST_CASE("static shared memory counts against the limit of 48 KiB") {
+    require_device({.dynamic_shared = 56 * 1024});
+    DeviceBuffer<unsigned> result(32);
+    launch(write_both, {.block = 32, .dynamic_shared = 16 * 1024}, result.data());
+    synchronize();
+    CHECK(result.download().front() == 131);
+    CHECK(result.download().back() == 100);
+    // More than the device has beside the static part.
+    CHECK_THROWS_AS(launch(write_both, {.block = 32, .dynamic_shared = 200 * 1024}, result.data()),
+                    CudaError);
 }
 
 TEST_CASE("a launch may have clusters") {

@@ -35,7 +35,8 @@ TEST_CASE("read-before-completion: cp.async without a meet, or with a wait for t
                                "cp.async.commit_group;\n";
     const std::string read = "ld.shared.u32 %r4, [%r11];\nld.shared.u32 %r5, [%r13];//!\n";
     const std::string end = "cp.async.wait_all;\n";
-    require_found("read-before-completion", {tile, copies + "cp.async.wait_group 1;\n" + meet + read + end});
+    require_found("read-before-completion",
+                  {tile, copies + "cp.async.wait_group 1;//!\n" + meet + read + end});
     require_silent({tile, copies + "cp.async.wait_group 0;\n" + meet + read + end});
     require_silent({tile, copies + "cp.async.wait_all;\n" + meet + read});
     // The older group alone may be read after wait_group 1.

@@ -58,7 +58,20 @@ TEST_CASE("deadlock: more bytes expected than copied; the report names the missi
     const auto outcome = run({tile_and_bar, body}, {emu::CompletionOrder::late, 1});
     const std::string& message = outcome.result.diagnostics.front().message;
     REQUIRE(message.find("bar") != std::string::npos);
-    REQUIRE(message.find("16 bytes") != std::string::npos);
+    REQUIRE(message.find("0 of 1 arrival missing, tx-count 16 bytes (272 expected, 256 arrived)") !=
+            std::string::npos);
+    REQUIRE(outcome.result.diagnostics.front().advice.find("16 bytes more") != std::string::npos);
+}
+
+TEST_CASE("deadlock: an arrival is missing, not bytes, and the advice speaks of arrivals") {
+    const std::string body = addresses(64) + "@%p0 mbarrier.init.shared.b64 [bar], 2;\nfence.proxy.async;\n" +
+                             meet + expect_256 + "@%p0 " + bulk_load + "\n" +
+                             "W1:\nmbarrier.try_wait.parity.shared.b64 %p7, [bar], 0;//!\n@!%p7 bra W1;\n";
+    require_found("deadlock", {tile_and_bar, body}, emu::Fault::timeout);
+    const auto outcome = run({tile_and_bar, body}, {emu::CompletionOrder::late, 1});
+    const emu::Diagnostic& d = outcome.result.diagnostics.front();
+    REQUIRE(d.message.find("1 of 2 arrivals missing") != std::string::npos);
+    REQUIRE(d.advice.find("expected count equals the arrivals") != std::string::npos);
 }
 
 TEST_CASE("divergent-barrier: two instructions for one warp") {

@@ -125,6 +125,22 @@ TEST_CASE("the lanes of a cp.async are one request") {
     REQUIRE(c.total[Counter::global_load_sectors] == 8 + 8);
 }
 
+TEST_CASE("arrivals of cp.async count where mbarrier.init counts them") {
+    const auto arrivals = [](const std::string& arrive) {
+        const std::string init = "@%p0 mbarrier.init.shared.b64 [bar], 64;\nbar.sync 0;\n";
+        return count({tile_and_bar, addresses(64) + init + "cp.async.ca.shared.global [%r10], [%rd10], 4;\n" +
+                                        arrive + wait_parity("bar", "0", "W0")});
+    };
+    const emu::LaunchCounts fixed = arrivals("cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n");
+    REQUIRE(fixed.total[Counter::mbarrier_arrivals] == 64);
+    REQUIRE(fixed.total[Counter::mbarrier_phases] == 1);
+    // Without .noinc the copy expects its arrival itself, and the 64 are those of the threads.
+    const emu::LaunchCounts extra = arrivals("cp.async.mbarrier.arrive.shared.b64 [bar];\n"
+                                             "mbarrier.arrive.shared.b64 _, [bar];\n");
+    REQUIRE(extra.total[Counter::mbarrier_arrivals] == 64);
+    REQUIRE(extra.total[Counter::mbarrier_phases] == 1);
+}
+
 TEST_CASE("lines add up to the total, and nothing depends on host threads") {
     Case c = column(32);
     c.blocks = 16;

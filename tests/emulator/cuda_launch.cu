@@ -4,6 +4,7 @@
 #include <cooperative_groups.h>
 
 #include <numeric>
+#include <string>
 
 namespace cg = cooperative_groups;
 
@@ -188,6 +189,38 @@ TEST_CASE("a launch with clusters") {
     int clusters = 0;
     CHECK_CUDA(cudaOccupancyMaxActiveClusters(&clusters, read_neighbour, &config));
     CHECK(clusters > 0);
+}
+
+TEST_CASE("the larger the cluster, the fewer multiprocessors it can use") {
+    CHECK_CUDA(cudaFuncSetAttribute(sum_in_shared, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    CHECK_CUDA(cudaFuncSetAttribute(sum_in_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, 120 * 1024));
+    const auto active = [](int threads, std::size_t shared) {
+        std::vector<int> answers;
+        for (const unsigned size : {1u, 2u, 4u, 8u, 16u}) {
+            cudaLaunchAttribute attribute{};
+            attribute.id = cudaLaunchAttributeClusterDimension;
+            attribute.val.clusterDim = {size, 1, 1};
+            cudaLaunchConfig_t config{};
+            config.gridDim = size;
+            config.blockDim = static_cast<unsigned>(threads);
+            config.dynamicSmemBytes = shared;
+            config.attrs = &attribute;
+            config.numAttrs = 1;
+            CHECK_CUDA(cudaOccupancyMaxActiveClusters(&answers.emplace_back(), sum_in_shared, &config));
+        }
+        return answers;
+    };
+    const std::vector<int> eight_blocks = active(256, 1024), one_block = active(256, 120 * 1024);
+    for (std::size_t i = 1; i < one_block.size(); ++i) {
+        CHECK(eight_blocks[i] <= eight_blocks[i - 1] / 2);
+        CHECK(one_block[i] <= one_block[i - 1] / 2);
+    }
+    cudaDeviceProp device{};
+    CHECK_CUDA(cudaGetDeviceProperties(&device, 0));
+    if (std::string(device.name) != "NVIDIA H200 (emulated)")
+        return; // Which multiprocessors are switched off differs from board to board.
+    CHECK(eight_blocks == std::vector<int>{1056, 528, 248, 124, 58});
+    CHECK(one_block == std::vector<int>{132, 66, 30, 15, 7});
 }
 
 TEST_CASE("launches that are refused say so, and the next one works") {

@@ -124,6 +124,27 @@ TEST_CASE("shared memory ends where the block's does") {
     CHECK(outcome.message().find("128 bytes of shared memory") != std::string::npos);
 }
 
+TEST_CASE("an address outside of shared memory is named by what lies before it") {
+    const auto store = [](const std::string& declaration, const std::string& address, std::uint32_t dynamic) {
+        const auto outcome =
+            run(kernel_text("  .shared .align 4 .b8 tile[128];\n  mov.u32 %r2, " + address +
+                                ";\n  mov.u32 %r3, tile;\n  st.shared.u32 [%r2], %r1;\n  ret;",
+                            declaration),
+                {1}, {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, dynamic});
+        return outcome.finding() + ": " + outcome.message();
+    };
+    const std::string dynamic = ".extern .shared .align 16 .b8 more[];\n";
+    const auto says = [](const std::string& text, const std::string& part) {
+        INFO(text);
+        return text.starts_with("out-of-bounds: ") && text.find(part) != std::string::npos;
+    };
+    CHECK(says(store("", "tile+128", 0), "(right behind tile (128 bytes))"));
+    CHECK(says(store("", "tile+132", 0), "(4 bytes past the end of tile (128 bytes))"));
+    CHECK(says(store(dynamic, "more+4", 0), "(dynamic shared memory + 4, of which the launch gave none)"));
+    CHECK(says(store(dynamic, "more+72", 64), "(8 bytes past the end of 64 bytes of dynamic shared memory)"));
+    CHECK(store(dynamic, "more+60", 64) == ": ");
+}
+
 TEST_CASE("atomics return the old value and lose nothing across blocks") {
     Settings settings;
     settings.threads = 4;

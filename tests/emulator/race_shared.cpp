@@ -107,8 +107,13 @@ TEST_CASE("a cluster barrier orders blocks, unless its arrival is relaxed") {
     Case c{tile, write + "barrier.cluster.arrive;\nbarrier.cluster.wait;\n" + read, 64, 2, 2};
     c.body.replace(c.body.find("st.global"), 27, ""); // Both blocks would write the same words.
     require_silent(c);
-    c.body.replace(c.body.find("arrive;"), 7, "arrive.relaxed;");
+    c.body.replace(c.body.find("arrive;"), 7, "arrive.relaxed;//!");
     require_found("race-shared", c);
+    const emu::LaunchOutcome outcome = run(c, {emu::CompletionOrder::late, 1});
+    REQUIRE(outcome.result.diagnostics.front().message.find("passed the cluster barrier") !=
+            std::string::npos);
+    c.body.replace(c.body.find("barrier.cluster.arrive.relaxed;//!"), 0, "fence.acq_rel.cluster;\n");
+    require_silent(c);
 }
 
 TEST_CASE("race-shared, race-global: lanes of one store write different values to one place") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 namespace emu::cuda {
 namespace {
@@ -13,9 +14,11 @@ constexpr unsigned warp_granularity = 4;       ///< Warps are placed on four sub
 constexpr unsigned register_granularity = 256; ///< Registers are handed out to warps in such units.
 constexpr unsigned shared_granularity = 128;   ///< Bytes.
 
-/// Multiprocessors per processing cluster. The hardware does not tell; 132 multiprocessors in eight of them
-/// make six of 16 and two of 18. Clusters never cross such a boundary.
-constexpr std::array<unsigned, 8> processing_clusters{18, 18, 16, 16, 16, 16, 16, 16};
+/// Multiprocessors that can work for one cluster together. The hardware does not tell; these groups explain
+/// all that one H200 answered (docs/measurements/h200_behaviour.md, 'The runtime'). Another board may have
+/// other multiprocessors switched off, and so other groups.
+constexpr std::array<unsigned, 12> processing_groups{18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2};
+static_assert(std::accumulate(processing_groups.begin(), processing_groups.end(), 0u) == N::multiprocessors);
 
 constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
     return (value + unit - 1) / unit * unit;
@@ -67,9 +70,11 @@ std::size_t available_dynamic_shared(Function& function, unsigned blocks, unsign
 unsigned active_clusters(Function& function, unsigned threads, std::size_t dynamic_shared,
                          unsigned cluster_size) {
     const unsigned blocks = blocks_per_multiprocessor(function, threads, dynamic_shared);
+    const unsigned size = std::max(1u, cluster_size);
     unsigned clusters = 0;
-    for (const unsigned multiprocessors : processing_clusters)
-        clusters += multiprocessors * blocks / std::max(1u, cluster_size);
+    for (const unsigned multiprocessors : processing_groups)
+        if (multiprocessors >= size) // A group must have a multiprocessor for each block.
+            clusters += multiprocessors * blocks / size;
     return clusters;
 }
 

@@ -14,7 +14,9 @@ constexpr CatalogueEntry entries[] = {
      "nothing.",
      "A __syncthreads() is missing between writing a tile and reading it, or between reading it and writing "
      "the next "
-     "one. Inside a warp it is a __syncwarp(): lanes do not run in lockstep."},
+     "one. Inside a warp it is a __syncwarp(): lanes do not run in lockstep. A barrier is there but was "
+     "passed "
+     "with .relaxed, which publishes nothing."},
     {"race-global", "Race in global memory",
      "Two threads used the same bytes of global memory, at least one of them wrote, and nothing orders one "
      "before the "
@@ -37,9 +39,10 @@ constexpr CatalogueEntry entries[] = {
      "A thread read bytes that an asynchronous operation writes, and had not observed its completion, "
      "neither itself "
      "nor through another thread that told it by a barrier. It may read the old bytes.",
-     "The wait is missing (wait_group, try_wait on the mbarrier), waits for too few groups or the wrong "
-     "phase, or only "
-     "one thread waited and no __syncthreads() followed. For bulk stores wait_group.read is not enough."},
+     "The wait is missing (wait_group, try_wait on the mbarrier, consumer_wait of a pipeline), waits for too "
+     "few "
+     "groups or the wrong phase, or only one thread waited and no __syncthreads() followed. For bulk stores "
+     "wait_group.read is not enough. Where there is a wait, the message says why it did not help."},
     {"overwrite-in-flight", "Memory of a running copy overwritten",
      "Bytes that an asynchronous operation still writes (or, if it completes at an mbarrier, still reads) "
      "were written "

@@ -107,7 +107,10 @@ class ClusterCounters final : public ClusterListener {
         ++at(first->pc)[kind == BarrierKind::block ? Counter::block_barriers : Counter::cluster_barriers];
     }
     void on_mbarrier_arrive(const MbarrierEvent& e) override {
-        if (e.count)
+        // An arrival of cp.async without .noinc takes back the one by which it raised the pending count.
+        const bool balanced =
+            e.operation && !e.operation->warp->cluster().info().kernel->sources[e.pc]->has("noinc");
+        if (e.count && !balanced)
             at(e.pc)[Counter::mbarrier_arrivals] += e.count;
     }
     void on_mbarrier_init(const MbarrierEvent& e) override { init_pc_[e.address] = e.pc; }

@@ -51,10 +51,12 @@ enum class Counter : std::uint8_t {
     bytes_st_async,
     bytes_multicast, ///< Of the loaded bytes: those of the further blocks of a multicast, not read again.
     async_operations,
-    block_barriers,    ///< Completed.
-    cluster_barriers,  ///< Completed.
-    mbarrier_arrivals, ///< By threads, and those of cp.async.mbarrier.arrive; bytes that complete are none.
-    mbarrier_phases,   ///< Completed.
+    block_barriers,   ///< Completed.
+    cluster_barriers, ///< Completed.
+    /// Of those that mbarrier.init counts: of threads, and of cp.async.mbarrier.arrive.noinc. Without .noinc
+    /// that instruction expects one arrival more and brings it, which makes none.
+    mbarrier_arrivals,
+    mbarrier_phases, ///< Completed.
     count_
 };
 inline constexpr unsigned counter_count = static_cast<unsigned>(Counter::count_);

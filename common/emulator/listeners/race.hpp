@@ -10,6 +10,7 @@
 #include "machine/cluster.hpp"
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <tuple>
@@ -70,6 +71,9 @@ class Checker final : public ClusterListener {
     void on_mbarrier_arrive(const MbarrierEvent& event) override;
     void on_mbarrier_phase(const MbarrierEvent& event) override;
     void on_mbarrier_observed(const MbarrierEvent& event) override;
+    void on_mbarrier_passed_fresh(const MbarrierEvent& event) override;
+    void on_async_wait(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t pending,
+                       std::uint64_t groups, std::uint32_t pc) override;
     void on_async_issue(const AsyncOperation& operation) override;
     void on_async_retired(const AsyncOperation& operation) override;
     void on_async_commit(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t group) override;
@@ -96,6 +100,31 @@ class Checker final : public ClusterListener {
         unsigned id;
         auto operator<=>(const BarrierKey&) const = default;
     };
+    /// What relaxed arrivals at a barrier would have published if they were releases.
+    struct Withheld {
+        Accumulator arriving; ///< In the phase that is under way.
+        ClockRef clock;       ///< In the phases that have ended.
+        Component agent = 0;  ///< Its epoch `phase` is known to whoever passed the last of these phases.
+        Epoch phase = 0;
+        struct Arrival {
+            Warp* warp = nullptr;
+            unsigned lane = 0;
+            std::uint32_t pc = 0;
+        };
+        std::map<Component, Arrival> arrivals; ///< The last of each thread.
+
+        /// `published` is what the barrier hands to those who wait.
+        void end_phase(ClockSpace& space, Accumulator& published);
+    };
+    /// The last wait of a thread at an mbarrier that returned true.
+    struct Passed {
+        Warp* warp = nullptr; ///< nullptr: there was none.
+        unsigned lane = 0;
+        std::uint32_t pc = 0;
+        Epoch epoch = 0;          ///< Of the thread, when it first saw the last of these phases.
+        std::uint64_t phases = 0; ///< That it saw end; 0: it passed a fresh barrier.
+        ClockRef unseen;          ///< What a relaxed wait did not acquire.
+    };
     struct BarrierState {
         Component agent = 0; ///< Component whose epoch is the number of completed phases.
         Accumulator arrived;
@@ -111,8 +140,13 @@ class Checker final : public ClusterListener {
         std::uint32_t expect_pc = 0;
         Warp* expect_warp = nullptr;
         unsigned expect_lane = 0;
-        /// By thread component: the last phase it observed (plus 1) and its epoch when it first did.
-        std::vector<std::pair<std::uint64_t, Epoch>> observed;
+        std::vector<Passed> passed; ///< By thread component.
+        Component last_passed = 0;  ///< The thread that passed last.
+        std::unique_ptr<Withheld> withheld;
+
+        const Passed* passed_by(Component thread) const {
+            return thread < passed.size() && passed[thread].warp ? &passed[thread] : nullptr;
+        }
     };
     /// A finding whose name depends on whether the issuing thread will wait for its group itself.
     struct Undecided {
@@ -155,6 +189,27 @@ class Checker final : public ClusterListener {
     void acquire(std::span<const WarpLanes> waiting, const ClockRef& clock);
     void check_divergence(std::span<const WarpLanes> arrived);
     void publish_inits(std::span<const WarpLanes> arrived);
+
+    void withhold(std::unique_ptr<Withheld>& withheld, WarpClock& clock, unsigned lane, std::uint32_t pc);
+    Passed& pass(BarrierState& barrier, const MbarrierEvent& event);
+
+    // race_hints.cpp
+    /// What is wrong with the wait or barrier that the program has; empty if nothing is known.
+    struct Hint {
+        std::string message; ///< A sentence that follows the finding.
+        std::string advice;
+        std::vector<SourceLine> lines;
+        explicit operator bool() const { return !message.empty(); }
+        /// Adds itself to a finding, if there is anything to add.
+        void extend(Diagnostic& finding) const;
+    };
+    std::string how_to_wait(const Operation& operation, bool reading_source) const;
+    Hint relaxed_order(const Record& old, Ref ref, unsigned k, const Actor& actor);
+    Hint relaxed_arrival(const Withheld& withheld, const std::string& barrier, const std::string& instead,
+                         const Record& old, Component component, const Actor& actor);
+    Hint short_wait(const Operation& operation, const Record& record, Ref ref, Component reader);
+    Hint short_group_wait(const Operation& operation, const Record& record, Ref ref);
+    Hint wrong_phase(const Operation& operation, Component reader);
 
     // race_report.cpp
     void conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
@@ -200,6 +255,7 @@ class Checker final : public ClusterListener {
         not_started_;          ///< By instruction; told at the end, unless a race says more.
     bool all_started_ = false; ///< A cluster barrier completed, so every block runs.
     ClockRef cluster_barrier_; ///< What the last completed cluster barrier published.
+    std::unique_ptr<Withheld> cluster_withheld_;
     std::unordered_map<std::uint32_t, BarrierState> mbarriers_; ///< By shared-window address.
     std::vector<Operation> operations_;                         ///< [0] is unused.
     std::unordered_map<std::uint64_t, std::uint32_t> live_;     ///< Operation id to index, while not retired.

@@ -160,6 +160,13 @@ void Checker::on_async_commit(Warp& warp, unsigned lane, CompletionKind kind, st
         ++streams.of[static_cast<unsigned>(Stream::bulk_write)].now;
 }
 
+void Checker::on_async_wait(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t pending,
+                            std::uint64_t groups, std::uint32_t pc) {
+    WarpStreams& streams = threads_.streams(threads_.of(warp));
+    auto& waits = kind == CompletionKind::bulk_group ? streams.bulk_waits : streams.cp_async_waits;
+    waits[lane] = {true, pc, static_cast<std::uint32_t>(operations_.size()), pending, groups};
+}
+
 void Checker::on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind,
                                       std::uint64_t last_group, bool read_only, std::uint32_t) {
     WarpClock& clock = threads_.of(warp);

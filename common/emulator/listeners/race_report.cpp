@@ -45,27 +45,6 @@ const char* name_of(AsyncKind kind) {
     return "asynchronous operation";
 }
 
-/// What a thread must do to see the end of an operation.
-const char* how_to_wait(const Operation& operation, bool reading_source) {
-    switch (operation.completion) {
-    case CompletionKind::cp_async_group:
-        return "Wait with cp.async.wait_group (after commit_group) or wait_all, and put a __syncthreads() "
-               "between the "
-               "wait and accesses by other threads.";
-    case CompletionKind::bulk_group:
-        return reading_source ? "The thread that issued it must commit_group and wait_group.read; then a "
-                                "__syncthreads() tells the "
-                                "others that the source may be overwritten."
-                              : "The thread that issued it must commit_group and wait_group (not "
-                                "wait_group.read, which only says "
-                                "that the source was read); then a barrier must tell the others.";
-    default:
-        return "Wait for the phase of the mbarrier that the operation completes (try_wait until it returns "
-               "true) in every "
-               "thread that uses the bytes, or in one thread before a __syncthreads().";
-    }
-}
-
 std::string verb(const Record& record) {
     if (record.is(Record::async))
         return record.is(Record::write) ? "written by" : "read by";
@@ -146,12 +125,12 @@ bool Checker::read_too_early(const Record& old, Ref ref, unsigned k, const Actor
         return false;
     // The issuing thread knows that the reader had seen the last phase, so this read belongs to the next.
     const Component reader = Threads::component_of(old, ref, k);
-    const auto& observed = barrier->second.observed;
-    if (reader >= observed.size() || observed[reader].first == 0)
+    const Passed* passed = barrier->second.passed_by(reader);
+    if (!passed || passed->phases == 0)
         return false;
     Record last;
     last.cluster = threads_.cluster();
-    last.epoch = observed[reader].second;
+    last.epoch = passed->epoch;
     return threads_.sees(*actor.clock, actor.lane, last, reader);
 }
 
@@ -166,9 +145,8 @@ void Checker::decide(std::vector<SourceLine> lines, const std::string& message, 
         "Put a barrier (__syncthreads()) between the wait and reads by other threads.", lines);
     finding.if_not =
         make("read-before-completion", message + " Nobody has waited for the copy before that read.",
-             "Wait for the copy, then put a barrier before reads by other threads (with a pipeline: "
-             "consumer_wait() before the read).",
-             std::move(lines));
+             how_to_wait(operations_[operation.operation], false), std::move(lines));
+    short_group_wait(operations_[operation.operation], operation, ref).extend(finding.if_not);
     finding.agent = Threads::component_of(operation, ref, 0);
     finding.epoch = operation.epoch;
     if (WarpClock& issuer = threads_.of(*operations_[operation.operation].warp); issuer.streams)
@@ -185,11 +163,12 @@ void Checker::race_with_early_read(const Record& old, Ref ref, unsigned k, unsig
                                 " issued by " + who(actor) + " wrote it; nothing orders the two.";
     std::vector<SourceLine> lines{cluster_.source_line(actor.record->pc, what + " issued by " + who(actor)),
                                   cluster_.source_line(old.pc, "read by " + reader)};
-    if (copy.completion == CompletionKind::mbarrier)
-        publish("read-before-completion", message + " The reader has not waited for the copy.",
-                how_to_wait(copy, false), std::move(lines));
-    else
-        decide(std::move(lines), message, *actor.record, actor.ref, actor.shared);
+    if (copy.completion != CompletionKind::mbarrier)
+        return decide(std::move(lines), message, *actor.record, actor.ref, actor.shared);
+    Diagnostic finding = make("read-before-completion", message + " The reader has not waited for the copy.",
+                              how_to_wait(copy, false), std::move(lines));
+    wrong_phase(copy, Threads::component_of(old, ref, k)).extend(finding);
+    cluster_.report(std::move(finding));
 }
 
 void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
@@ -213,6 +192,8 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
     const bool early = read_too_early(old, ref, k, actor);
     if (!first_time(name, old.pc, mine.pc))
         return;
+    if (mine.is(Record::async)) // Whoever reads after the issue makes the same mistake.
+        operations_[mine.operation].reported = true;
     if (early)
         return race_with_early_read(old, ref, k, n, actor);
     const std::string what = old.is(Record::write)
@@ -221,18 +202,22 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
     const std::string other = who(old, ref, k);
     const std::string later =
         mine.is(Record::async) ? "an asynchronous operation issued by " + who(actor) : who(actor);
-    publish(name,
-            what + place(actor, k, n) + " by two threads, and nothing orders one before the other: first " +
-                other + ", then " + later + ". In another run it can be the other way round.",
-            same_block
-                ? "Put a barrier that both threads pass between the two lines: __syncthreads() in a block, "
-                  "__syncwarp() inside a warp."
-            : old.cluster == mine.cluster
-                ? "Put a cluster barrier between the two lines (barrier.cluster, cluster.sync())."
-                : "Blocks are not ordered inside a launch. Use atomics, give each block its own memory, or "
-                  "use two launches.",
-            {cluster_.source_line(old.pc, verb(old) + " " + other),
-             cluster_.source_line(mine.pc, verb(mine) + " " + later)});
+    Diagnostic finding =
+        make(name,
+             what + place(actor, k, n) + " by two threads, and nothing orders one before the other: first " +
+                 other + ", then " + later + ". In another run it can be the other way round.",
+             same_block
+                 ? "Put a barrier that both threads pass between the two lines: __syncthreads() in a block, "
+                   "__syncwarp() inside a warp."
+             : old.cluster == mine.cluster
+                 ? "Put a cluster barrier between the two lines (barrier.cluster, cluster.sync())."
+                 : "Blocks are not ordered inside a launch. Use atomics, give each block its own memory, or "
+                   "use two "
+                   "launches.",
+             {cluster_.source_line(old.pc, verb(old) + " " + other),
+              cluster_.source_line(mine.pc, verb(mine) + " " + later)});
+    relaxed_order(old, ref, k, actor).extend(finding);
+    cluster_.report(std::move(finding));
 }
 
 void Checker::missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
@@ -348,7 +333,14 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
         message += deed + (source ? " overwrites what a " : " writes where a ") + what + " issued by " +
                    issuer + (source ? " may still read." : " may still write.");
     }
-    publish(name, std::move(message), std::move(advice), std::move(lines));
+    Diagnostic finding = make(name, std::move(message), std::move(advice), std::move(lines));
+    if (!theirs && is != "duplicate-copy" && is != "tx-count-mismatch") {
+        Hint hint = relaxed_order(old, ref, k, actor);
+        if (!hint)
+            hint = short_wait(operation, old, ref, actor.clock->first + actor.lane);
+        hint.extend(finding);
+    }
+    cluster_.report(std::move(finding));
 }
 
 void Checker::check_clash(const AccessEvent& event) {

@@ -45,6 +45,8 @@ void Checker::on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& 
     for_lanes(lanes.mask, [&](unsigned lane) {
         if (semantics == Semantics::relaxed) {
             threads_.gather_fenced(arrived, clock, lane);
+            if (kind == BarrierKind::cluster)
+                withhold(cluster_withheld_, clock, lane, lanes.pc);
             return;
         }
         // One thread takes a ticket by a relaxed atomic and tells its block at a barrier: what the ticket's
@@ -84,6 +86,8 @@ void Checker::on_barrier_complete(BarrierKind kind, unsigned id, std::span<const
         if (kind == BarrierKind::cluster) {
             check_divergence(arrived);
             all_started_ = true;
+            if (cluster_withheld_)
+                cluster_withheld_->end_phase(threads_.space(), all);
         }
     }
     const ClockRef clock = threads_.space().freeze(all);
@@ -245,10 +249,11 @@ void Checker::on_mbarrier_arrive(const MbarrierEvent& event) {
     WarpClock& clock = threads_.of(*event.warp);
     if (event.semantics == Semantics::relaxed) {
         threads_.gather_fenced(barrier.arrived, clock, event.lane);
+        withhold(barrier.withheld, clock, event.lane, event.pc);
     } else {
         threads_.gather(barrier.arrived, clock, event.lane);
-        threads_.advance(clock);
     }
+    threads_.advance(clock);
 }
 
 void Checker::on_mbarrier_phase(const MbarrierEvent& event) {
@@ -265,6 +270,8 @@ void Checker::on_mbarrier_phase(const MbarrierEvent& event) {
         if (operations_[index].issued_in == event.phase && !operations_[index].reported)
             unfinished_phase(barrier, index, event.address, event.phase);
     barrier.arrived.raise(order, barrier.agent, static_cast<Epoch>(event.phase + 1));
+    if (barrier.withheld)
+        barrier.withheld->end_phase(threads_.space(), barrier.arrived);
     barrier.completed = threads_.space().freeze(barrier.arrived);
 }
 
@@ -274,14 +281,54 @@ void Checker::on_mbarrier_observed(const MbarrierEvent& event) {
         return;
     check_use_visible(event, found->second);
     WarpClock& clock = threads_.of(*event.warp);
-    auto& observed = found->second.observed;
-    const Component thread = clock.first + event.lane;
-    if (observed.size() <= thread)
-        observed.resize(thread + warp_size);
-    if (observed[thread].first < event.phase + 1)
-        observed[thread] = {event.phase + 1, clock.now};
-    if (event.semantics != Semantics::relaxed)
-        threads_.learn(clock, event.lane, found->second.completed);
+    BarrierState& barrier = found->second;
+    Passed& passed = pass(barrier, event);
+    if (passed.phases < event.phase + 1) {
+        passed.phases = event.phase + 1;
+        passed.epoch = clock.now;
+    }
+    if (event.semantics == Semantics::relaxed)
+        passed.unseen = barrier.completed;
+    else
+        threads_.learn(clock, event.lane, barrier.completed);
+}
+
+void Checker::on_mbarrier_passed_fresh(const MbarrierEvent& event) {
+    const auto found = mbarriers_.find(event.address);
+    if (found == mbarriers_.end())
+        return;
+    check_use_visible(event, found->second);
+    pass(found->second, event);
+}
+
+Checker::Passed& Checker::pass(BarrierState& barrier, const MbarrierEvent& event) {
+    const Component thread = threads_.of(*event.warp).first + event.lane;
+    if (barrier.passed.size() <= thread)
+        barrier.passed.resize(thread + warp_size);
+    Passed& passed = barrier.passed[thread];
+    passed.warp = event.warp;
+    passed.lane = event.lane;
+    passed.pc = event.pc;
+    barrier.last_passed = thread;
+    return passed;
+}
+
+void Checker::withhold(std::unique_ptr<Withheld>& withheld, WarpClock& clock, unsigned lane,
+                       std::uint32_t pc) {
+    if (!withheld) {
+        withheld = std::make_unique<Withheld>();
+        withheld->agent = threads_.new_component(1);
+        withheld->clock = threads_.space().bottom();
+    }
+    threads_.gather(withheld->arriving, clock, lane);
+    withheld->arrivals[clock.first + lane] = {clock.warp, lane, pc};
+}
+
+void Checker::Withheld::end_phase(ClockSpace& space, Accumulator& published) {
+    if (arriving.empty())
+        return;
+    clock = space.join(clock, space.freeze(std::exchange(arriving, {})));
+    published.raise(order, agent, ++phase);
 }
 
 void Checker::check_use_visible(const MbarrierEvent& event, const BarrierState& barrier) {

@@ -41,6 +41,15 @@ struct WarpStreams {
     std::array<One, stream_count> of;
     /// Sequence number at each commit, by lane, for cp.async and bulk groups.
     std::array<std::vector<Epoch>, warp_size> cp_async_groups, bulk_groups;
+    /// The last wait_group of a lane.
+    struct Wait {
+        bool any = false;
+        std::uint32_t pc = 0;
+        std::uint32_t operations = 0; ///< How many the cluster had issued then.
+        std::uint64_t pending = 0;    ///< Newest groups that it lets go on,
+        std::uint64_t groups = 0;     ///< of so many.
+    };
+    std::array<Wait, warp_size> cp_async_waits, bulk_waits;
 };
 
 /// A release fence (PTX ISA 8.8.1): what a later strong write publishes.

@@ -80,6 +80,7 @@ void AsyncEngine::wait(Warp& warp, unsigned lane, CompletionKind kind, std::uint
     if (include_open)
         commit(warp, lane, kind);
     const std::uint64_t groups = committed(warp, lane, kind);
+    s.cluster.emit(&ClusterListener::on_async_wait, warp, lane, kind, pending, groups, pc);
     if (groups <= pending)
         return;
     const std::uint64_t limit = groups - pending;

@@ -165,12 +165,18 @@ class ClusterListener {
     virtual void on_mbarrier_phase(const MbarrierEvent&) {} ///< Phase `phase` completed.
     virtual void on_mbarrier_observed(const MbarrierEvent&) {
     } ///< A test or try_wait on `phase` returned true.
+    /// A test or try_wait for parity 1 returned true although no phase has ended yet: on a fresh barrier it
+    /// means the phase before the first. `phase` is 0.
+    virtual void on_mbarrier_passed_fresh(const MbarrierEvent&) {}
 
     virtual void on_async_issue(const AsyncOperation&) {}
     virtual void on_async_source_read(const AsyncOperation&) {} ///< Now it has read its source.
     virtual void on_async_landed(const AsyncOperation&) {
     } ///< Now its bytes are written (before the arrival, if any).
     virtual void on_async_commit(Warp&, unsigned /*lane*/, CompletionKind, std::uint64_t /*group*/) {}
+    /// A wait_group that lets the `pending` newest of `groups` committed groups of this thread go on.
+    virtual void on_async_wait(Warp&, unsigned /*lane*/, CompletionKind, std::uint64_t /*pending*/,
+                               std::uint64_t /*groups*/, std::uint32_t /*pc*/) {}
     /// A wait_group observed all groups of this thread up to and including `last_group`; `read_only` for
     /// `.read`.
     virtual void on_async_group_observed(Warp&, unsigned /*lane*/, CompletionKind,

@@ -197,10 +197,10 @@ bool phase_complete(Warp& warp, unsigned lane, const MbarrierOperands& o, const 
 }
 
 void observe(const Place& place, const MbarrierOperands& o, const Mbarrier& barrier, std::uint32_t address) {
-    if (barrier.phase == 0) // Parity 1 on a fresh barrier: no phase has completed yet.
-        return;
     Cluster& cluster = place.cluster();
     MbarrierEvent event = event_at(place, o, address);
+    if (barrier.phase == 0) // Parity 1 on a fresh barrier: no phase has completed yet.
+        return cluster.emit(&ClusterListener::on_mbarrier_passed_fresh, event);
     event.phase = barrier.phase - 1;
     cluster.emit(&ClusterListener::on_mbarrier_observed, event);
     cluster.async().barrier_observed(address, event.phase);

@@ -143,6 +143,16 @@ SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::string role)
     return {"PTX", ptx::position_of(module, instruction.text_offset).line, std::move(role)};
 }
 
+bool is_inlined_from(const Kernel& kernel, std::uint32_t pc, std::string_view file) {
+    const ptx::Module& module = kernel.program->module();
+    for (std::uint32_t at = kernel.sources[pc]->location; at != 0 && at < module.locations.size();
+         at = module.locations[at].inlined_at)
+        if (const auto number = module.locations[at].file;
+            number < module.files.size() && module.files[number].ends_with(file))
+            return true;
+    return false;
+}
+
 std::string shared_name(const LaunchInfo& info, std::uint32_t offset) {
     const Kernel& kernel = *info.kernel;
     if (offset < shared_reserved)

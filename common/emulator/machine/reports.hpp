@@ -5,6 +5,7 @@
 #include "machine/cluster.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace emu {
 
@@ -13,6 +14,9 @@ std::string thread_name(const Warp& warp, unsigned lane);
 
 /// The reader's source line of an instruction; without line information the PTX line.
 SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::string role);
+
+/// Whether the instruction was inlined from a file whose path ends with `file`, at any depth.
+bool is_inlined_from(const Kernel& kernel, std::uint32_t pc, std::string_view file);
 
 /// What lies at an offset of a block's shared memory: the static variable, as "name" or "name + 16", or the
 /// dynamic memory; outside of both, behind which of them it is and how far.

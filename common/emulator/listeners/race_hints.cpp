@@ -1,0 +1,192 @@
+// Why the wait or the barrier that a program has does not order what it should, and what to write instead.
+
+#include "listeners/race.hpp"
+#include "machine/reports.hpp"
+
+#include <algorithm>
+
+namespace emu::check {
+namespace {
+
+/// The interface by which a program asked for a copy; its words for 'wait' are those a reader looks for.
+enum class Library { none, pipeline, barrier, groups, primitives };
+
+Library library_of(const Kernel& kernel, std::uint32_t pc) {
+    constexpr std::pair<std::string_view, Library> headers[] = {
+        {"/cuda/pipeline", Library::pipeline},
+        {"/cooperative_groups/memcpy_async.h", Library::groups},
+        {"/cuda_pipeline_primitives.h", Library::primitives},
+        {"/__memcpy_async/memcpy_async_barrier.h", Library::barrier},
+    };
+    for (const auto& [file, library] : headers)
+        if (is_inlined_from(kernel, pc, file))
+            return library;
+    return Library::none;
+}
+
+/// How the program's own interface waits; nullptr when it wrote the instruction itself.
+const char* wait_in_words_of(Library library) {
+    switch (library) {
+    case Library::pipeline:
+        return "consumer_wait() of the pipeline, or cuda::pipeline_consumer_wait_prior";
+    case Library::barrier:
+        return "wait() or arrive_and_wait() of the cuda::barrier that the copy was given";
+    case Library::groups:
+        return "cooperative_groups::wait or wait_prior";
+    case Library::primitives:
+        return "__pipeline_commit() and __pipeline_wait_prior()";
+    case Library::none:
+        break;
+    }
+    return nullptr;
+}
+
+/// The last so many groups.
+std::string newest(std::uint64_t count) {
+    return count == 1 ? "newest group" : std::to_string(count) + " newest groups";
+}
+
+} // namespace
+
+std::string Checker::how_to_wait(const Operation& operation, bool reading_source) const {
+    const std::string others = ", and put a __syncthreads() between the wait and accesses by other threads.";
+    if (const char* words = wait_in_words_of(library_of(*cluster_.info().kernel, operation.pc))) {
+        const bool group = operation.completion == CompletionKind::cp_async_group;
+        return std::string("Wait with ") + words + (group ? " (cp.async.wait_group in PTX)" : "") + others;
+    }
+    switch (operation.completion) {
+    case CompletionKind::cp_async_group:
+        return "Wait with cp.async.wait_group (after commit_group) or wait_all" + others;
+    case CompletionKind::bulk_group:
+        return reading_source ? "The thread that issued it must commit_group and wait_group.read; then a "
+                                "__syncthreads() tells the others that the source may be overwritten."
+                              : "The thread that issued it must commit_group and wait_group (not "
+                                "wait_group.read, which only says that the source was read); then a barrier "
+                                "must tell the others.";
+    default:
+        return "Wait for the phase of the mbarrier that the operation completes (try_wait until it returns "
+               "true) in every thread that uses the bytes, or in one thread before a __syncthreads().";
+    }
+}
+
+void Checker::Hint::extend(Diagnostic& finding) const {
+    if (message.empty())
+        return;
+    finding.message += message;
+    finding.advice = advice;
+    finding.locations.insert(finding.locations.end(), lines.begin(), lines.end());
+}
+
+// -- barriers that were passed and publish nothing
+
+Checker::Hint Checker::relaxed_arrival(const Withheld& withheld, const std::string& barrier,
+                                       const std::string& instead, const Record& old, Component component,
+                                       const Actor& actor) {
+    Record passed;
+    passed.cluster = threads_.cluster();
+    passed.epoch = withheld.phase;
+    if (withheld.phase == 0 || withheld.clock->clock.get(order, component) < old.epoch ||
+        !threads_.sees(*actor.clock, actor.lane, passed, withheld.agent))
+        return {};
+    // The thread's own arrival; or, if another thread arrived in its place, any.
+    const auto own = withheld.arrivals.find(component);
+    const Withheld::Arrival& arrival =
+        own != withheld.arrivals.end() ? own->second : withheld.arrivals.begin()->second;
+    const std::string thread = thread_name(*arrival.warp, arrival.lane);
+    return {" Both passed " + barrier + ", but " + thread +
+                " arrived there with .relaxed, which counts the thread and publishes nothing it wrote.",
+            "Arrive at " + barrier + " with .release (" + instead +
+                "), or put a fence.acq_rel.cluster before the relaxed arrival.",
+            {cluster_.source_line(arrival.pc, "relaxed arrival of " + thread)}};
+}
+
+Checker::Hint Checker::relaxed_order(const Record& old, Ref ref, unsigned k, const Actor& actor) {
+    if (old.cluster != threads_.cluster() || old.epoch == 0)
+        return {};
+    const Component component = Threads::component_of(old, ref, k);
+    if (cluster_withheld_)
+        if (Hint hint = relaxed_arrival(*cluster_withheld_, "the cluster barrier",
+                                        "the default of barrier.cluster.arrive and cluster.barrier_arrive()",
+                                        old, component, actor))
+            return hint;
+    const Component viewer = actor.clock->first + actor.lane;
+    for (const auto& [address, barrier] : mbarriers_) {
+        const std::string name = "mbarrier " + shared_name(cluster_.info(), shared_offset(address));
+        if (barrier.withheld)
+            if (Hint hint = relaxed_arrival(*barrier.withheld, name, "the default of mbarrier.arrive", old,
+                                            component, actor))
+                return hint;
+        const Passed* passed = barrier.passed_by(viewer);
+        if (passed && passed->unseen && passed->unseen->clock.get(order, component) >= old.epoch)
+            return {" " + who(actor) + " waited at " + name +
+                        " with .relaxed, which tells that the phase ended and nothing of what was written.",
+                    "Wait at " + name + " with .acquire (the default of mbarrier.try_wait).",
+                    {cluster_.source_line(passed->pc, "relaxed wait of " + who(actor))}};
+    }
+    return {};
+}
+
+// -- waits that did not wait for this operation
+
+Checker::Hint Checker::short_wait(const Operation& operation, const Record& record, Ref ref,
+                                  Component reader) {
+    return operation.completion == CompletionKind::mbarrier ? wrong_phase(operation, reader)
+                                                            : short_group_wait(operation, record, ref);
+}
+
+Checker::Hint Checker::short_group_wait(const Operation& operation, const Record& record, Ref ref) {
+    WarpClock& issuer = threads_.of(*operation.warp);
+    if (!issuer.streams)
+        return {};
+    const unsigned lane = lane_of(ref);
+    const bool bulk = operation.completion == CompletionKind::bulk_group;
+    const WarpStreams& streams = *issuer.streams;
+    const WarpStreams::Wait& wait = (bulk ? streams.bulk_waits : streams.cp_async_waits)[lane];
+    if (!wait.any || record.operation >= wait.operations)
+        return {}; // It was issued after that wait.
+    const auto& commits = (bulk ? streams.bulk_groups : streams.cp_async_groups)[lane];
+    const auto group =
+        static_cast<std::uint64_t>(std::ranges::lower_bound(commits, record.epoch) - commits.begin());
+    const std::string family = bulk ? "cp.async.bulk." : "cp.async.";
+    const std::string thread = thread_name(*operation.warp, lane);
+    std::vector<SourceLine> lines{cluster_.source_line(wait.pc, "wait of " + thread)};
+    if (group >= wait.groups)
+        return {" " + thread +
+                    " did wait, but had not committed the copy to a group before; a wait_group covers "
+                    "committed groups only.",
+                "Put " + family + "commit_group between the copy and the wait.", std::move(lines)};
+    const std::uint64_t later = wait.groups - 1 - group;
+    if (later >= wait.pending)
+        return {};
+    return {" " + thread + " did wait, but with N = " + std::to_string(wait.pending) + ", which lets the " +
+                newest(wait.pending) + " of " + std::to_string(wait.groups) +
+                " go on; the copy is in one of them, with " + std::to_string(later) + " committed after it.",
+            "Wait with N = " + std::to_string(later) + " (" + family + "wait_group " + std::to_string(later) +
+                "): that many groups were committed after the copy.",
+            std::move(lines)};
+}
+
+Checker::Hint Checker::wrong_phase(const Operation& operation, Component reader) {
+    const auto found = mbarriers_.find(operation.barrier);
+    if (found == mbarriers_.end())
+        return {};
+    // The reader's own wait, or that of the thread that waits for others.
+    const Passed* passed = found->second.passed_by(reader);
+    if (!passed)
+        passed = found->second.passed_by(found->second.last_passed);
+    if (!passed || passed->phases > operation.issued_in)
+        return {};
+    const std::string thread = thread_name(*passed->warp, passed->lane);
+    const std::string phase = std::to_string(operation.issued_in);
+    const std::string parity = std::to_string(operation.issued_in & 1);
+    std::string saw = " The last wait of " + thread + " at the mbarrier ";
+    saw += passed->phases == 0
+               ? "passed at once: until the first phase has ended, parity 1 means the phase before it."
+               : "saw the end of phase " + std::to_string(passed->phases - 1) + ".";
+    return {saw + " The copy completes phase " + phase + ".",
+            "Wait until phase " + phase + " has ended (parity " + parity +
+                "); the parity to wait for changes with every phase and begins with 0.",
+            {cluster_.source_line(passed->pc, "wait of " + thread)}};
+}
+
+} // namespace emu::check

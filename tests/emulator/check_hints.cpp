@@ -1,0 +1,145 @@
+// A wait or a barrier is there and does not help: the finding says why, and names its line.
+
+#include "check_support.hpp"
+
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace check_test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+const std::string meet = "bar.sync 0;\n";
+const std::string read_mirror = "ld.shared.u32 %r5, [%r11];//!\nst.global.u32 [%rd11], %r5;\n";
+
+/// `require_found`, and that the message says why and the advice what instead.
+void require_explained(const std::string& name, const Case& c, const std::string& why,
+                       const std::string& instead) {
+    require_found(name, c);
+    const auto outcome = run(c, {emu::CompletionOrder::late, 1});
+    CHECK_THAT(outcome.result.diagnostics.front().message, ContainsSubstring(why));
+    CHECK_THAT(outcome.result.diagnostics.front().advice, ContainsSubstring(instead));
+}
+
+} // namespace
+
+TEST_CASE("cp.async.wait_group with too large an N says which one would do") {
+    const std::string three = addresses(64) + "add.u32 %r12, %r11, 256;\nadd.u32 %r13, %r10, 256;\n"
+                                              "cp.async.ca.shared.global [%r10+512], [%rd10], 4;\n"
+                                              "cp.async.commit_group;\n"
+                                              "cp.async.ca.shared.global [%r13], [%rd10], 4;//!\n"
+                                              "cp.async.commit_group;\n"
+                                              "cp.async.ca.shared.global [%r10], [%rd10+256], 4;\n"
+                                              "cp.async.commit_group;\n";
+    const std::string read = meet + "ld.shared.u32 %r5, [%r12];//!\ncp.async.wait_all;\n";
+    require_explained("read-before-completion", {tile, three + "cp.async.wait_group 2;//!\n" + read},
+                      "N = 2, which lets the 2 newest groups of 3 go on", "cp.async.wait_group 1");
+    require_silent({tile, three + "cp.async.wait_group 1;\n" + read});
+}
+
+TEST_CASE("a wait_group before the commit is told from one that is missing") {
+    const std::string copy = addresses(64) + "cp.async.ca.shared.global [%r10], [%rd10], 4;//!\n";
+    const std::string end = "cp.async.wait_all;\n";
+    require_explained("read-before-completion",
+                      {tile, copy + "cp.async.wait_group 0;//!\n" + meet + read_mirror + end},
+                      "had not committed the copy", "commit_group between the copy and the wait");
+    require_silent({tile, copy + "cp.async.commit_group;\ncp.async.wait_group 0;\n" + meet + read_mirror});
+    // A wait that came before the copy explains nothing.
+    const auto outcome =
+        run({tile, addresses(64) + "cp.async.wait_group 0;\n" + copy + meet + read_mirror + end},
+            {emu::CompletionOrder::late, 1});
+    REQUIRE(outcome.result.diagnostics.size() == 1);
+    CHECK(outcome.result.diagnostics.front().locations.size() == 2);
+}
+
+TEST_CASE("bulk wait_group.read with too large an N") {
+    const std::string store = addresses(64) + "st.shared.u32 [%r10], %r6;\nfence.proxy.async;\n" + meet +
+                              "@%p0 " + bulk_store + "//!\n@%p0 cp.async.bulk.commit_group;\n";
+    const std::string again = meet + "add.u32 %r6, %r6, 1;\nst.shared.u32 [%r10], %r6;//!\n";
+    const std::string end = "@%p0 cp.async.bulk.wait_group 0;\n";
+    require_explained("reuse-before-read-done",
+                      {tile, store + "@%p0 cp.async.bulk.wait_group.read 1;//!\n" + again + end},
+                      "N = 1, which lets the newest group of 1 go on", "cp.async.bulk.wait_group 0");
+    require_silent({tile, store + "@%p0 cp.async.bulk.wait_group.read 0;\n" + again + end});
+}
+
+TEST_CASE("a wait for parity 1 on a fresh mbarrier passes at once") {
+    const std::string start =
+        addresses(64) + initialised_barrier() + expect_256 + "@%p0 " + bulk_load + "//!\n";
+    const std::string wait = "mbarrier.try_wait.parity.shared.b64 %p7, [bar], 1;//!\n";
+    require_explained("read-before-completion",
+                      {tile_and_bar, start + wait + meet + read_mirror + wait_parity("bar", "0", "W1")},
+                      "passed at once", "Wait until phase 0 has ended (parity 0)");
+    require_silent({tile_and_bar, start + wait + wait_parity("bar", "0", "W1") + read_mirror});
+}
+
+TEST_CASE("a wait whose parity was not flipped sees the phase before") {
+    const std::string load = expect_256 + "@%p0 " + bulk_load;
+    const std::string start = addresses(64) + initialised_barrier() + load + "\n" +
+                              wait_parity("bar", "0", "W1") + "ld.shared.u32 %r5, [%r11];\n" + meet + load +
+                              "//!\n";
+    const std::string stale = "mbarrier.try_wait.parity.shared.b64 %p7, [bar], 0;\n";
+    // With early completion the second phase ends at once, and this wait is for the third.
+    const auto outcome =
+        run({tile_and_bar, start + stale + meet + read_mirror + wait_parity("bar", "1", "W2")},
+            {emu::CompletionOrder::late, 1});
+    REQUIRE(outcome.result.diagnostics.size() == 1);
+    const emu::Diagnostic& d = outcome.result.diagnostics.front();
+    CHECK(d.name == "read-before-completion");
+    CHECK(d.locations.size() == 3);
+    CHECK_THAT(d.message, ContainsSubstring("saw the end of phase 0. The copy completes phase 1"));
+    CHECK_THAT(d.advice, ContainsSubstring("phase 1 has ended (parity 1)"));
+    require_silent({tile_and_bar, start + wait_parity("bar", "1", "W2") + read_mirror});
+}
+
+TEST_CASE("a relaxed arrival or a relaxed wait is named, with the barrier that lies between") {
+    const std::string start = addresses(64) + "@%p0 mbarrier.init.shared.b64 [bar], 64;\n" + meet +
+                              "st.shared.u32 [%r10], %r6;//!\n";
+    const std::string relaxed = "mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [bar];";
+    const std::string arrive = "mbarrier.arrive.shared::cta.b64 _, [bar];\n";
+    const std::string wait = wait_parity("bar", "0", "W1");
+    require_explained("race-shared", {tile_and_bar, start + relaxed + "//!\n" + wait + read_mirror},
+                      "passed mbarrier bar, but", ".release");
+    require_silent({tile_and_bar, start + arrive + wait + read_mirror});
+    require_silent({tile_and_bar, start + "fence.acq_rel.cta;\n" + relaxed + "\n" + wait + read_mirror});
+    const std::string relaxed_wait =
+        "W1:\nmbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 %p7, [bar], 0;//!\n@!%p7 bra W1;\n";
+    require_explained("race-shared", {tile_and_bar, start + arrive + relaxed_wait + read_mirror},
+                      "waited at mbarrier bar with .relaxed", ".acquire");
+    // A thread that did not pass the barrier lacks the barrier.
+    const auto alone =
+        run({tile_and_bar, start + "@%p0 " + relaxed + "\n" + read_mirror}, {emu::CompletionOrder::late, 1});
+    REQUIRE(alone.result.diagnostics.size() == 1);
+    CHECK_THAT(alone.result.diagnostics.front().advice, ContainsSubstring("__syncthreads()"));
+}
+
+TEST_CASE("the words for waiting are those of the interface that issued the copy") {
+    const auto advice = [](const std::string& header) {
+        const Case c{tile, addresses(64) +
+                               ".loc 2 40 5, function_name $L__info_string0, inlined_at 1 7 3\n"
+                               "cp.async.ca.shared.global [%r10], [%rd10], 4;\n.loc 1 8 3\n" +
+                               "cp.async.commit_group;\n" + meet + read_mirror + "cp.async.wait_all;\n"};
+        emu::Device device(emu::Settings{});
+        device.add_observer(emu::make_checks());
+        const auto in = device.memory().allocate(1 << 12, emu::Allocation::Kind::device);
+        const std::array<std::uint64_t, 2> parameters{in, in + 2048};
+        const auto program =
+            device.load(c.text() + ".file 1 \"/home/reader/program.cu\"\n.file 2 \"" + header + "\"\n" +
+                        ".section .debug_str { $L__info_string0: .b8 0 }\n");
+        const auto outcome = device.launch(*program, "k", {{1, 1, 1}, {64, 1, 1}, {1, 1, 1}, 0, false},
+                                           std::as_bytes(std::span(parameters)));
+        INFO(outcome.message);
+        REQUIRE(outcome.result.diagnostics.size() == 1);
+        CHECK(outcome.result.diagnostics.front().name == "read-before-completion");
+        CHECK(outcome.result.diagnostics.front().locations.front().line == 7);
+        return outcome.result.diagnostics.front().advice;
+    };
+    CHECK_THAT(advice("/usr/local/cuda/include/cccl/cuda/pipeline"),
+               ContainsSubstring("consumer_wait()") && ContainsSubstring("cp.async.wait_group"));
+    CHECK_THAT(advice("/usr/local/cuda/include/cooperative_groups/memcpy_async.h"),
+               ContainsSubstring("cooperative_groups::wait"));
+    CHECK_THAT(advice("/usr/local/cuda/include/cuda_pipeline_primitives.h"),
+               ContainsSubstring("__pipeline_wait_prior"));
+    CHECK_THAT(advice("/usr/local/cuda/include/another.h"),
+               ContainsSubstring("cp.async.wait_group") && !ContainsSubstring("consumer_wait"));
+}
