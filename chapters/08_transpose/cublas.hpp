@@ -1,5 +1,5 @@
 /// @file cublas.hpp
-/// cuBLAS's own transposition, if the machine has the library: it is looked for when the program runs.
+/// The transposition of cuBLAS, if the machine has the library: it is looked for when the program runs.
 #pragma once
 
 #include <dlfcn.h>

@@ -139,9 +139,9 @@ class Weaver:
 
 
 def all_files(root: Path) -> list[Path]:
-    """Every Markdown file that may have marks."""
-    files = [root / "README.md", *root.glob("chapters/*/README.md"), *root.glob("docs/pages/*.md")]
-    return sorted(path for path in files if path.exists())
+    """Every Markdown file that may have marks: each is a page of the site."""
+    patterns = ("README.md", "chapters/*/README.md", "docs/pages/*.md", "docs/measurements/*.md")
+    return sorted(path for pattern in patterns for path in root.glob(pattern))
 
 
 def run(root: Path, build: Path, files: Sequence[Path], *, check: bool, capture: bool = False) -> int:

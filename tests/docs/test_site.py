@@ -220,6 +220,16 @@ class InBrowser(BrowserCase):
         source = (tools.ROOT / "chapters/05_tma_1d/README.md").read_text("utf-8")
         self.assertIn(f"```cuda\n{copied}\n```", source)
 
+    def test_copy_button_of_output_copies_the_command(self) -> None:
+        self.open("tma_2d.html")
+        copied = self.browser.evaluate(
+            "(async () => { let got;"
+            "Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (t) => { got = t; } } });"
+            "const box = [...document.querySelectorAll('.listing')].find((b) => b.textContent.startsWith('$ '));"
+            "box.querySelector('.copy').click(); await new Promise((r) => setTimeout(r, 50)); return got; })()"
+        )
+        self.assertRegex(copied, r"^\./workbook run tma_2d [^\n]+$")
+
     def test_site_works_below_a_path_of_a_server(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
             (Path(directory) / "some").mkdir()

@@ -80,7 +80,11 @@ def _stage(paths: Paths, rendered: list[Rendered]) -> None:
 
 def _namespaces(root: Path) -> str:
     """What each namespace is, so that Doxygen lists it."""
-    said = {"workbook": "What the chapters' programs share: none of it is what a chapter teaches."}
+    said = {
+        "workbook": "What the chapters' programs share: none of it is what a chapter teaches.",
+        "copy_paths": "Chapter 5's measurements: one copy, all ways into shared memory.",
+        "tuner": "Chapter 8: the program that searched for the last rung.",
+    }
     for number, directory in enumerate(chapter_directories(root), 1):
         said[directory.partition("_")[2]] = f"Chapter {number}: its kernels, and a launch function for each."
     return "\n".join(f"/** @namespace {name} @brief {text} */" for name, text in said.items()) + "\n"
@@ -109,6 +113,21 @@ def _text(title: str) -> str:
     return re.sub(r"([\\@<>#%&\"*_`~])", r"\\\1", title)
 
 
+def _cuda_keywords(line: str) -> str:
+    """A line of a listing with CUDA's own keywords in the colour of the others; Doxygen knows C++ only."""
+    pattern = r'<span class="(?:comment|stringliteral)">.*?</span>|(?<![\w"#])(__[a-z_]+__)(?=[ (])'
+    return re.sub(pattern, lambda m: f'<span class="keyword">{m[1]}</span>' if m[1] else m[0], line)
+
+
+def _with_heading(file: str, html: str) -> str:
+    """Doxygen's lists of names have no heading of their own."""
+    for start, title in (("functions", "Members of types"), ("namespacemembers", "Functions and constants")):
+        if file.startswith(start) and 'class="headertitle"' not in html:
+            heading = f'<div class="header"><div class="headertitle"><div class="title">{title}</div></div></div>'
+            return html.replace('<div class="contents">', f'{heading}\n<div class="contents">', 1)
+    return html
+
+
 def _finish(paths: Paths, file: Path, result: Rendered | None, names: Names, links: Links) -> None:
     """Adds to a page what needs the whole site: addresses of listings, its place in the side bar, its pictures."""
     html = file.read_text("utf-8")
@@ -124,9 +143,11 @@ def _finish(paths: Paths, file: Path, result: Rendered | None, names: Names, lin
         return f'href="{links.copy(path, paths.root / path)}"'
 
     html = re.sub(rf'href="{SOURCE}([^"]*)"', listing, html)
+    if file.name.endswith("_source.html"):
+        html = "\n".join(_cuda_keywords(line) for line in html.split("\n"))
     if result is not None:
         html = frame.with_references(html, result.page, names)
-    html = frame.with_current(html, file.name, result)
+    html = frame.with_current(_with_heading(file.name, html), file.name, result)
     html = html.replace(
         "</body>", frame.pictures(paths.root, result.pictures if result else []) + "\n</body>"
     )

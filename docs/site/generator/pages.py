@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-# The pages of docs/pages in the order of reading; a page that is not named here stands before the glossary.
+# The pages of docs/pages and docs/measurements in the order of reading; a page that is not named here stands before the glossary.
 BEFORE_CHAPTERS = ("setup",)
 AFTER_CHAPTERS = (
     "exercises",
@@ -12,6 +12,7 @@ AFTER_CHAPTERS = (
     "emulator",
     "sass",
     "measuring",
+    "h200_behaviour",
     "glossary",
     "api_versions",
     "teaching",
@@ -70,7 +71,11 @@ def title_of(path: Path) -> str:
 def all_pages(root: Path) -> list[Page]:
     """Every page in the order of the navigation."""
     pages = [Page(root / "README.md", "index", title_of(root / "README.md"), "")]
-    by_name = {path.stem: path for path in sorted((root / "docs/pages").glob("*.md"))}
+    by_name = {
+        path.stem: path
+        for directory in ("docs/measurements", "docs/pages")
+        for path in sorted((root / directory).glob("*.md"))
+    }
 
     def own(names: tuple[str, ...], group: str) -> list[Page]:
         return [Page(by_name[n], n, title_of(by_name[n]), group) for n in names if n in by_name]

@@ -35,14 +35,19 @@
         fragment.replaceWith(box);
         button.type = "button";
         button.className = "copy";
-        button.textContent = "Copy";
-        box.append(fragment, button);
-        button.addEventListener("click", async () => {
+        const lines = () => {
             const copy = fragment.cloneNode(true);
             for (const node of copy.querySelectorAll(".lineno, .ttc")) node.remove();
-            const text = [...copy.querySelectorAll(".line")].map((line) => line.textContent.replace(/\u00a0$/, "")).join("\n");
+            return [...copy.querySelectorAll(".line")].map((line) => line.textContent.replace(/\u00a0$/, ""));
+        };
+        // Of a command and what it prints, the command is what somebody wants to have.
+        const output = fragment.textContent.trimStart().startsWith("$ "), label = output ? "Copy command" : "Copy";
+        button.textContent = label;
+        box.append(fragment, button);
+        button.addEventListener("click", async () => {
+            const text = output ? lines()[0].slice(2) : lines().join("\n");
             button.textContent = (await toClipboard(text)) ? "Copied" : "Select and copy";
-            setTimeout(() => { button.textContent = "Copy"; }, 1200);
+            setTimeout(() => { button.textContent = label; }, 1200);
         });
     }
 
@@ -107,7 +112,8 @@
 
     function excerpt(text, word) {
         const at = text.toLowerCase().indexOf(word);
-        return at < 0 ? text.slice(0, 120) : (at > 50 ? "…" : "") + text.slice(Math.max(0, at - 50), at + 90);
+        const from = at > 50 ? text.indexOf(" ", at - 50) + 1 : 0, to = text.indexOf(" ", Math.max(at, 0) + 90);
+        return (from ? "… " : "") + (to < 0 ? text.slice(from) : `${text.slice(from, to)} …`);
     }
 
     function list() {
