@@ -243,9 +243,8 @@ TEST_CASE("integers to floats in every rounding mode") {
             // A double holds these integers but for their last bits; keep what decides the rounding.
             const double x = static_cast<double>(values[i] / 2048) * 2048 +
                              (values[i] % 2048 ? (values[i] < 0 ? -1024 : 1024) : 0);
-            const double exact = std::abs(values[i]) < (s64{1} << 53) && values[i] != INT64_MIN
-                                     ? static_cast<double>(values[i])
-                                     : x;
+            constexpr s64 limit = s64{1} << 53;
+            const double exact = -limit < values[i] && values[i] < limit ? static_cast<double>(values[i]) : x;
             CHECK(halves[i] == f16.round(exact, mode));
             CHECK(brains[i] == bf16.round(exact, mode));
         }
