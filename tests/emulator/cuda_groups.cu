@@ -84,7 +84,42 @@ void check_tiles() {
     CHECK(wrong == 0);
 }
 
+/// Tiles of several warps: their sums, and what a barrier of the tile lets a neighbour read.
+template <int Size>
+__global__ void tiles_of_warps(int* sums, int* neighbours) {
+    __shared__ cg::block_tile_memory<256> scratch;
+    __shared__ int numbers[256];
+    const auto block = cg::this_thread_block(scratch);
+    const auto tile = cg::tiled_partition<Size>(block);
+    const int i = static_cast<int>(threadIdx.x);
+    numbers[i] = i;
+    tile.sync();
+    neighbours[i] = numbers[i / Size * Size + (i + 32) % Size];
+    sums[i] = cg::reduce(tile, i, cg::plus<int>());
+}
+
+template <int Size>
+void check_tiles_of_warps() {
+    INFO("tiles of " << Size);
+    const Memory<int> sums(256), neighbours(256);
+    tiles_of_warps<Size><<<1, 256>>>(sums.data(), neighbours.data());
+    const auto s = sums.read(), n = neighbours.read();
+    int wrong = 0;
+    for (int i = 0; i < 256; ++i) {
+        const int first = i / Size * Size;
+        wrong += s[static_cast<std::size_t>(i)] != Size * first + Size * (Size - 1) / 2;
+        wrong += n[static_cast<std::size_t>(i)] != first + (i + 32) % Size;
+    }
+    CHECK(wrong == 0);
+}
+
 } // namespace
+
+TEST_CASE("tiles of several warps keep their barriers in the reserved shared memory") {
+    check_tiles_of_warps<64>();
+    check_tiles_of_warps<128>();
+    check_tiles_of_warps<256>();
+}
 
 TEST_CASE("reductions and scans in tiles of every size") {
     check_tiles<1>();

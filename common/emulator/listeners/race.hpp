@@ -4,6 +4,7 @@
 /// waited for, barriers used before they are visible. One file per kind of event: race_access.cpp (generic
 /// accesses), race_async.cpp (asynchronous operations), race_sync.cpp (edges), race_report.cpp (words).
 
+#include "listeners/guess.hpp"
 #include "listeners/shadow.hpp"
 #include "listeners/threads.hpp"
 #include "listeners/unwritten.hpp"
@@ -218,6 +219,8 @@ class Checker final : public ClusterListener {
                                  const Operation* second, const Actor& actor);
     void conflict_with_operation(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void race(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    /// Of a read and an atomic update: the reading thread goes on to update the place itself.
+    bool is_guess(const Record& one, const Record& other);
     void race_with_early_read(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     bool read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor);
     void decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref,
@@ -250,6 +253,7 @@ class Checker final : public ClusterListener {
     RecordSource local_source_;
     PageCache pages_;
     std::vector<Region> shared_;
+    GuessedReads guesses_;
     std::map<BarrierKey, Accumulator> barriers_;
     std::map<std::uint32_t, Diagnostic>
         not_started_;          ///< By instruction; told at the end, unless a race says more.

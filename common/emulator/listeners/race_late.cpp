@@ -25,6 +25,8 @@ void Checker::uninitialised(unsigned k, unsigned n, const Actor& actor) {
     const std::uint32_t pc = actor.record->pc;
     if (cluster_.stopped())
         return;
+    if (actor.is_write && cluster_.info().kernel->sources[pc]->has("exch"))
+        return; // atomicExch may give a variable its first value.
     const auto known = uninitialised_.find(pc);
     if (known != uninitialised_.end() && known->second.used)
         return;

@@ -171,8 +171,17 @@ void Checker::race_with_early_read(const Record& old, Ref ref, unsigned k, unsig
     cluster_.report(std::move(finding));
 }
 
+bool Checker::is_guess(const Record& one, const Record& other) {
+    const Record& read = one.is(Record::write) ? other : one;
+    const Record& update = one.is(Record::write) ? one : other;
+    return update.is(Record::update) && read.is(Record::by_lane) && !read.is(Record::write) &&
+           !read.is(Record::async) && guesses_.contains(*cluster_.info().kernel, read.pc);
+}
+
 void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
     const Record& mine = *actor.record;
+    if (is_guess(old, mine))
+        return;
     // Morally strong accesses do not race (PTX ISA 8.7.1): atomics, if their scope includes both threads.
     const bool same_block = old.cluster == mine.cluster && old.rank() == mine.rank();
     if (old.is(Record::strong) && mine.is(Record::strong) &&

@@ -23,6 +23,9 @@ inline constexpr std::uint32_t shared_offset_mask = (1u << shared_rank_shift) - 
 
 /// The first KiB of a block's shared memory belongs to the system on compute capability 9.0, as on hardware.
 inline constexpr std::uint32_t shared_reserved = 1024;
+/// From here on programs may use the reserved KiB: `%reserved_smem_offset_1` is where cooperative groups keep
+/// the barriers of tiles of several warps (288 bytes, cooperative_groups/details/memory.h).
+inline constexpr std::uint32_t shared_reserved_for_groups = 512;
 inline constexpr std::uint32_t max_shared_per_block = 227 * 1024; ///< Opt-in limit, without the reserved KiB.
 
 constexpr bool in_shared_window(Address a) { return (a >> 55) == 1; }

@@ -16,6 +16,7 @@ Block::Block(Cluster& cluster, unsigned rank, Dim3 index)
     : cluster_(cluster), rank_(rank), index_(index),
       thread_count_(static_cast<std::uint32_t>(cluster.info().config.block.volume())),
       live_threads_(thread_count_), shared_(cluster.info().shared_size, shared_poison) {
+    std::fill_n(shared_.begin(), shared_reserved, std::byte{}); // Cooperative groups expect zeros there.
     for (std::uint32_t first = 0; first < thread_count_; first += warp_size) {
         const std::uint32_t lanes = std::min(warp_size, thread_count_ - first);
         const LaneMask present = lanes == warp_size ? all_lanes : (1u << lanes) - 1;

@@ -49,7 +49,7 @@ class Block {
     std::uint32_t shared_base() const { return rank_ << shared_rank_shift; }
     /// Bytes at `offset`, or nullptr when not all of them lie in the block's shared memory.
     std::byte* shared_bytes(std::uint32_t offset, std::uint32_t bytes) {
-        if (offset < shared_reserved || std::uint64_t{offset} + bytes > shared_.size())
+        if (offset < shared_reserved_for_groups || std::uint64_t{offset} + bytes > shared_.size())
             return nullptr;
         return shared_.data() + offset;
     }

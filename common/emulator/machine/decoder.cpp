@@ -98,9 +98,10 @@ const std::map<std::string_view, Special>& special_names() {
 /// no graph. Nothing if `name` is none of them. The system's KiB of shared memory lies in front.
 std::optional<std::uint64_t> constant_special(std::string_view name) {
     if (name.starts_with("%pm") || name.starts_with("%envreg") || name == "%current_graph_exec" ||
-        name == "%reserved_smem_offset_begin" || name == "%reserved_smem_offset_0" ||
-        name == "%reserved_smem_offset_1")
+        name == "%reserved_smem_offset_begin" || name == "%reserved_smem_offset_0")
         return 0;
+    if (name == "%reserved_smem_offset_1")
+        return shared_reserved_for_groups;
     if (name == "%reserved_smem_offset_end" || name == "%reserved_smem_offset_cap")
         return shared_reserved;
     return {};
