@@ -50,6 +50,8 @@ static_assert(int(abi::FunctionAttribute::cluster_scheduling_policy) ==
               CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE);
 static_assert(int(abi::FunctionAttribute::cache_mode_ca) == CU_FUNC_ATTRIBUTE_CACHE_MODE_CA);
 
+static_assert(same<abi::AllocationNodeParams, cudaMemAllocNodeParams>);
+static_assert(offsetof(abi::AllocationNodeParams, pointer) == offsetof(cudaMemAllocNodeParams, dptr));
 static_assert(same<abi::PointerAttributes, cudaPointerAttributes>);
 static_assert(offsetof(abi::PointerAttributes, host_pointer) == offsetof(cudaPointerAttributes, hostPointer));
 static_assert(same<abi::ChannelDescription, cudaChannelFormatDesc>);

@@ -123,6 +123,92 @@ TEST_CASE("a captured graph runs when it is launched") {
     CHECK_CUDA(cudaGraphDestroy(graph));
 }
 
+TEST_CASE("memory that a graph owns comes and goes with its launches") {
+    const auto list = empty_list();
+    const Stream stream;
+    int* number = nullptr;
+    CHECK_CUDA(cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeGlobal));
+    CHECK_CUDA(cudaMallocAsync(&number, sizeof(int), stream.handle));
+    CHECK_CUDA(cudaMemsetAsync(number, 0, sizeof(int), stream.handle));
+    append<<<1, 1, 0, stream.handle>>>(list.data(), 4);
+    CHECK_CUDA(cudaMemcpyAsync(number, list.data(), sizeof(int), cudaMemcpyDeviceToDevice, stream.handle));
+    CHECK_CUDA(cudaFreeAsync(number, stream.handle));
+    cudaGraph_t graph = nullptr;
+    CHECK_CUDA(cudaStreamEndCapture(stream.handle, &graph));
+    cudaGraphExec_t exec = nullptr;
+    CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK_CUDA(cudaGraphLaunch(exec, stream.handle));
+    CHECK_CUDA(cudaGraphLaunch(exec, stream.handle));
+    CHECK_CUDA(cudaStreamSynchronize(stream.handle));
+    CHECK(contents(list) == std::vector<int>{4, 4});
+    CHECK_CUDA(cudaGraphExecDestroy(exec));
+    CHECK_CUDA(cudaGraphDestroy(graph));
+}
+
+TEST_CASE("an allocation node gives its address when it is made; the memory may outlive the launch") {
+    cudaMemAllocNodeParams wanted{};
+    wanted.poolProps.allocType = cudaMemAllocationTypePinned;
+    wanted.poolProps.location.type = cudaMemLocationTypeDevice;
+    wanted.bytesize = 64;
+    cudaGraph_t graph = nullptr;
+    cudaGraphNode_t allocation = nullptr, fill = nullptr;
+    CHECK_CUDA(cudaGraphCreate(&graph, 0));
+    CHECK_CUDA(cudaGraphAddMemAllocNode(&allocation, graph, nullptr, 0, &wanted));
+    REQUIRE(wanted.dptr != nullptr);
+    cudaMemsetParams bytes{};
+    bytes.dst = wanted.dptr;
+    bytes.value = 5;
+    bytes.elementSize = 1;
+    bytes.width = 64;
+    bytes.height = 1;
+    CHECK_CUDA(cudaGraphAddMemsetNode(&fill, graph, &allocation, 1, &bytes));
+    cudaMemsetParams told{};
+    CHECK_CUDA(cudaGraphMemsetNodeGetParams(fill, &told));
+    CHECK(told.dst == wanted.dptr);
+    CHECK(told.width == 64);
+    cudaGraphExec_t exec = nullptr;
+    CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    for (int launch = 0; launch < 2; ++launch) {
+        CHECK_CUDA(cudaGraphLaunch(exec, nullptr));
+        char byte = 0;
+        CHECK_CUDA(cudaMemcpy(&byte, static_cast<char*>(wanted.dptr) + 63, 1, cudaMemcpyDeviceToHost));
+        CHECK(byte == 5);
+        CHECK_CUDA(cudaFree(wanted.dptr));
+    }
+    CHECK_CUDA(cudaGraphExecDestroy(exec));
+    CHECK_CUDA(cudaGraphDestroy(graph));
+}
+
+TEST_CASE("a kernel node tells its parameters, which may be changed and set again") {
+    const auto list = empty_list();
+    int* data = list.data();
+    int value = 6;
+    void* arguments[] = {&data, &value};
+    cudaKernelNodeParams params{};
+    params.func = reinterpret_cast<void*>(append);
+    params.gridDim = dim3(1);
+    params.blockDim = dim3(1);
+    params.kernelParams = arguments;
+    cudaGraph_t graph = nullptr;
+    cudaGraphNode_t node = nullptr;
+    CHECK_CUDA(cudaGraphCreate(&graph, 0));
+    CHECK_CUDA(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &params));
+    cudaKernelNodeParams told{};
+    CHECK_CUDA(cudaGraphKernelNodeGetParams(node, &told));
+    CHECK(told.gridDim.x == 1);
+    CHECK(*static_cast<int*>(told.kernelParams[1]) == 6);
+    int other = 8;
+    told.kernelParams[1] = &other;
+    CHECK_CUDA(cudaGraphKernelNodeSetParams(node, &told));
+    cudaGraphExec_t exec = nullptr;
+    CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK_CUDA(cudaGraphLaunch(exec, nullptr));
+    CHECK_CUDA(cudaDeviceSynchronize());
+    CHECK(contents(list) == std::vector<int>{8});
+    CHECK_CUDA(cudaGraphExecDestroy(exec));
+    CHECK_CUDA(cudaGraphDestroy(graph));
+}
+
 TEST_CASE("a capture must be joined") {
     const auto list = empty_list();
     const Stream stream, other;

@@ -376,6 +376,14 @@ struct CopyNodeParams {
     int reserved[3];
     Copy3D copy;
 };
+/// cudaMemAllocNodeParams.
+struct AllocationNodeParams {
+    PoolProperties pool;
+    const void* access;
+    std::size_t access_count;
+    std::size_t size;
+    void* pointer; ///< Out.
+};
 /// cudaGraphNodeParams.
 struct NodeParams {
     NodeType type;
@@ -386,8 +394,10 @@ struct NodeParams {
         CopyNodeParams copy;
         MemsetParams set;
         HostNodeParams host;
+        AllocationNodeParams allocation;
         void* graph;
         void* event;
+        void* pointer;
     };
     long long reserved2;
 };

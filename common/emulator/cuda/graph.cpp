@@ -59,6 +59,10 @@ std::vector<const Node*> Graph::order() const {
 }
 
 Error Graph::run(State& state) const {
+    if (frees_on_launch)
+        for (const auto& node : nodes_)
+            if (const auto* allocation = std::get_if<AllocationOperation>(&node->operation))
+                state.device().memory().release(allocation->base);
     for (const Node* node : order())
         if (node->enabled)
             if (const Error error = perform(state, node->operation); error != Error::success)

@@ -18,6 +18,7 @@ struct Node {
     std::vector<Node*> dependencies;
     Graph* graph = nullptr;
     bool enabled = true;
+    std::vector<void*> arguments = {}; ///< What cudaGraphKernelNodeGetParams gave out.
 };
 
 class Graph {
@@ -37,6 +38,10 @@ class Graph {
     std::vector<const Node*> order() const;
     /// Runs all nodes; stops at the first error.
     Error run(State& state) const;
+
+    /// Whether memory that an earlier launch left is freed when a launch begins
+    /// (cudaGraphInstantiateFlagAutoFreeOnLaunch).
+    bool frees_on_launch = false;
 
   private:
     std::vector<std::unique_ptr<Node>> nodes_;

@@ -57,7 +57,18 @@ HostOperation to_operation(const abi::HostNodeParams* params) {
     return {params->function, params->user_data};
 }
 
-Operation to_operation(State& state, const abi::NodeParams* params) {
+AllocationOperation to_operation(State& state, abi::AllocationNodeParams* params) {
+    if (!params || params->size == 0 || params->pool.location.id != 0 ||
+        params->pool.location.type != static_cast<int>(abi::MemoryLocationType::device))
+        throw ApiError(Error::invalid_value);
+    const AllocationOperation operation{state.device().memory().reserve(params->size), params->size};
+    if (operation.base == 0)
+        throw ApiError(Error::memory_allocation);
+    params->pointer = reinterpret_cast<void*>(operation.base);
+    return operation;
+}
+
+Operation to_operation(State& state, abi::NodeParams* params) {
     if (!params)
         throw ApiError(Error::invalid_value);
     switch (params->type) {
@@ -78,8 +89,9 @@ Operation to_operation(State& state, const abi::NodeParams* params) {
     case abi::NodeType::event_record:
         return EventOperation{&state.streams().event(params->event), true};
     case abi::NodeType::allocate:
+        return to_operation(state, &params->allocation);
     case abi::NodeType::free:
-        break;
+        return FreeOperation{params->pointer};
     }
     throw ApiError(Error::not_supported, "graph nodes of type " +
                                              std::to_string(static_cast<int>(params->type)) +
@@ -97,6 +109,8 @@ abi::NodeType type_of(const Operation& operation) {
             return e.record ? abi::NodeType::event_record : abi::NodeType::wait_event;
         }
         abi::NodeType operator()(const GraphOperation&) const { return abi::NodeType::graph; }
+        abi::NodeType operator()(const AllocationOperation&) const { return abi::NodeType::allocate; }
+        abi::NodeType operator()(const FreeOperation&) const { return abi::NodeType::free; }
     };
     return std::visit(Types{}, operation);
 }

@@ -13,7 +13,9 @@ namespace emu::cuda {
 KernelOperation to_operation(const abi::KernelNodeParams* params);
 FillOperation to_operation(const abi::MemsetParams* params);
 HostOperation to_operation(const abi::HostNodeParams* params);
-Operation to_operation(State& state, const abi::NodeParams* params);
+Operation to_operation(State& state, abi::NodeParams* params);
+/// Reserves the memory and says where it is going to be.
+AllocationOperation to_operation(State& state, abi::AllocationNodeParams* params);
 
 abi::NodeType type_of(const Operation& operation);
 

@@ -1,6 +1,7 @@
 #include "cuda/operation.hpp"
 
 #include "cuda/graph.hpp"
+#include "cuda/memory.hpp"
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
 
@@ -34,10 +35,12 @@ enum class Side { host, device, any };
 /// Checks one end of a transfer of `bytes` bytes at `address`.
 Error check_range(State& state, const char* end, const void* address, std::uint64_t bytes, Side side) {
     const auto base = reinterpret_cast<Address>(address);
-    const auto found = state.device().memory().find(base);
+    auto found = state.device().memory().find(base);
+    const auto freed = found ? std::nullopt : state.device().memory().find_freed(base);
+    if (freed && freed->kept)
+        found = freed; // A graph's memory: it exists while the graph runs.
     if (!found) {
         if (side == Side::device) {
-            const auto freed = state.device().memory().find_freed(base);
             say_once(
                 std::string("the ") + end + " " + hex(address) +
                 (freed ? " of a copy or memset lies in device memory that was freed"
@@ -129,6 +132,15 @@ Error run(State&, const EventOperation& e) {
 
 Error run(State& state, const KernelOperation& k) { return perform_kernel(state, k); }
 Error run(State& state, const GraphOperation& g) { return g.graph->run(state); }
+Error run(State& state, const AllocationOperation& a) {
+    if (state.device().memory().restore(a.base))
+        return Error::success;
+    say_once("a graph is launched again before the memory of its allocation node was freed; free it, or "
+             "instantiate "
+             "the graph with cudaGraphInstantiateFlagAutoFreeOnLaunch");
+    return Error::invalid_value;
+}
+Error run(State& state, const FreeOperation& f) { return release(state, f.pointer); }
 Error run(State&, const EmptyOperation&) { return Error::success; }
 
 } // namespace

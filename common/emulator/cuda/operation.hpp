@@ -57,11 +57,19 @@ struct EventOperation {
 struct GraphOperation {
     std::shared_ptr<const Graph> graph;
 };
+/// Memory of a graph: it exists from this node on until it is freed, in every launch at the same address.
+struct AllocationOperation {
+    Address base = 0; ///< Reserved (GlobalMemory::reserve).
+    std::uint64_t size = 0;
+};
+struct FreeOperation {
+    void* pointer = nullptr;
+};
 /// A node that only orders others.
 struct EmptyOperation {};
 
 using Operation = std::variant<EmptyOperation, KernelOperation, CopyOperation, FillOperation, HostOperation,
-                               EventOperation, GraphOperation>;
+                               EventOperation, GraphOperation, AllocationOperation, FreeOperation>;
 
 /// Checks addresses, pitches and sizes of a copy or fill. `success` or the error CUDA defines; a wrong range
 /// is explained on stderr, since the error code alone says little. `what` names the API function.

@@ -9,12 +9,6 @@
 namespace emu::cuda {
 namespace {
 
-void refuse_capture(State& state, void* stream) {
-    if (state.streams().stream(stream).capture)
-        throw ApiError(Error::capture_unsupported,
-                       "allocation inside a captured graph is not supported; allocate before the capture");
-}
-
 bool is_switch(abi::PoolAttribute attribute) { return attribute < abi::PoolAttribute::release_threshold; }
 
 } // namespace
@@ -89,15 +83,21 @@ Error get_attribute(Pool& pool, abi::PoolAttribute attribute, void* value, std::
 }
 
 Error allocate_in_stream(State& state, void** pointer, std::size_t size, void* stream) {
-    refuse_capture(state, stream);
     if (size == 0)
         return Error::invalid_value;
-    return allocate(state, pointer, size, Allocation::Kind::device);
+    if (!state.streams().stream(stream).capture)
+        return allocate(state, pointer, size, Allocation::Kind::device);
+    if (!pointer)
+        return Error::invalid_value;
+    const AllocationOperation operation{state.device().memory().reserve(size), size};
+    if (operation.base == 0)
+        return Error::memory_allocation;
+    *pointer = reinterpret_cast<void*>(operation.base);
+    return state.streams().submit(state, stream, operation);
 }
 
 Error free_in_stream(State& state, void* pointer, void* stream) {
-    refuse_capture(state, stream);
-    return release(state, pointer);
+    return state.streams().submit(state, stream, FreeOperation{pointer});
 }
 
 } // namespace emu::cuda

@@ -42,7 +42,7 @@ Error set_attribute(Pool& pool, abi::PoolAttribute attribute, const void* value)
 /// `in_use`: bytes of device memory, which every pool shares.
 Error get_attribute(Pool& pool, abi::PoolAttribute attribute, void* value, std::uint64_t in_use);
 
-/// cudaMallocAsync, cudaFreeAsync. Refused while the stream is captured: graphs own no memory here.
+/// cudaMallocAsync, cudaFreeAsync. While the stream is captured they become nodes.
 Error allocate_in_stream(State& state, void** pointer, std::size_t size, void* stream);
 Error free_in_stream(State& state, void* pointer, void* stream);
 

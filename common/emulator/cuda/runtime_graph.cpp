@@ -256,11 +256,13 @@ Error cudaGraphDestroyNode(void* node) {
     });
 }
 
-Error cudaGraphInstantiate(void** exec, void* graph, unsigned long long) {
+Error cudaGraphInstantiate(void** exec, void* graph, unsigned long long flags) {
     return runtime_call(__func__, [&](State& state) {
         if (!exec)
             return Error::invalid_value;
-        *exec = state.graphs().instantiate(state.graphs().graph(graph));
+        GraphExec* const made = state.graphs().instantiate(state.graphs().graph(graph));
+        made->graph->frees_on_launch = flags & 1; // cudaGraphInstantiateFlagAutoFreeOnLaunch
+        *exec = made;
         return Error::success;
     });
 }
@@ -272,7 +274,7 @@ Error cudaGraphInstantiateWithParams(void** exec, void* graph, abi::InstantiateP
         params->result = 0;
         params->error_node = nullptr;
     }
-    return cudaGraphInstantiate(exec, graph, 0);
+    return cudaGraphInstantiate(exec, graph, params ? params->flags : 0);
 }
 Error cudaGraphExecUpdate(void* exec, void* graph, abi::UpdateResultInfo* result) {
     return runtime_call(__func__, [&](State& state) {

@@ -63,7 +63,7 @@ Address GlobalMemory::allocate(std::uint64_t size, Allocation::Kind kind, std::s
         // The addresses ran out: take the lowest freed range that fits.
         const auto fits = [&](const auto& entry) {
             const std::uint64_t start = round_up(entry.first, alignment);
-            return start + need <= entry.first + round_up(entry.second.size + gap, 256);
+            return !entry.second.kept && start + need <= entry.first + round_up(entry.second.size + gap, 256);
         };
         const auto it = std::find_if(freed_.begin(), freed_.end(), fits);
         if (it == freed_.end())
@@ -78,6 +78,32 @@ Address GlobalMemory::allocate(std::uint64_t size, Allocation::Kind kind, std::s
     arena_->used += size;
     allocations_[base] = Allocation{base, size, kind, std::move(name), ++serial_};
     return base;
+}
+
+Address GlobalMemory::reserve(std::uint64_t size) {
+    const Address base = allocate(size, Allocation::Kind::device);
+    if (base == 0)
+        return 0;
+    {
+        std::unique_lock lock(mutex_);
+        allocations_.at(base).kept = true;
+    }
+    release(base);
+    return base;
+}
+
+bool GlobalMemory::restore(Address base) {
+    std::unique_lock lock(mutex_);
+    const auto it = freed_.find(base);
+    if (it == freed_.end() || !it->second.kept)
+        return false;
+    Allocation& back = allocations_[base] = it->second;
+    back.serial = ++serial_;
+    arena_->used += back.size;
+    if (back.size <= poison_limit)
+        std::memset(reinterpret_cast<void*>(base), poison, back.size);
+    freed_.erase(it);
+    return true;
 }
 
 void GlobalMemory::register_host(Address base, std::uint64_t size) {

@@ -25,6 +25,7 @@ struct Allocation {
     Kind kind = Kind::device;
     std::string name; ///< Variable name of a module variable, else empty.
     std::uint64_t serial = 0;
+    bool kept = false; ///< Its addresses are given to nobody else, even while it is freed.
 };
 
 /// Allocates, frees and finds global memory. Thread-safe.
@@ -48,6 +49,12 @@ class GlobalMemory {
 
     /// Frees an allocation by its base. False if there is none.
     bool release(Address base);
+
+    /// Addresses for memory that comes and goes at the same place, as that of a graph: a freed allocation that
+    /// restore() brings back. 0 if the capacity does not suffice.
+    Address reserve(std::uint64_t size);
+    /// Brings reserved memory back, with new contents. False if it is not freed, or not reserved.
+    bool restore(Address base);
 
     /// The allocation that contains `address`.
     std::optional<Allocation> find(Address address) const;
