@@ -2,7 +2,7 @@
 "use strict";
 
 Pictures.start("pipeline", (data, box) => {
-    const { make, choice, button, arrows, readout, clamp } = Pictures;
+    const { make, choice, button, arrows, reveal, readout, clamp } = Pictures;
     const LEFT = 70, WIDTH = 760, LANE = 26;
     const state = { source: 0, stages: "2", tile: 0 };
     const drawing = make("div", { class: "drawing" }), said = readout(), unit = make("span");
@@ -41,6 +41,8 @@ Pictures.start("pipeline", (data, box) => {
         arrows(svg, (dx, dy) => choose(state.tile + dx + dy));
         drawing.replaceChildren(svg);
         if (focused) svg.focus();
+        const shown = drawing.querySelectorAll("rect.chosen"), first = shown[0].x.baseVal.value, last = shown[shown.length - 1];
+        reveal(drawing, first, last.x.baseVal.value + last.width.baseVal.value - first);
     }
 
     function choose(number) {

@@ -2,7 +2,7 @@
 "use strict";
 
 Pictures.start("swizzle", (data, box) => {
-    const { make, choice, arrows, readout, clamp, plural } = Pictures;
+    const { make, choice, arrows, reveal, readout, clamp, plural } = Pictures;
     const state = { mode: 3, offset: 0, size: 4, row: 0, column: 0 };
     const CHUNK = 16, BANKS = 32, WIDTH = 832, LEFT = 40, TOP = 22, HEIGHT = 15;
     const names = ["none", "32 bytes", "64 bytes", "128 bytes"];
@@ -78,7 +78,10 @@ Pictures.start("swizzle", (data, box) => {
         }
         frame = make("rect", { class: "empty chosen", "pointer-events": "none" });
         svg.append(frame);
-        arrows(svg, (dx, dy) => choose(state.row + dy, state.column + dx));
+        arrows(svg, (dx, dy) => {
+            choose(state.row + dy, state.column + dx);
+            reveal(drawing, LEFT + state.column * width, width);
+        });
         drawing.replaceChildren(svg);
         tell();
     }

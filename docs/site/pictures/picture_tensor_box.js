@@ -2,7 +2,7 @@
 "use strict";
 
 Pictures.start("tensor_box", (data, box) => {
-    const { make, button, arrows, readout, clamp } = Pictures;
+    const { make, button, arrows, reveal, readout, clamp } = Pictures;
     const CELL = 24, xs = [...new Set(data.corners.map((corner) => corner.x))], ys = [...new Set(data.corners.map((corner) => corner.y))];
     const state = { x: xs.indexOf(12), y: ys.indexOf(4), stored: false };
     const left = -xs[0], top = -ys[0], wide = left + xs[xs.length - 1] + data.box_width, high = top + ys[ys.length - 1] + data.box_height;
@@ -13,7 +13,7 @@ Pictures.start("tensor_box", (data, box) => {
     function cell(svg, x, y, kind, text, title) {
         svg.append(make("rect", { x, y, width: CELL, height: CELL, class: kind }, make("title", { text: title })));
         if (text !== "")
-            svg.append(make("text", { x: x + CELL / 2, y: y + 16, "text-anchor": "middle", style: "font-size:10px", text }));
+            svg.append(make("text", { x: x + CELL / 2, y: y + 16, "text-anchor": "middle", style: `font-size:${String(text).length > 3 ? 8 : 10}px`, text }));
     }
 
     function matrix(svg, here) {
@@ -66,6 +66,7 @@ Pictures.start("tensor_box", (data, box) => {
         const focused = drawing.contains(document.activeElement);
         drawing.replaceChildren(svg);
         if (focused) svg.focus();
+        reveal(drawing, (left + here.x) * CELL, data.box_width * CELL);
         tell(here);
     }
 

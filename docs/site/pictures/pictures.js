@@ -47,9 +47,17 @@ const Pictures = (function () {
         });
     }
 
+    /** Scrolls a drawing that is wider than the page so that what lies from `x` to `x + width` of its picture shows. */
+    function reveal(drawing, x, width) {
+        const svg = drawing.querySelector("svg"), scale = svg.clientWidth / svg.viewBox.baseVal.width, margin = 36;
+        const from = x * scale - margin, to = (x + width) * scale + margin;
+        if (to > drawing.scrollLeft + drawing.clientWidth) drawing.scrollLeft = to - drawing.clientWidth;
+        if (from < drawing.scrollLeft) drawing.scrollLeft = from;
+    }
+
     const readout = () => make("p", { class: "readout", "aria-live": "polite" });
     const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
     const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-    return { make, start, choice, button, arrows, readout, clamp, plural };
+    return { make, start, choice, button, arrows, reveal, readout, clamp, plural };
 })();
