@@ -76,13 +76,14 @@
     }
     const overflows = (node) => node.scrollWidth - node.clientWidth > 2;
     const edges = (node) => {
-        node.classList.toggle("more-left", node.scrollLeft > 2);
-        node.classList.toggle("more-right", node.scrollWidth - node.clientWidth - node.scrollLeft > 2);
+        node.classList.toggle("more-left", node.scrollLeft > 10);
+        node.classList.toggle("more-right", node.scrollWidth - node.clientWidth - node.scrollLeft > 10);
     };
     const fit = (node) => {
         if (node.matches(".table-box")) {
             node.classList.remove("tight");
-            node.classList.toggle("tight", overflows(node));
+            const squeezed = [...node.querySelectorAll(".long, .longer")].some((cell) => cell.clientWidth < 140);
+            node.classList.toggle("tight", squeezed || overflows(node));
         }
         edges(node);
     };
