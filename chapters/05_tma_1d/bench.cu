@@ -152,7 +152,7 @@ void paths(Bench& bench) {
                                                  {"tiles_per_block", "tiles per block, 0: blocks stay"},
                                                  {"in_flight", "stages of an SM", "bytes"}},
                                                 workbook::timing_columns()));
-    Arrays arrays(bench.size(std::size_t{1} << 28, std::size_t{1} << 15)); // 1 GiB each
+    Arrays arrays(bench.size(std::size_t{1} << 28, std::size_t{1} << 14)); // 1 GiB each
     const double ceiling = copy_row(bench, "copy_paths", "path", "copy before", arrays.bytes());
     for (const Kernel& kernel : all_kernels())
         for (int tile_bytes = 1024; tile_bytes <= 65536; tile_bytes *= 2)
@@ -185,7 +185,7 @@ void ring(Bench& bench) {
     bench.table("axpy_ring", "y = a x + y through a ring of four stages: reads two arrays, writes one",
                 workbook::joined<workbook::BenchColumn>(
                     {{"kernel", "kernel"}, {"blocks_per_sm", "blocks per SM"}}, workbook::timing_columns()));
-    const std::size_t size = bench.size(std::size_t{1} << 28, std::size_t{1} << 15);
+    const std::size_t size = bench.size(std::size_t{1} << 28, std::size_t{1} << 14);
     const std::size_t bytes = 3 * size * sizeof(float);
     DeviceBuffer<float> x(size);
     DeviceBuffer<float> y(size);

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import backend, build, chapters, progress, requirements, results, setup
+from ..backend import Backend
 from ..errors import FAILURE, UsageError, UserError
 from ..lock import exclusive
 from ..process import streaming
@@ -33,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--with-docs",
         action="store_true",
-        help="install what only the documentation's tests need (Doxygen, a browser, a speller) instead of skipping them",
+        help="test the documentation too: install what that needs (Doxygen, a browser, a speller), and build each "
+        "chapter by its README's command",
     )
     backend.add_option(parser)
 
@@ -62,9 +64,18 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
         env["PATH"] = os.pathsep.join([*map(str, directories), env.get("PATH", os.defpath)])
         if extra:
             env["CUOBJDUMP"] = str(extra)
-        totals = _run(workspace, tools, env, chosen if options.names else [])
+        if options.with_docs:
+            env["WORKBOOK_WITH_DOCS"] = "1"
+        totals = _run(workspace, tools, env, chosen if options.names else [], _processes(where))
     _report(totals)
     return FAILURE if totals.failed else 0
+
+
+def _processes(where: Backend) -> int:
+    """How many tests run at a time: one more than there are cores, for some wait for a time limit; on a GPU, which they
+    share, not more than eight."""
+    processes = len(os.sched_getaffinity(0)) + 1
+    return min(processes, 8) if where is Backend.GPU else processes
 
 
 def _disassembler(workspace: Workspace) -> Path | None:
@@ -115,12 +126,13 @@ def select(tests: list[dict[str, Any]], names: list[str], workspace: Workspace) 
 
 
 def _run(
-    workspace: Workspace, tools: Tools, env: dict[str, str], chosen: list[dict[str, Any]]
+    workspace: Workspace, tools: Tools, env: dict[str, str], chosen: list[dict[str, Any]], processes: int
 ) -> results.Totals:
     log = workspace.build / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
     names = sorted({test["name"] for test in chosen})
-    command = [*tools.meson, "test", "-C", str(workspace.build), "--no-rebuild", *names]
+    command = [*tools.meson, "test", "-C", str(workspace.build), "--no-rebuild"]
+    command += ["--num-processes", str(processes), *names]
     line = progress.Line()
     output: list[str] = []
     with streaming(command, workspace.logs / "test.log", env=env) as (process, stream):
