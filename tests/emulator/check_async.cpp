@@ -105,6 +105,16 @@ TEST_CASE("overwrite-in-flight: a second load into the same stage, from another 
     require_silent({tile_and_bar, start + two});
 }
 
+TEST_CASE("overwrite-in-flight: a thread's own copy to the same bytes, a round later, is no duplicate") {
+    const auto rounds = [](const std::string& wait) {
+        return addresses(64) + "mov.u32 %r12, 0;\nROUND:\ncp.async.ca.shared.global [%r10], [%rd10], 4;//!\n" +
+               "cp.async.commit_group;\n" + wait + "add.u32 %r12, %r12, 1;\nsetp.lt.u32 %p1, %r12, 2;\n" +
+               "@%p1 bra ROUND;\ncp.async.wait_all;\n";
+    };
+    require_found("overwrite-in-flight", {tile, rounds("")});
+    require_silent({tile, rounds("cp.async.wait_group 0;\n")});
+}
+
 TEST_CASE("duplicate-copy: every thread issues the load") {
     const std::string all = addresses(64) +
                             "@%p0 mbarrier.init.shared.b64 [bar], 64;\n@%p0 fence.proxy.async;\n" + meet +

@@ -10,6 +10,7 @@
 #include "cuda/streams.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <vector>
@@ -83,6 +84,17 @@ Error create_context(const char* function, void** context, unsigned flags, int d
 bool emu::cuda::has_current_context() { return current() != nullptr; }
 
 extern "C" {
+
+/// The private tables of the driver. Only NVIDIA's own runtime asks for them, which a program brings along
+/// that was linked without -cudart shared; it cannot go on without.
+Error cuGetExportTable(const void**, const void*) {
+    std::fflush(stdout);
+    std::fputs("emulator: the program has NVIDIA's CUDA runtime linked into it, which needs NVIDIA's driver; "
+               "build it with "
+               "nvcc -cudart shared\n",
+               stderr);
+    std::_Exit(EXIT_FAILURE);
+}
 
 Error cuInit(unsigned flags) {
     if (flags != 0)

@@ -275,8 +275,14 @@ const char* Checker::name_of_conflict(const Record& old, Ref ref, const Operatio
     const bool group = operation.completion != CompletionKind::mbarrier;
     if (!old.is(Record::write))
         return group ? "reuse-before-read-done" : "overwrite-in-flight";
-    if (actor.is_write)
-        return second && old.pc == actor.record->pc ? "duplicate-copy" : "overwrite-in-flight";
+    if (actor.is_write) {
+        const auto issuer = [](const Operation& o, Ref r) {
+            return o.issuer + (o.kind == AsyncKind::cp_async ? lane_of(r) : 0);
+        };
+        const bool by_two = second && (old.cluster != threads_.cluster() ||
+                                       issuer(operation, ref) != issuer(*second, actor.ref));
+        return by_two && old.pc == actor.record->pc ? "duplicate-copy" : "overwrite-in-flight";
+    }
     // Only the issuing thread can wait for a group. A reader that not even the issue is ordered before lacks
     // the barrier; one behind such a barrier lacks the wait.
     if (group && (old.cluster != threads_.cluster() || !saw_issue(operation, ref, actor)))

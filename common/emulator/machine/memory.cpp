@@ -151,12 +151,14 @@ std::optional<Allocation> GlobalMemory::find(Address address) const {
 
 std::optional<Allocation> GlobalMemory::nearest(Address address) const {
     std::shared_lock lock(mutex_);
-    if (allocations_.empty())
-        return std::nullopt;
-    const auto above = allocations_.upper_bound(address);
-    if (above == allocations_.begin())
-        return above->second;
-    const auto below = std::prev(above);
+    const auto known = [](const auto& entry) {
+        return entry.second.kind != Allocation::Kind::parameters && !entry.second.name.starts_with('$');
+    };
+    const auto here = allocations_.upper_bound(address);
+    const auto above = std::find_if(here, allocations_.end(), known);
+    const auto below = std::find_if(std::make_reverse_iterator(here), allocations_.rend(), known);
+    if (below == allocations_.rend())
+        return above == allocations_.end() ? std::nullopt : std::optional(above->second);
     if (above == allocations_.end() ||
         address - (below->first + below->second.size) <= above->first - address)
         return below->second;

@@ -59,7 +59,7 @@ class GlobalMemory {
     /// The allocation that contains `address`.
     std::optional<Allocation> find(Address address) const;
 
-    /// The nearest allocation below or above, for messages about addresses outside any.
+    /// The nearest allocation of the program below or above, for messages about addresses outside any.
     std::optional<Allocation> nearest(Address address) const;
 
     /// The freed allocation that last contained `address`, for "use after free" messages.
