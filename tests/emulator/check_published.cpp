@@ -55,3 +55,21 @@ TEST_CASE("the last block learns at its barrier what one thread's ticket told it
         "add.u64 %rd10, %rd10, %rd1;\nld.global.u32 %r9, [%rd10];\nDONE:\n";
     require_silent({tile, body, 64, 4});
 }
+
+TEST_CASE("libcu++ destroys a barrier when the first thread is done with it") {
+    const std::string body = addresses(64) + "@%p0 mbarrier.init.shared.b64 [bar], 64;\n" + meet +
+                             "st.shared.u32 [%r10], %r6;\nmbarrier.arrive.shared.b64 _, [bar];\n" +
+                             wait_parity("bar", "0", "W") +
+                             "setp.eq.u32 %p1, %r0, 63;\n@%p1 mbarrier.inval.shared.b64 [bar];\n";
+    require_silent({tile_and_bar, body + "ld.shared.u32 %r5, [%r11];\nst.global.u32 [%rd11], %r5;\n"});
+}
+
+TEST_CASE("all threads write the same pointer to shared memory, and each reads it") {
+    const std::string write = "st.shared.u32 [tile], 7;//!\n";
+    const std::string read = "ld.shared.u32 %r5, [tile];//!\nst.global.u32 [%rd11], %r5;\n";
+    require_silent({tile, addresses(64) + write + read, 64});
+    require_silent({tile, addresses(32) + write + read, 32});
+    // Who did not write it needs a barrier.
+    require_found("race-shared",
+                  {tile, addresses(64) + "setp.lt.u32 %p1, %r0, 32;\n@%p1 " + write + read, 64});
+}

@@ -84,6 +84,8 @@ TEST_CASE("clocks never run backwards") {
     CHECK(run_one<u32>(
               "mov.u32 %r0, %clock; mov.u32 %r1, %clock; sub.u32 %r2, %r1, %r0; setp.ne.u32 %p0, %r2, 0;"
               "selp.u32 %d, 1, 0, %p0;") == 1);
+    CHECK(run_one<u32>("mov.u64 %l0, %globaltimer; nanosleep.u32 100000; mov.u64 %l1, %globaltimer;"
+                       "sub.u64 %l2, %l1, %l0; setp.ge.u64 %p0, %l2, 100000; selp.u32 %d, 1, 0, %p0;") == 1);
     CHECK(refusal("mov.u64 %d, %clock;") != "");
     CHECK(refusal("mov.u32 %d, %nosuch;") != "");
 }

@@ -152,6 +152,40 @@ TEST_CASE("lanes may call different functions through a pointer") {
         CHECK(outcome.words[i] == (i % 2 ? i * i : 2 * i));
 }
 
+TEST_CASE("lanes that are in two functions at once keep their registers") {
+    // The even lanes wait in a function of wide registers for the odd ones, which fill many narrow ones.
+    std::string functions =
+        ".func (.param .b32 o) waits(.param .b32 i, .param .b64 flag)\n{\n .reg .pred %p<2>;\n .reg .b32 "
+        "%r<4>;\n"
+        " .reg .b64 %rd<6>;\n ld.param.b32 %r1, [i];\n ld.param.b64 %rd5, [flag];\n cvt.u64.u32 %rd1, %r1;\n"
+        " add.u64 %rd2, %rd1, 1;\n add.u64 %rd3, %rd1, 2;\nSPIN:\n ld.volatile.global.u32 %r2, [%rd5];\n"
+        " setp.eq.u32 %p1, %r2, 0;\n @%p1 bra SPIN;\n add.u64 %rd4, %rd1, %rd2;\n add.u64 %rd4, %rd4, %rd3;\n"
+        " cvt.u32.u64 %r3, %rd4;\n st.param.b32 [o], %r3;\n ret;\n}\n"
+        ".func (.param .b32 o) fills(.param .b32 i, .param .b64 flag)\n{\n .reg .b32 %r<20>;\n .reg .b64 "
+        "%rd<2>;\n"
+        " ld.param.b32 %r1, [i];\n ld.param.b64 %rd1, [flag];\n";
+    for (int i = 2; i < 20; ++i)
+        functions += " add.u32 %r" + std::to_string(i) + ", %r1, " + std::to_string(1000 * i) + ";\n";
+    functions += " st.volatile.global.u32 [%rd1], %r19;\n";
+    for (int i = 3; i < 20; ++i)
+        functions += " add.u32 %r2, %r2, %r" + std::to_string(i) + ";\n";
+    functions += " st.param.b32 [o], %r2;\n ret;\n}\n";
+    const std::string call =
+        "  {\n  .param .b32 a;\n  .param .b64 f;\n  .param .b32 b;\n  st.param.b32 [a], %r1;\n"
+        "  st.param.b64 [f], %rd7;\n  call (b), ";
+    const auto outcome =
+        run(kernel_text("  add.s64 %rd7, %rd0, 128;\n  and.b32 %r2, %r1, 1;\n  setp.eq.u32 %p1, %r2, 1;\n"
+                        "  @%p1 bra ODD;\n" +
+                            call + "waits, (a, f);\n  ld.param.b32 %r9, [b];\n  }\n  bra.uni JOIN;\nODD:\n" +
+                            call + "fills, (a, f);\n  ld.param.b32 %r9, [b];\n  }\nJOIN:\n" + store_result +
+                            "  ret;",
+                        functions),
+            std::vector<std::uint32_t>(33));
+    REQUIRE(outcome.message().empty());
+    for (std::uint32_t i = 0; i < 32; ++i)
+        CHECK(outcome.words[i] == (i % 2 ? 18 * i + 1000 * (19 * 20 / 2 - 1) : 3 * i + 3));
+}
+
 TEST_CASE("endless recursion is a stack overflow, not a crash") {
     const std::string endless =
         ".func down(.param .b32 n)\n{\n  .local .b8 room[1024];\n  .reg .b32 %r<3>;\n  ld.param.u32 %r1, "

@@ -198,6 +198,52 @@ TEST_CASE("A valid barrier at rest may be initialised again") {
     REQUIRE(words(all_orders().front(), twice)[0] == 1);
 }
 
+TEST_CASE("mbarrier.inval while others wait for the last phase does them no harm") {
+    // The last thread comes last and goes on at once; the first warp reads its answer only then.
+    const std::string meet = "setp.eq.u32 %p0, %r0, 0;\nsetp.eq.u32 %p2, %r0, 63;\n"
+                             "@%p0 mbarrier.init.shared.b64 [bar], 64;\nbar.sync 0;\n"
+                             "mbarrier.arrive.shared.b64 _, [bar];\n" +
+                             wait_parity("bar", "0", "W");
+    const std::string end = "mov.u32 %r9, 1;\n@%p0 st.global.u32 [%rd0], %r9;\n";
+    for (const Order& order : all_orders()) {
+        INFO(name_of(order));
+        REQUIRE(words(order, meet + "@%p2 mbarrier.inval.shared.b64 [bar];\n" + end, 64)[0] == 1);
+        REQUIRE(words(order, meet + "@%p2 mbarrier.init.shared.b64 [bar], 7;\n" + end, 64)[0] == 1);
+        // A second time it finds nothing to do.
+        REQUIRE(words(order,
+                      meet +
+                          "@%p2 mbarrier.inval.shared.b64 [bar];\nbar.sync 0;\n"
+                          "@%p0 mbarrier.inval.shared.b64 [bar];\n" +
+                          end,
+                      64)[0] == 1);
+    }
+    finding(
+        meet +
+            "@%p2 mbarrier.inval.shared.b64 [bar];\nbar.sync 0;\n@%p0 mbarrier.arrive.shared.b64 _, [bar];\n",
+        "barrier-uninitialised", "invalidated", 64);
+}
+
+TEST_CASE("An arrival behind cp.async comes even if its thread invalidates the barrier meanwhile") {
+    const std::string body = ".shared .align 16 .b8 tile[16];\nsetp.eq.u32 %p0, %r0, 0;\n"
+                             "@%p0 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;\n@!%p0 bra W;\n"
+                             "cp.async.ca.shared.global [tile], [%rd0], 16;\n"
+                             "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n"
+                             "mbarrier.inval.shared.b64 [bar];\nbra END;\n" +
+                             wait_parity("bar", "0", "W") + "END:\n";
+    for (const Order& order : all_orders())
+        REQUIRE(words(order, body, 64)[0] == 99);
+}
+
+TEST_CASE("A poll with a time limit ends") {
+    const std::string body = "mbarrier.init.shared.b64 [bar], 1;\nmov.u64 %rd8, %globaltimer;\nL:\n"
+                             "mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0;\n@%p1 bra D;\n"
+                             "mov.u64 %rd9, %globaltimer;\nsub.u64 %rd10, %rd9, %rd8;\n"
+                             "setp.lt.u64 %p2, %rd10, 250000000;\n@%p2 bra L;\nD:\n" +
+                             store_predicate(0);
+    for (const Order& order : all_orders())
+        REQUIRE(words(order, body)[0] == 0);
+}
+
 TEST_CASE("Forms of mbarrier that ptxas refuses are refused") {
     for (const std::string wrong :
          {"mbarrier.arrive.shared::cluster.b64 %rd8, [bar];", "mbarrier.init.shared::cluster.b64 [bar], 1;",

@@ -68,7 +68,6 @@ class Checker final : public ClusterListener {
     void on_barrier_complete(BarrierKind kind, unsigned id, std::span<const WarpLanes> arrived,
                              std::span<const WarpLanes> waiting) override;
     void on_mbarrier_init(const MbarrierEvent& event) override;
-    void on_mbarrier_inval(const MbarrierEvent& event) override;
     void on_mbarrier_arrive(const MbarrierEvent& event) override;
     void on_mbarrier_phase(const MbarrierEvent& event) override;
     void on_mbarrier_observed(const MbarrierEvent& event) override;
@@ -94,6 +93,13 @@ class Checker final : public ClusterListener {
         bool shared = false;
         Address word = 0;         ///< Address of the word: shared-window or global.
         bool first_write = false; ///< Nobody has written the word before.
+        LaneMask together = 0;    ///< All lanes that write the same value to the same place in this instruction.
+    };
+    /// Threads of a warp that wrote what another thread had written there, in record `write`.
+    struct CoWriters {
+        std::uint32_t write = 0;
+        Component first = 0;
+        LaneMask lanes = 0;
     };
     struct BarrierKey {
         BarrierKind kind;
@@ -168,6 +174,8 @@ class Checker final : public ClusterListener {
     void touch(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
     void touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
     void touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
+    void note_co_writers(std::uint32_t write, const Actor& actor);
+    bool wrote_it_too(std::uint32_t write, const Actor& actor) const;
     void check_clash(const AccessEvent& event);
     void check_started(const AccessEvent& event);
     void check_started(Warp& warp, unsigned lane, std::uint32_t pc, unsigned rank);
@@ -253,6 +261,7 @@ class Checker final : public ClusterListener {
     RecordSource local_source_;
     PageCache pages_;
     std::vector<Region> shared_;
+    std::unordered_map<Address, std::vector<CoWriters>> co_writers_; ///< By word, where there are any.
     GuessedReads guesses_;
     std::map<BarrierKey, Accumulator> barriers_;
     std::map<std::uint32_t, Diagnostic>

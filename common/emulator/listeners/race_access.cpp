@@ -2,6 +2,7 @@
 
 #include "listeners/race.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace emu::check {
@@ -37,6 +38,16 @@ bool covers_word(const AccessEvent& e, LaneMask lanes, unsigned lane) {
         if (!(lanes >> (lane + i) & 1) || e.addresses[lane + i] != e.addresses[lane] + i * e.bytes)
             return false;
     return true;
+}
+
+/// `lanes`, if there are several and all access the same place; else none.
+LaneMask at_one_place(const AccessEvent& e, LaneMask lanes) {
+    const auto first = static_cast<unsigned>(std::countr_zero(lanes));
+    if (std::has_single_bit(lanes) || e.addresses[first] != e.addresses[31u - std::countl_zero(lanes)])
+        return 0;
+    LaneMask others = 0;
+    for_lanes(lanes, [&](unsigned lane) { others |= e.addresses[lane] != e.addresses[first]; });
+    return others ? 0 : lanes;
 }
 
 } // namespace
@@ -95,6 +106,8 @@ void Checker::access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask 
     actor.clock = &clock;
     actor.is_write = (flags & Record::write) != 0;
     actor.shared = event.space == ptx::Space::shared;
+    if (event.kind == AccessKind::write && event.clash[0] == event.clash[1])
+        actor.together = at_one_place(event, event.mask);
     const std::uint32_t whole = record_for(clock, event.pc, flags);
     actor.record = &store(actor.shared)[whole];
     const Record* const whole_record = actor.record;
@@ -243,9 +256,30 @@ void Checker::touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Ac
     }
     // A write that changed nothing does not hide an earlier one that did.
     if (same_value && cell.write && !ordered)
-        return;
+        return note_co_writers(record_of(cell.write), actor);
     region.set_readers(cell, {});
     cell.write = actor.ref;
+    if (actor.together)
+        note_co_writers(record_of(actor.ref), actor);
+}
+
+void Checker::note_co_writers(std::uint32_t write, const Actor& actor) {
+    auto& known = co_writers_[actor.word];
+    std::erase_if(known, [write](const CoWriters& each) { return each.write != write; });
+    const LaneMask lanes = actor.together ? actor.together : LaneMask{1} << actor.lane;
+    const auto same_warp = std::ranges::find(known, actor.clock->first, &CoWriters::first);
+    if (same_warp == known.end())
+        known.push_back({write, actor.clock->first, lanes});
+    else
+        same_warp->lanes |= lanes;
+}
+
+bool Checker::wrote_it_too(std::uint32_t write, const Actor& actor) const {
+    const auto known = co_writers_.find(actor.word);
+    return known != co_writers_.end() && std::ranges::any_of(known->second, [&](const CoWriters& each) {
+               return each.write == write && each.first == actor.clock->first &&
+                      (each.lanes >> actor.lane & 1);
+           });
 }
 
 } // namespace emu::check

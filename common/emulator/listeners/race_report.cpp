@@ -191,6 +191,9 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
     if (old.is(Record::same_value) || mine.is(Record::same_value) || old.is(Record::init) ||
         mine.is(Record::init))
         return;
+    // All threads write the same pointer, and each reads it: it finds what it wrote itself.
+    if (!actor.is_write && old.is(Record::write) && wrote_it_too(record_of(ref), actor))
+        return;
     const char* name = actor.shared ? "race-shared" : "race-global";
     raced_.insert(old.pc);
     raced_.insert(mine.pc);

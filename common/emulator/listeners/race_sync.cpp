@@ -201,8 +201,6 @@ void Checker::on_mbarrier_init(const MbarrierEvent& event) {
     access_one(actor, event.address, 8);
 }
 
-void Checker::on_mbarrier_inval(const MbarrierEvent& event) { mbarriers_.erase(event.address); }
-
 void Checker::on_mbarrier_arrive(const MbarrierEvent& event) {
     const auto found = mbarriers_.find(event.address);
     if (found == mbarriers_.end())

@@ -46,7 +46,8 @@ void AsyncEngine::State::read(AsyncTask& task) {
 void AsyncEngine::State::complete(AsyncTask& task) {
     const AsyncOperation& operation = task.operation;
     const bool arrival = operation.kind == AsyncKind::cp_async_arrive;
-    Mbarrier* barrier = find_barrier(Place(*operation.warp, operation.lane, operation.pc), operation.barrier);
+    Mbarrier* barrier = find_barrier(Place(*operation.warp, operation.lane, operation.pc), operation.barrier,
+                                     Invalid::ending);
     if (!barrier)
         return;
     MbarrierEvent event;

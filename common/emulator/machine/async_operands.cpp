@@ -130,17 +130,50 @@ bool check_bulk_size(const Place& place, std::uint64_t bytes) {
     return false;
 }
 
-Mbarrier* find_barrier(const Place& place, std::uint32_t address) {
+std::uint64_t ended_barriers(const Place& place, std::uint32_t address) {
+    Cluster& cluster = place.cluster();
+    return cluster.block(shared_rank(address))->ended_barriers() + cluster.ended_barriers();
+}
+
+namespace {
+
+/// libcu++'s tests destroy a barrier as soon as one thread is done with it, and then meet at a block barrier.
+/// Hardware lets the others finish.
+bool invalidated_meanwhile(const Place& place, std::uint32_t address, const Mbarrier::Invalidation& by,
+                           Invalid invalid) {
+    const bool itself = invalid == Invalid::refused && place.warp.block().rank() == shared_rank(address) &&
+                        place.warp.thread_of(place.lane) == by.thread;
+    return !itself && by.barriers == ended_barriers(place, address);
+}
+
+} // namespace
+
+Mbarrier* find_barrier(const Place& place, std::uint32_t address, Invalid invalid) {
     if (!check_alignment(place, address, 8, "mbarrier address") ||
         !check_shared(place, address, 8, "mbarrier address"))
         return nullptr;
-    if (Mbarrier* barrier = place.cluster().mbarrier(address))
+    Cluster& cluster = place.cluster();
+    Mbarrier* barrier = cluster.mbarrier(address);
+    if (barrier && (!barrier->invalidated || invalid == Invalid::taken ||
+                    invalidated_meanwhile(place, address, *barrier->invalidated, invalid)))
         return barrier;
-    place.report(
-        "barrier-uninitialised", Fault::launch_failure,
-        "There is no initialised mbarrier at " + shared_text(place.cluster(), address) + ".",
-        "One thread must execute mbarrier.init, and a block (or cluster) barrier must follow, before "
-        "anybody uses it.");
+    Diagnostic d;
+    d.name = "barrier-uninitialised";
+    d.fault = Fault::launch_failure;
+    d.locations.push_back(cluster.source_line(place.pc, "by " + thread_name(place.warp, place.lane)));
+    if (barrier) {
+        d.message = "The mbarrier at " + shared_text(cluster, address) + " has been invalidated.";
+        d.advice =
+            "mbarrier.inval, or the destructor of a cuda::barrier, must come after everybody's last use, "
+            "behind a block (or cluster) barrier.";
+        d.locations.push_back(cluster.source_line(barrier->invalidated->pc, "invalidated"));
+    } else {
+        d.message = "There is no initialised mbarrier at " + shared_text(cluster, address) + ".";
+        d.advice =
+            "One thread must execute mbarrier.init, and a block (or cluster) barrier must follow, before "
+            "anybody uses it.";
+    }
+    cluster.report(std::move(d), true);
     return nullptr;
 }
 

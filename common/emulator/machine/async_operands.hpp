@@ -69,8 +69,18 @@ bool check_alignment(const Place& place, std::uint64_t address, std::uint64_t al
 /// Reports invalid-size unless `bytes` is a multiple of 16, as the bulk copies require.
 bool check_bulk_size(const Place& place, std::uint64_t bytes);
 
-/// The valid mbarrier at a shared-window address; otherwise reports misaligned, rank-out-of-range,
+/// Barriers that have ended in the block of a shared-window address, those of its cluster included.
+std::uint64_t ended_barriers(const Place& place, std::uint32_t address);
+
+/// What becomes of an mbarrier behind mbarrier.inval.
+enum class Invalid : std::uint8_t {
+    refused, ///< Reported, unless another thread executed mbarrier.inval and no barrier of the block ended
+             ///< since.
+    ending,  ///< The same for an operation under way, whichever thread executed mbarrier.inval.
+    taken,
+};
+/// The mbarrier at a shared-window address; otherwise reports misaligned, rank-out-of-range,
 /// remote-block-exited, out-of-bounds or barrier-uninitialised and returns nullptr.
-Mbarrier* find_barrier(const Place& place, std::uint32_t address);
+Mbarrier* find_barrier(const Place& place, std::uint32_t address, Invalid invalid = Invalid::refused);
 
 } // namespace emu

@@ -78,6 +78,7 @@ Flow Block::arrive(unsigned id, std::uint32_t threads, const WarpLanes& lanes, b
 void Block::complete(unsigned id) {
     const BlockBarrier done = std::move(barriers_[id]);
     barriers_[id] = {};
+    ++ended_barriers_;
     if (cluster_.listening())
         cluster_.emit(&ClusterListener::on_barrier_complete, ClusterListener::BarrierKind::block, id,
                       std::span<const WarpLanes>(done.arrivals), std::span<const WarpLanes>(done.waiting));

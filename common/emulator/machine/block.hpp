@@ -65,6 +65,9 @@ class Block {
     Flow arrive(unsigned id, std::uint32_t threads, const WarpLanes& lanes, bool wait, LaneMask predicate);
     const BlockBarrier& barrier(unsigned id) const { return barriers_[id]; }
 
+    /// How many barriers (bar, barrier) have ended.
+    std::uint64_t ended_barriers() const { return ended_barriers_; }
+
     MbarrierTable& mbarriers() { return mbarriers_; }
 
   private:
@@ -79,6 +82,7 @@ class Block {
     std::vector<std::byte> shared_;
     std::vector<std::unique_ptr<Warp>> warps_;
     std::array<BlockBarrier, 16> barriers_;
+    std::uint64_t ended_barriers_ = 0;
     MbarrierTable mbarriers_;
 };
 

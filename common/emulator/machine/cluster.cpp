@@ -90,7 +90,7 @@ Cluster::State Cluster::run(std::uint64_t budget) {
 
 bool Cluster::time_out_waits(bool others_poll) {
     // Emulated time passes only here: a bounded wait (try_wait_for) must come to its end.
-    launch_.pass_time(std::uint64_t{1000} << std::min(idle_rounds_, 40u));
+    launch_.pass_time(std::uint64_t{1000} << std::min(idle_rounds_, 26u));
     bool any = false;
     for (Warp* warp : warps_) {
         LaneMask waiting = 0;

@@ -100,6 +100,8 @@ class Cluster {
     /// Thread instructions executed so far.
     std::uint64_t instructions() const;
     std::uint64_t progress() const { return progress_; }
+    /// How many phases of the cluster barrier have ended.
+    std::uint64_t ended_barriers() const { return cluster_phase_; }
     std::span<Warp* const> warps() const { return warps_; }
 
   private:

@@ -82,7 +82,7 @@ void copy_parameters(Warp& warp, LaneMask lanes, std::uint32_t from_frame,
 
 Flow enter(Warp& warp, const CallSite& site, const DecodedFunction& callee, LaneMask mask) {
     const std::uint32_t from = warp.frame();
-    const std::uint32_t to = warp.next_frame(*site.caller);
+    const std::uint32_t to = warp.next_frame(*site.caller, callee);
     const Flow flow = warp.call(mask, *site.caller, callee);
     if (!warp.cluster().stopped())
         copy_parameters(warp, mask & ~warp.exited(), from, site.arguments, to, callee.parameters);

@@ -32,7 +32,8 @@ std::string barrier_text(const Place& place, std::uint32_t address) {
 }
 
 /// The barrier of one lane, all checks done. nullptr after a report.
-Mbarrier* barrier_of(const Place& place, const MbarrierOperands& o, std::uint32_t& address) {
+Mbarrier* barrier_of(const Place& place, const MbarrierOperands& o, std::uint32_t& address,
+                     Invalid invalid = Invalid::refused) {
     const auto where = shared_address(place, o.address, "mbarrier address");
     if (!where)
         return nullptr;
@@ -47,7 +48,7 @@ Mbarrier* barrier_of(const Place& place, const MbarrierOperands& o, std::uint32_
             "_ in place of a state.");
         return nullptr;
     }
-    return find_barrier(place, address);
+    return find_barrier(place, address, invalid);
 }
 
 MbarrierEvent event_at(const Place& place, const MbarrierOperands& o, std::uint32_t address) {
@@ -61,7 +62,30 @@ MbarrierEvent event_at(const Place& place, const MbarrierOperands& o, std::uint3
     return event;
 }
 
+void observe(const Place& place, const MbarrierOperands& o, const Mbarrier& barrier, std::uint32_t address) {
+    Cluster& cluster = place.cluster();
+    MbarrierEvent event = event_at(place, o, address);
+    if (barrier.phase == 0)
+        return cluster.emit(&ClusterListener::on_mbarrier_passed_fresh, event);
+    event.phase = barrier.phase - 1;
+    cluster.emit(&ClusterListener::on_mbarrier_observed, event);
+    cluster.async().barrier_observed(address, event.phase);
+}
+
 // -- init, inval
+
+/// Threads that waited for the last phase have their answer, even if they come to read it only after another
+/// mbarrier has taken its place.
+void answer_waits(Cluster& cluster, const Mbarrier& barrier, std::uint32_t address) {
+    for (const auto& warp : cluster.block(shared_rank(address))->warps()) {
+        const LaneMask woken = warp->woken(address);
+        for_lanes(woken, [&](unsigned lane) {
+            const Place place(*warp, lane, warp->lane_pc(lane));
+            observe(place, operands(cluster.info().kernel->code[place.pc]), barrier, address);
+        });
+        warp->grant(woken);
+    }
+}
 
 void init_one(const Place& place, std::uint32_t address, std::uint32_t count) {
     Cluster& cluster = place.cluster();
@@ -79,7 +103,7 @@ void init_one(const Place& place, std::uint32_t address, std::uint32_t count) {
         bool waited = false;
         for (const auto& warp : block.warps())
             waited |= warp->waiting(Wait::mbarrier, address) != 0;
-        if (waited || !old->at_rest() || cluster.async().uses_barrier(address))
+        if (waited || cluster.async().uses_barrier(address) || !(old->invalidated || old->at_rest()))
             return place.report("barrier-reinit-in-use", Fault::launch_failure,
                                 "mbarrier.init on the valid " + barrier_text(place, address) +
                                     " in the middle of phase " + std::to_string(old->phase) + ": " +
@@ -87,6 +111,7 @@ void init_one(const Place& place, std::uint32_t address, std::uint32_t count) {
                                     " arrivals and " + std::to_string(old->tx) + " bytes are pending.",
                                 "Initialise a barrier once, or invalidate it with mbarrier.inval when nobody "
                                 "uses it any more.");
+        answer_waits(cluster, *old, address);
     }
     Mbarrier& barrier = block.mbarriers().create(offset);
     barrier.expected = barrier.pending = count;
@@ -111,10 +136,14 @@ Flow run_inval(Warp& warp, const Op& op, LaneMask mask) {
     for_lanes(mask, [&](unsigned lane) {
         const Place place(warp, lane);
         std::uint32_t address = 0;
-        if (!barrier_of(place, o, address))
+        Mbarrier* barrier = barrier_of(place, o, address, Invalid::taken);
+        // A second mbarrier.inval changes nothing on hardware. That is how two barrier objects of libcu++
+        // that share their memory are destroyed.
+        if (!barrier || barrier->invalidated)
             return;
+        barrier->invalidated =
+            Mbarrier::Invalidation{warp.thread_of(lane), place.pc, ended_barriers(place, address)};
         warp.cluster().emit(&ClusterListener::on_mbarrier_inval, event_at(place, o, address));
-        warp.cluster().block(shared_rank(address))->mbarriers().erase(shared_offset(address));
     });
     return Flow::next;
 }
@@ -196,16 +225,6 @@ bool phase_complete(Warp& warp, unsigned lane, const MbarrierOperands& o, const 
     return barrier.parity_complete(static_cast<std::uint32_t>(phase & 1));
 }
 
-void observe(const Place& place, const MbarrierOperands& o, const Mbarrier& barrier, std::uint32_t address) {
-    Cluster& cluster = place.cluster();
-    MbarrierEvent event = event_at(place, o, address);
-    if (barrier.phase == 0) // Parity 1 on a fresh barrier: no phase has completed yet.
-        return cluster.emit(&ClusterListener::on_mbarrier_passed_fresh, event);
-    event.phase = barrier.phase - 1;
-    cluster.emit(&ClusterListener::on_mbarrier_observed, event);
-    cluster.async().barrier_observed(address, event.phase);
-}
-
 /// Lanes that must wait, all at one barrier; lanes at a second barrier get the answer "not yet", which
 /// try_wait may always give.
 struct Waiting {
@@ -225,10 +244,10 @@ struct Waiting {
 
 Flow run_wait(Warp& warp, const Op& op, LaneMask mask) {
     const MbarrierOperands& o = operands(op);
-    LaneMask passed = 0;
+    LaneMask passed = warp.take_grants(mask);
     LaneMask failed = 0;
     Waiting waiting;
-    for_lanes(mask, [&](unsigned lane) {
+    for_lanes(mask & ~passed, [&](unsigned lane) {
         const Place place(warp, lane);
         const LaneMask bit = LaneMask{1} << lane;
         std::uint32_t address = 0;

@@ -26,9 +26,12 @@ struct alignas(16) Bits128 {
 /// %clock: the machine counts instructions, not cycles, and adds them up now and then; counting the reads too
 /// makes every read later than the one before.
 u64 clock_of(Warp& warp) { return warp.instructions() + ++warp.clock_reads; }
-/// %globaltimer: nanoseconds since the Unix epoch on hardware; here it moves with the instructions, so that a
-/// program gives the same result on every run, and every launch begins later than the one before it.
-u64 global_timer_of(Warp& warp) { return (warp.cluster().info().serial << 40) + clock_of(warp); }
+/// %globaltimer: nanoseconds since the Unix epoch on hardware; here they pass with every reading, in
+/// nanosleep, and when everybody waits, so that a wait with a time limit comes to its end. Every launch
+/// begins later than the one before it.
+u64 global_timer_of(Warp& warp) {
+    return (warp.cluster().info().serial << 42) + warp.cluster().launch().time();
+}
 
 /// %envreg1 and %envreg2: high and low half of the grid workspace's address; zero unless the launch is
 /// cooperative (cooperative_groups/details/driver_abi.h of CUDA 13.0).

@@ -70,7 +70,7 @@ void Cluster::mbarrier_update(Mbarrier& barrier, MbarrierEvent event) {
     // Only threads of the barrier's own block can wait for it (PTX ISA 9.7.13.15.16).
     for (const auto& warp : block(shared_rank(event.address))->warps())
         if (const LaneMask lanes = warp->waiting(Wait::mbarrier, event.address))
-            warp->release_again(lanes);
+            warp->wake(lanes);
 }
 
 } // namespace emu

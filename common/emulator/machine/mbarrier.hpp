@@ -4,6 +4,7 @@
 /// stray store into the 8 bytes cannot corrupt it unnoticed.
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 
 namespace emu {
@@ -20,6 +21,14 @@ struct Mbarrier {
     std::int64_t expected_bytes = 0, arrived_bytes = 0;
     std::uint64_t phase = 0; ///< Phases completed since init.
     std::uint32_t init_pc = 0;
+    /// Who executed mbarrier.inval. The state stays: hardware lets threads finish that use the object at the
+    /// same time.
+    struct Invalidation {
+        std::uint32_t thread = 0; ///< Of the barrier's block.
+        std::uint32_t pc = 0;
+        std::uint64_t barriers = 0; ///< Barriers of the block that had ended before.
+    };
+    std::optional<Invalidation> invalidated;
 
     bool complete() const { return pending == 0 && tx == 0; }
     /// Nothing has happened in the current phase yet.
@@ -29,7 +38,7 @@ struct Mbarrier {
     bool parity_complete(std::uint32_t parity) const { return (phase & 1) != (parity & 1); }
 };
 
-/// The valid mbarrier objects of one block, by offset in its shared memory.
+/// The mbarrier objects of one block, by offset in its shared memory.
 class MbarrierTable {
   public:
     Mbarrier* find(std::uint32_t offset) {
@@ -37,7 +46,6 @@ class MbarrierTable {
         return it == objects_.end() ? nullptr : &it->second;
     }
     Mbarrier& create(std::uint32_t offset) { return objects_[offset] = Mbarrier{}; }
-    bool erase(std::uint32_t offset) { return objects_.erase(offset) != 0; }
     auto begin() { return objects_.begin(); }
     auto end() { return objects_.end(); }
 

@@ -258,13 +258,47 @@ Flow Warp::exit_lanes(LaneMask mask) {
     for_lanes(active_, [&](unsigned lane) { lane_pc_[lane] = mask >> lane & 1 ? pc_ : pc_ + 1; });
     for_lanes(mask, [&](unsigned lane) { wait_[lane] = Wait::exited; });
     exited_ |= mask;
+    for (LiveFrame& each : live_frames_)
+        each.lanes &= ~mask;
+    std::erase_if(live_frames_, [](const LiveFrame& each) { return each.lanes == 0; });
     block_.thread_exited({this, mask, pc_});
     meet_again();
     return Flow::reselect;
 }
 
+namespace {
+
+constexpr std::uint32_t end_of_frame(std::uint32_t frame, const DecodedFunction& function) {
+    return frame +
+           (std::max(function.frame_bytes, 1u) + 63) / 64 * 64; // Never empty, so that a place is one frame.
+}
+
+} // namespace
+
+std::uint32_t Warp::next_frame(const DecodedFunction& caller, const DecodedFunction& callee) const {
+    std::uint32_t frame = end_of_frame(frame_, caller);
+    // Rows of different functions lie differently, so lanes that are in both at once would meet in each
+    // other's columns.
+    const auto in_the_way = [&](const LiveFrame& each) {
+        const bool same = each.begin == frame && each.function == &callee;
+        return !same && each.begin < end_of_frame(frame, callee) && each.end > frame;
+    };
+    for (auto other = live_frames_.begin(); other != live_frames_.end();) {
+        other = std::ranges::find_if(live_frames_, in_the_way);
+        if (other != live_frames_.end())
+            frame = other->end;
+    }
+    return frame;
+}
+
+void Warp::leave_frame(std::uint32_t frame, LaneMask lanes) {
+    const auto left = std::ranges::find(live_frames_, frame, &LiveFrame::begin);
+    if (left != live_frames_.end() && (left->lanes &= ~lanes) == 0)
+        live_frames_.erase(left);
+}
+
 Flow Warp::call(LaneMask mask, const DecodedFunction& caller, const DecodedFunction& callee) {
-    const std::uint32_t frame = next_frame(caller);
+    const std::uint32_t frame = next_frame(caller, callee);
     if (frame + callee.frame_bytes > frame_limit) {
         cluster().report("stack-overflow", Fault::hardware_stack, *this, pc_,
                          static_cast<unsigned>(std::countr_zero(mask)), "The calls are nested too deeply.",
@@ -292,6 +326,13 @@ Flow Warp::call(LaneMask mask, const DecodedFunction& caller, const DecodedFunct
         local_top_[lane] = base + callee.local_bytes;
         reserve_local(local_top_[lane]);
     });
+    if (const LaneMask entered = mask & ~overflow) {
+        const auto joined = std::ranges::find(live_frames_, frame, &LiveFrame::begin);
+        if (joined != live_frames_.end())
+            joined->lanes |= entered;
+        else
+            live_frames_.push_back({frame, end_of_frame(frame, callee), &callee, entered});
+    }
     if (overflow) {
         cluster().report("stack-overflow", Fault::hardware_stack, *this, pc_,
                          static_cast<unsigned>(std::countr_zero(overflow)),
@@ -306,6 +347,7 @@ Flow Warp::call(LaneMask mask, const DecodedFunction& caller, const DecodedFunct
 
 Flow Warp::ret(LaneMask mask) {
     LaneMask ending = 0;
+    leave_frame(frame_, mask);
     for_lanes(active_, [&](unsigned lane) {
         if (!(mask >> lane & 1)) {
             lane_pc_[lane] = pc_ + 1;
@@ -357,6 +399,27 @@ bool Warp::take_time_out(unsigned lane) {
     const bool was = timed_out_ >> lane & 1;
     timed_out_ &= ~(1u << lane);
     return was;
+}
+
+void Warp::wake(LaneMask mask) {
+    woken_ |= mask;
+    release_again(mask);
+}
+
+LaneMask Warp::woken(std::uint64_t tag) const {
+    LaneMask result = 0;
+    for_lanes(woken_, [&](unsigned lane) {
+        if (wait_tag_[lane] == tag)
+            result |= 1u << lane;
+    });
+    return result;
+}
+
+LaneMask Warp::take_grants(LaneMask mask) {
+    const LaneMask passing = granted_ & mask;
+    woken_ &= ~mask;
+    granted_ &= ~mask;
+    return passing;
 }
 
 void Warp::reserve_local(std::uint32_t bytes) {

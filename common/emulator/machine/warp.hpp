@@ -111,10 +111,9 @@ class Warp {
     }
     /// Bytes of any frame of this warp.
     std::byte* frame_storage(std::uint32_t frame) { return frames_.data() + frame; }
-    /// Where the frame of a function called from the current frame begins.
-    std::uint32_t next_frame(const DecodedFunction& caller) const {
-        return frame_ + (caller.frame_bytes + 63) / 64 * 64;
-    }
+    /// Where the frame of `callee` begins when it is called from the current frame: behind that, and behind
+    /// frames in which other lanes are still busy with something else.
+    std::uint32_t next_frame(const DecodedFunction& caller, const DecodedFunction& callee) const;
     /// Lanes of `mask` end.
     Flow exit_lanes(LaneMask mask);
     /// Lanes of `mask` call `function`: a new frame, same registers rows for lanes that call from the same
@@ -154,6 +153,14 @@ class Warp {
     void time_out(LaneMask mask);
     /// True once for a lane whose wait ended by time-out.
     bool take_time_out(unsigned lane);
+    /// Like release_again, because the phase completed for which the lanes waited at an mbarrier.
+    void wake(LaneMask mask);
+    /// Lanes that were woken by the mbarrier at `tag` and have not executed their wait again.
+    LaneMask woken(std::uint64_t tag) const;
+    /// The woken lanes have observed the phase: their wait succeeds whatever becomes of the mbarrier.
+    void grant(LaneMask mask) { granted_ |= mask; }
+    /// Lanes of `mask` execute their wait again. Returns those that may pass it at once.
+    LaneMask take_grants(LaneMask mask);
 
     // -- memory of the threads
     /// Bytes of this lane's local memory at `offset`, or nullptr when outside the lane's stack.
@@ -190,6 +197,12 @@ class Warp {
     std::array<std::uint64_t, warp_size> cluster_phase{};
 
   private:
+    /// A called function's rows, and the lanes that have not left it.
+    struct LiveFrame {
+        std::uint32_t begin, end;
+        const DecodedFunction* function;
+        LaneMask lanes;
+    };
     struct Meeting {
         const Op* op = nullptr;
         LaneMask members = 0;
@@ -205,6 +218,7 @@ class Warp {
         unsigned repeated = 0;
     };
     bool spins();
+    void leave_frame(std::uint32_t frame, LaneMask lanes);
     bool select_group();
     void run_group(std::uint64_t& budget);
     void leave_group(std::uint32_t next_pc);
@@ -222,6 +236,8 @@ class Warp {
     LaneMask exited_ = 0;
     LaneMask blocked_ = 0;
     LaneMask timed_out_ = 0;
+    LaneMask woken_ = 0;
+    LaneMask granted_ = 0;
     LaneMask deferred_ = 0; ///< Lanes that used up their slice while others could run.
 
     LaneMask active_ = 0;
@@ -248,6 +264,7 @@ class Warp {
     std::array<std::uint64_t, warp_size> wait_tag_{};
     std::array<std::uint64_t, warp_size> wait_phase_{};
     std::array<std::vector<Return>, warp_size> returns_;
+    std::vector<LiveFrame> live_frames_; ///< Without the kernel's own.
     std::vector<Meeting> meetings_;
 };
 
