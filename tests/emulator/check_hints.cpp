@@ -33,7 +33,8 @@ TEST_CASE("cp.async.wait_group with too large an N says which one would do") {
                                               "cp.async.commit_group;\n";
     const std::string read = meet + "ld.shared.u32 %r5, [%r12];//!\ncp.async.wait_all;\n";
     require_explained("read-before-completion", {tile, three + "cp.async.wait_group 2;//!\n" + read},
-                      "N = 2, which lets the 2 newest groups of 3 go on", "cp.async.wait_group 1");
+                      "N = 2: that leaves the 2 newest groups of 3 pending, and the copy is in one",
+                      "cp.async.wait_group 1: one group was");
     require_silent({tile, three + "cp.async.wait_group 1;\n" + read});
 }
 
@@ -59,7 +60,7 @@ TEST_CASE("bulk wait_group.read with too large an N") {
     const std::string end = "@%p0 cp.async.bulk.wait_group 0;\n";
     require_explained("reuse-before-read-done",
                       {tile, store + "@%p0 cp.async.bulk.wait_group.read 1;//!\n" + again + end},
-                      "N = 1, which lets the newest group of 1 go on", "cp.async.bulk.wait_group 0");
+                      "N = 1: that leaves the newest group of 1 pending", "cp.async.bulk.wait_group 0");
     require_silent({tile, store + "@%p0 cp.async.bulk.wait_group.read 0;\n" + again + end});
 }
 

@@ -41,9 +41,19 @@ const char* wait_in_words_of(Library library) {
     return nullptr;
 }
 
-/// The last so many groups.
-std::string newest(std::uint64_t count) {
-    return count == 1 ? "newest group" : std::to_string(count) + " newest groups";
+/// How that interface lets `pending` groups go on.
+std::string wait_for_all_but(std::uint64_t pending, Library library, bool bulk) {
+    const std::string n = std::to_string(pending);
+    switch (library) {
+    case Library::pipeline:
+        return "cuda::pipeline_consumer_wait_prior<" + n + ">";
+    case Library::groups:
+        return "cooperative_groups::wait_prior<" + n + ">";
+    case Library::primitives:
+        return "__pipeline_wait_prior(" + n + ")";
+    default:
+        return (bulk ? "cp.async.bulk.wait_group " : "cp.async.wait_group ") + n;
+    }
 }
 
 } // namespace
@@ -147,23 +157,30 @@ Checker::Hint Checker::short_group_wait(const Operation& operation, const Record
     const auto& commits = (bulk ? streams.bulk_groups : streams.cp_async_groups)[lane];
     const auto group =
         static_cast<std::uint64_t>(std::ranges::lower_bound(commits, record.epoch) - commits.begin());
-    const std::string family = bulk ? "cp.async.bulk." : "cp.async.";
-    const std::string thread = thread_name(*operation.warp, lane);
-    std::vector<SourceLine> lines{cluster_.source_line(wait.pc, "wait of " + thread)};
+    std::vector<SourceLine> lines{
+        cluster_.source_line(wait.pc, "wait of " + thread_name(*operation.warp, lane))};
     if (group >= wait.groups)
-        return {" " + thread +
-                    " did wait, but had not committed the copy to a group before; a wait_group covers "
-                    "committed groups only.",
-                "Put " + family + "commit_group between the copy and the wait.", std::move(lines)};
+        return {
+            " The issuing thread did wait, but had not committed the copy to a group before; a wait covers "
+            "committed groups only.",
+            std::string("Put ") + (bulk ? "cp.async.bulk." : "cp.async.") +
+                "commit_group between the copy and the wait.",
+            std::move(lines)};
     const std::uint64_t later = wait.groups - 1 - group;
     if (later >= wait.pending)
         return {};
-    return {" " + thread + " did wait, but with N = " + std::to_string(wait.pending) + ", which lets the " +
-                newest(wait.pending) + " of " + std::to_string(wait.groups) +
-                " go on; the copy is in one of them, with " + std::to_string(later) + " committed after it.",
-            "Wait with N = " + std::to_string(later) + " (" + family + "wait_group " + std::to_string(later) +
-                "): that many groups were committed after the copy.",
-            std::move(lines)};
+    const std::string total = " of " + std::to_string(wait.groups) + " pending, and the copy is in ";
+    const Library library = library_of(*cluster_.info().kernel, operation.pc);
+    return {
+        " The issuing thread did wait, but with N = " + std::to_string(wait.pending) + ": that leaves the " +
+            (wait.pending == 1 ? "newest group" + total + "it."
+                               : std::to_string(wait.pending) + " newest groups" + total + "one of them."),
+        "Wait with " + wait_for_all_but(later, library, bulk) + ": " +
+            (later == 0   ? "no group was"
+             : later == 1 ? "one group was"
+                          : std::to_string(later) + " groups were") +
+            " committed after the copy's own.",
+        std::move(lines)};
 }
 
 Checker::Hint Checker::wrong_phase(const Operation& operation, Component reader) {
