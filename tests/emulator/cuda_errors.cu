@@ -13,6 +13,7 @@ __global__ void write_misaligned(char* p) { *reinterpret_cast<int*>(p + 1) = 1; 
 __global__ void check_assertion(int x) { assert(x == 4); }
 __global__ void give_up() { __trap(); }
 __global__ void nothing() {}
+__global__ void set_flag(volatile int* flag) { *flag = 1; }
 
 /// After a fault every call returns its error; cudaGetLastError clears what the last call left, as an H200
 /// does.
@@ -52,6 +53,17 @@ TEST_CASE("a failed assertion") {
 TEST_CASE("a trap") {
     give_up<<<1, 1>>>();
     check_sticky(cudaErrorLaunchFailure);
+}
+
+TEST_CASE("kernels behind a fault do not run") {
+    int *flag = nullptr, *on_device = nullptr;
+    CHECK_CUDA(cudaHostAlloc(&flag, sizeof *flag, cudaHostAllocMapped));
+    CHECK_CUDA(cudaHostGetDevicePointer(&on_device, flag, 0));
+    *flag = 0;
+    give_up<<<1, 1>>>();
+    set_flag<<<1, 1>>>(on_device);
+    check_sticky(cudaErrorLaunchFailure);
+    CHECK(*flag == 0);
 }
 
 TEST_CASE("a fault surfaces in a blocking copy") {

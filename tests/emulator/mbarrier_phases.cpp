@@ -164,6 +164,18 @@ TEST_CASE("A wait nobody ends is a deadlock") {
             "deadlock");
 }
 
+TEST_CASE("A phase that got more bytes than were announced is told so") {
+    const std::string body = "mbarrier.init.shared.b64 [bar], 1;\n"
+                             "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar], 32;\n"
+                             "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;\n" +
+                             wait_parity("bar", "0", "W");
+    Machine machine;
+    const auto outcome = machine.run(kernel(1, bar, body), {0}, 1);
+    require_finding(outcome, "deadlock", "16 expected, 32 arrived");
+    REQUIRE(outcome.result.diagnostics.front().advice.find("16 bytes more than expect_tx announced") !=
+            std::string::npos);
+}
+
 TEST_CASE("Mistakes with mbarriers are named") {
     const std::string init = "mbarrier.init.shared.b64 [bar], 2;\n";
     finding("mbarrier.arrive.shared.b64 _, [bar];", "barrier-uninitialised", "bar");

@@ -127,3 +127,17 @@ TEST_CASE("race-shared, race-global: lanes of one store write different values t
     require_silent({tile, half + "st.volatile.shared.u32 [%r12], %r6;\n", 32});
     require_silent({tile, addresses(64) + "st.shared.u32 [%r11], %r6;\n", 64});
 }
+
+TEST_CASE("race-shared: who writes where a copy lands is told to wait for it") {
+    // In one order of the threads the write comes before the issue of the copy that it should have waited
+    // for.
+    const std::string body = addresses(64) + initialised_barrier() + "st.shared.u32 [%r10], %r6;//!\n" +
+                             expect_256 + "@%p0 " + bulk_load + "//!\n" + wait_parity("bar", "0", "W0");
+    const auto outcome = run({tile_and_bar, body}, {emu::CompletionOrder::late, 1});
+    REQUIRE_FALSE(outcome.result.diagnostics.empty());
+    const emu::Diagnostic& d = outcome.result.diagnostics.front();
+    INFO(emu::format(d));
+    REQUIRE(d.name == "race-shared");
+    REQUIRE(d.advice.find("Wait for the phase of the mbarrier") != std::string::npos);
+    REQUIRE(d.advice.find("__syncthreads() between its access and the issue") != std::string::npos);
+}

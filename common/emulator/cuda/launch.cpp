@@ -241,6 +241,8 @@ Error launch(State& state, Function& function, const LaunchRequest& request) {
 Error perform_kernel(State& state, const KernelOperation& launch) {
     Function& function = *launch.function;
     const std::lock_guard lock(state.launch_mutex);
+    if (state.faulted()) // What was enqueued behind a fault does not run.
+        return Error::success;
     Device& device = state.device();
     const LaunchOutcome outcome =
         device.launch(function.image->program(), function.name, launch.config, launch.parameters,

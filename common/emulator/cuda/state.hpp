@@ -37,6 +37,7 @@ class State {
 
     /// A fault that a launch left behind and nobody has asked for yet (asynchronous error).
     void set_pending(Error error);
+    bool faulted() const { return pending_.load() != Error::success; }
     /// What a synchronising call returns: turns a pending fault into a sticky one.
     Error synchronise();
     /// The sticky error: after a fault the context is lost and every call returns it (CUDA runtime API, error

@@ -229,6 +229,7 @@ class Checker final : public ClusterListener {
     void race(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     /// Of a read and an atomic update: the reading thread goes on to update the place itself.
     bool is_guess(const Record& one, const Record& other);
+    std::string how_to_order(const Record& old, const Actor& actor) const;
     void race_with_early_read(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     bool read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor);
     void decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref,

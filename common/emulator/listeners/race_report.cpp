@@ -178,6 +178,26 @@ bool Checker::is_guess(const Record& one, const Record& other) {
            !read.is(Record::async) && guesses_.contains(*cluster_.info().kernel, read.pc);
 }
 
+std::string Checker::how_to_order(const Record& old, const Actor& actor) const {
+    const Record& mine = *actor.record;
+    if (old.cluster != mine.cluster)
+        return "Blocks are not ordered inside a launch. Use atomics, give each block its own memory, or use "
+               "two "
+               "launches.";
+    if (old.rank() != mine.rank())
+        return "Put a cluster barrier between the two lines (barrier.cluster, cluster.sync()).";
+    if (mine.is(Record::async) && actor.is_write)
+        return "If the thread works on what the copy brings: " +
+               how_to_wait(operations_[mine.operation], false) +
+               " If it used the place before: put a __syncthreads() between its access and the issue of the "
+               "copy.";
+    const std::string barrier =
+        "Put a barrier that both threads pass between the two lines: __syncthreads() in a "
+        "block, __syncwarp() inside a warp";
+    const bool neighbours = actor.shared && cluster_.blocks().size() > 1;
+    return barrier + (neighbours ? ", cluster.sync() where blocks use each other's shared memory." : ".");
+}
+
 void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
     const Record& mine = *actor.record;
     if (is_guess(old, mine))
@@ -218,14 +238,7 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
         make(name,
              what + place(actor, k, n) + " by two threads, and nothing orders one before the other: first " +
                  other + ", then " + later + ". In another run it can be the other way round.",
-             same_block
-                 ? "Put a barrier that both threads pass between the two lines: __syncthreads() in a block, "
-                   "__syncwarp() inside a warp."
-             : old.cluster == mine.cluster
-                 ? "Put a cluster barrier between the two lines (barrier.cluster, cluster.sync())."
-                 : "Blocks are not ordered inside a launch. Use atomics, give each block its own memory, or "
-                   "use two "
-                   "launches.",
+             how_to_order(old, actor),
              {cluster_.source_line(old.pc, verb(old) + " " + other),
               cluster_.source_line(mine.pc, verb(mine) + " " + later)});
     relaxed_order(old, ref, k, actor).extend(finding);

@@ -20,13 +20,17 @@ Place place_of(const MbarrierEvent& event) {
 bool check_arrivals(const Mbarrier& barrier, const MbarrierEvent& event) {
     if (event.count <= barrier.pending)
         return true;
-    place_of(event).report(
-        "arrival-count-mismatch", Fault::launch_failure,
-        "An arrival of " + std::to_string(event.count) + " at mbarrier " +
-            shared_text(place_of(event).cluster(), event.address) + ", whose phase " +
-            std::to_string(barrier.phase) + " expects only " + std::to_string(barrier.pending) +
-            " more arrival(s)" + (barrier.tx ? " and " + std::to_string(barrier.tx) + " bytes." : "."),
-        "The number of arrivals in each phase must equal the count given to mbarrier.init.");
+    place_of(event).report("arrival-count-mismatch", Fault::launch_failure,
+                           "An arrival of " + std::to_string(event.count) + " at mbarrier " +
+                               shared_text(place_of(event).cluster(), event.address) + ", whose phase " +
+                               std::to_string(barrier.phase) + " expects only " +
+                               std::to_string(barrier.pending) + " more arrival(s)" +
+                               (barrier.tx ? " and " + std::to_string(barrier.tx) + " bytes." : "."),
+                           "The number of arrivals in each phase must equal the count given to "
+                           "mbarrier.init. Who arrives again must "
+                           "have waited for the end of the phase before: check that there is such a wait, "
+                           "and that its parity changes "
+                           "with every phase.");
     return false;
 }
 

@@ -73,12 +73,12 @@ std::string describe_bytes(const Mbarrier& barrier) {
            std::to_string(barrier.arrived_bytes) + " arrived)";
 }
 
-/// The mbarrier that a lane waits at for bytes alone; nullptr if it waits for something else.
+/// The mbarrier that a lane waits at for its bytes to balance alone; nullptr if it waits for something else.
 const Mbarrier* lacks_only_bytes(Cluster& cluster, const Warp& warp, unsigned lane) {
     if (warp.wait_of(lane) != Wait::mbarrier)
         return nullptr;
     const Mbarrier* barrier = cluster.mbarrier(static_cast<std::uint32_t>(warp.wait_tag(lane)));
-    return barrier && barrier->pending == 0 && barrier->tx > 0 ? barrier : nullptr;
+    return barrier && barrier->pending == 0 && barrier->tx != 0 ? barrier : nullptr;
 }
 
 /// What one group of lanes waits for, without the lanes themselves, so that equal waits can be counted
@@ -214,7 +214,12 @@ Diagnostic describe_deadlock(Cluster& cluster) {
     if (exited)
         d.message += "\n  " + count_of(exited, "thread") + " of this " +
                      (cluster.blocks().size() > 1 ? "cluster" : "block") + " already ended.";
-    d.advice = hungry
+    d.advice = hungry && hungry->tx < 0
+                   ? "All arrivals have come, but copies brought " + std::to_string(-hungry->tx) +
+                         " bytes more than expect_tx announced in this phase. Announce all the bytes that "
+                         "copies bring, "
+                         "in the phase in which they land."
+               : hungry
                    ? "All arrivals have come, but expect_tx announced " + std::to_string(hungry->tx) +
                          " bytes more than copies bring in this phase. Announce exactly what they copy, or "
                          "issue the copy that is missing."
