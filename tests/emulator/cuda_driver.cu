@@ -110,6 +110,17 @@ TEST_CASE("a module that is not PTX is refused") {
           CUDA_ERROR_INVALID_PTX);
 }
 
+TEST_CASE("a module for later devices is refused") {
+    CHECK_CUDA(cudaFree(nullptr));
+    const auto load = entry_point<PFN_cuModuleLoadData_v2000>("cuModuleLoadData");
+    CUmodule module = nullptr;
+    const std::string body = "\n.address_size 64\n.visible .entry nothing() { ret; }\n";
+    for (int attempt = 0; attempt < 2; ++attempt)
+        CHECK(load(&module, (".version 8.8\n.target sm_120" + body).c_str()) == CUDA_ERROR_INVALID_PTX);
+    CHECK(load(&module, (".version 8.0\n.target sm_90a" + body).c_str()) == CUDA_SUCCESS);
+    CHECK(load(&module, (".version 7.0\n.target sm_75" + body).c_str()) == CUDA_SUCCESS);
+}
+
 TEST_CASE("device and context") {
     const auto get_device = entry_point<PFN_cuDeviceGet_v2000>("cuDeviceGet");
     const auto get_name = entry_point<PFN_cuDeviceGetName_v2000>("cuDeviceGetName");

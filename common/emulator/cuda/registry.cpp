@@ -8,11 +8,13 @@
 #include "ptx/parser.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <cxxabi.h>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 
 namespace emu::cuda {
 namespace {
@@ -93,10 +95,27 @@ std::string Image::take_text() const {
     return wrapper_->version >= 2 ? text_of_linked(*wrapper_) : text_of_container(wrapper_->data);
 }
 
+namespace {
+
+/// PTX runs on later GPUs than its target, not on earlier ones. Images of programs were chosen by target
+/// already.
+void check_target(const ptx::Module& module) {
+    constexpr unsigned newest = 90;
+    unsigned number = 0;
+    if (module.target.starts_with("sm_"))
+        std::from_chars(module.target.data() + 3, module.target.data() + module.target.size(), number);
+    if (number > newest)
+        throw std::runtime_error("the PTX is made for " + std::string(module.target) +
+                                 ", but the device has compute capability 9.0; make it for compute_90");
+}
+
+} // namespace
+
 void Image::load() {
     std::string why;
     try {
         program_ = State::get().device().load(take_text());
+        check_target(program_->module());
         failure_ = Error::success;
         for (const auto& [name, host] : managed_)
             *host = reinterpret_cast<void*>(variable(name).address);
