@@ -61,6 +61,33 @@ TEST_CASE("lanes that come to a vote on different ways meet there") {
         CHECK(words[i] == (i % 2 ? 0xaaaaaaaa : 0x55555555));
 }
 
+TEST_CASE("lanes that meet from different places use registers of their own") {
+    const std::string apart =
+        "  and.b32 %r2, %r1, 1;\n  setp.eq.u32 %p1, %r2, 0;\n  mul.lo.u32 %r3, %r1, 3;\n"
+        "  mul.lo.u32 %r4, %r1, 5;\n  mov.u32 %r5, 7;\n  mov.u32 %r6, 7;\n  @%p1 bra EVEN;\n";
+    const auto shuffled = by_lane(
+        apart +
+        "  shfl.sync.bfly.b32 %r5, %r3, 1, 31, 0xffffffff;\n  add.u32 %r9, %r5, 1000;\n  bra JOIN;\n"
+        "EVEN:\n  shfl.sync.bfly.b32 %r6, %r4, 1, 31, 0xffffffff;\n  add.u32 %r9, %r6, 2000;\nJOIN:\n");
+    for (std::uint32_t i = 0; i < 32; ++i)
+        CHECK(shuffled[i] == (i % 2 ? 5 * (i - 1) + 1000 : 3 * (i + 1) + 2000));
+    const auto voted = by_lane(
+        apart + "  setp.lt.u32 %p2, %r1, 16;\n  vote.sync.ballot.b32 %r9, %p2, 0xffffffff;\n  bra JOIN;\n"
+                "EVEN:\n  setp.lt.u32 %p3, %r1, 8;\n  vote.sync.ballot.b32 %r9, !%p3, 0xffffffff;\nJOIN:\n");
+    for (std::uint32_t i = 0; i < 32; ++i)
+        CHECK(voted[i] == (0x0000aaaau | 0x55555500u));
+    const auto summed = by_lane(apart + "  redux.sync.add.u32 %r9, %r3, 0xffffffff;\n  bra JOIN;\n"
+                                        "EVEN:\n  redux.sync.add.u32 %r9, %r4, 0xffffffff;\nJOIN:\n");
+    for (std::uint32_t i = 0; i < 32; ++i)
+        CHECK(summed[i] == 3 * 256 + 5 * 240);
+    // A shuffle and a vote are two meetings.
+    const auto outcome =
+        run(kernel_text(apart + "  shfl.sync.bfly.b32 %r9, %r3, 1, 31, 0xffffffff;\n  bra JOIN;\n"
+                                "EVEN:\n  vote.sync.ballot.b32 %r9, %p1, 0xffffffff;\nJOIN:\n  ret;"),
+            std::vector<std::uint32_t>(32));
+    CHECK(outcome.finding() == "deadlock");
+}
+
 TEST_CASE("match and redux") {
     const auto same = by_lane("  rem.u32 %r2, %r1, 3;\n  match.any.sync.b32 %r9, %r2, 0xffffffff;\n");
     for (std::uint32_t i = 0; i < 32; ++i)

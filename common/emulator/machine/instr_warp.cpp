@@ -60,6 +60,57 @@ void finish(DecodeContext& c, Op& op, std::size_t members, Warp::MeetingAction a
     op.handler = meet_members;
 }
 
+// Lanes that meet from different places have their operands in registers of their own.
+
+/// One operand of all lanes. `storage` takes it when the lanes come from different places.
+template <class T>
+const T* gather(Warp& warp, const Op& op, Row Op::*operand, std::array<T, warp_size>& storage) {
+    if (warp.meeting().empty())
+        return warp.row<T>(op.*operand);
+    storage = {};
+    for (const Warp::MeetingPlace& place : warp.meeting()) {
+        const T* values = warp.row_in<T>(place.frame, place.op->*operand);
+        for_lanes(place.lanes, [&](unsigned lane) { storage[lane] = values[lane]; });
+    }
+    return storage.data();
+}
+
+/// `value(lane)` into the destination of each lane.
+template <class T, class F>
+void give(Warp& warp, const Op& op, LaneMask lanes, F value) {
+    const auto into = [&](T* d, LaneMask some) {
+        for_lanes(some, [&](unsigned lane) { d[lane] = value(lane); });
+    };
+    if (warp.meeting().empty())
+        return into(warp.row<T>(op.dst), lanes);
+    for (const Warp::MeetingPlace& place : warp.meeting())
+        into(warp.row_in<T>(place.frame, place.op->dst), place.lanes);
+}
+
+void set_bits(LaneMask& predicate, LaneMask lanes, LaneMask bits) {
+    predicate = (predicate & ~lanes) | (bits & lanes);
+}
+
+/// A predicate of each lane: the destination, or the second one.
+template <class RowOf>
+void give_predicate(Warp& warp, const Op& op, LaneMask lanes, LaneMask bits, RowOf row_of) {
+    if (warp.meeting().empty())
+        return warp.set_predicate(row_of(op), lanes, bits);
+    for (const Warp::MeetingPlace& place : warp.meeting())
+        set_bits(*warp.row_in<LaneMask>(place.frame, row_of(*place.op)), place.lanes, bits);
+}
+
+void give_second(Warp& warp, const Op& op, LaneMask lanes, LaneMask bits) {
+    if (warp.meeting().empty()) {
+        if (extra_of(op).has_second)
+            warp.set_predicate(extra_of(op).second, lanes, bits);
+        return;
+    }
+    for (const Warp::MeetingPlace& place : warp.meeting())
+        if (const WarpExtra& x = extra_of(*place.op); x.has_second)
+            set_bits(*warp.row_in<LaneMask>(place.frame, x.second), place.lanes, bits);
+}
+
 /// A destination `d` or `d|p`.
 const Operand& first_of_pair(const Operand& o) { return o.kind == Operand::Kind::pair ? o.elements[0] : o; }
 const Operand* second_of_pair(const Operand& o) {
@@ -71,9 +122,10 @@ enum class Shuffle : std::uint8_t { up, down, bfly, idx };
 /// PTX ISA 9.7.9.6: segments of the warp by the mask in bits 8 to 12 of c, clamp in bits 0 to 4.
 template <Shuffle mode>
 void shuffle(Warp& warp, const Op& op, LaneMask lanes) {
-    const auto* a = warp.row<std::uint32_t>(op.a);
-    const auto* b = warp.row<std::uint32_t>(op.b);
-    const auto* c = warp.row<std::uint32_t>(op.c);
+    std::array<std::uint32_t, warp_size> a_storage, b_storage, c_storage;
+    const auto* a = gather(warp, op, &Op::a, a_storage);
+    const auto* b = gather(warp, op, &Op::b, b_storage);
+    const auto* c = gather(warp, op, &Op::c, c_storage);
     std::array<std::uint32_t, warp_size> result{};
     LaneMask valid = 0;
     for_lanes(lanes, [&](unsigned lane) {
@@ -99,10 +151,8 @@ void shuffle(Warp& warp, const Op& op, LaneMask lanes) {
         result[lane] = a[in_range ? j : here];
         valid |= LaneMask{in_range} << lane;
     });
-    auto* d = warp.row<std::uint32_t>(op.dst);
-    for_lanes(lanes, [&](unsigned lane) { d[lane] = result[lane]; });
-    if (const WarpExtra& x = extra_of(op); x.has_second)
-        warp.set_predicate(x.second, lanes, valid);
+    give<std::uint32_t>(warp, op, lanes, [&](unsigned lane) { return result[lane]; });
+    give_second(warp, op, lanes, valid);
 }
 
 void decode_shfl(DecodeContext& c, Op& op) {
@@ -122,24 +172,34 @@ void decode_shfl(DecodeContext& c, Op& op) {
 
 /// The source predicate of a vote, negated if the instruction says so.
 LaneMask vote_source(Warp& warp, const Op& op, LaneMask lanes) {
-    const LaneMask p = warp.predicate(op.a);
-    return (op.flags ? ~p : p) & lanes;
+    if (warp.meeting().empty()) {
+        const LaneMask p = warp.predicate(op.a);
+        return (op.flags ? ~p : p) & lanes;
+    }
+    LaneMask all = 0;
+    for (const Warp::MeetingPlace& place : warp.meeting()) {
+        const LaneMask p = *warp.row_in<LaneMask>(place.frame, place.op->a);
+        all |= (place.op->flags ? ~p : p) & place.lanes;
+    }
+    return all;
 }
 
+void give_vote(Warp& warp, const Op& op, LaneMask lanes, bool result) {
+    give_predicate(warp, op, lanes, result ? all_lanes : 0, [](const Op& each) { return each.dst; });
+}
 void vote_all(Warp& warp, const Op& op, LaneMask lanes) {
-    warp.set_predicate(op.dst, lanes, vote_source(warp, op, lanes) == lanes ? all_lanes : 0);
+    give_vote(warp, op, lanes, vote_source(warp, op, lanes) == lanes);
 }
 void vote_any(Warp& warp, const Op& op, LaneMask lanes) {
-    warp.set_predicate(op.dst, lanes, vote_source(warp, op, lanes) ? all_lanes : 0);
+    give_vote(warp, op, lanes, vote_source(warp, op, lanes) != 0);
 }
 void vote_uni(Warp& warp, const Op& op, LaneMask lanes) {
     const LaneMask p = vote_source(warp, op, lanes);
-    warp.set_predicate(op.dst, lanes, p == 0 || p == lanes ? all_lanes : 0);
+    give_vote(warp, op, lanes, p == 0 || p == lanes);
 }
 void vote_ballot(Warp& warp, const Op& op, LaneMask lanes) {
     const LaneMask p = vote_source(warp, op, lanes);
-    auto* d = warp.row<std::uint32_t>(op.dst);
-    for_lanes(lanes, [&](unsigned lane) { d[lane] = p; });
+    give<std::uint32_t>(warp, op, lanes, [p](unsigned) { return p; });
 }
 
 void decode_vote(DecodeContext& c, Op& op) {
@@ -155,25 +215,24 @@ void decode_vote(DecodeContext& c, Op& op) {
 
 template <class T>
 void match_any(Warp& warp, const Op& op, LaneMask lanes) {
-    const T* a = warp.row<T>(op.a);
+    std::array<T, warp_size> storage;
+    const T* a = gather(warp, op, &Op::a, storage);
     std::array<std::uint32_t, warp_size> result{};
     for_lanes(lanes, [&](unsigned i) {
         for_lanes(lanes, [&](unsigned j) { result[i] |= LaneMask{a[i] == a[j]} << j; });
     });
-    auto* d = warp.row<std::uint32_t>(op.dst);
-    for_lanes(lanes, [&](unsigned i) { d[i] = result[i]; });
+    give<std::uint32_t>(warp, op, lanes, [&](unsigned i) { return result[i]; });
 }
 
 template <class T>
 void match_all(Warp& warp, const Op& op, LaneMask lanes) {
-    const T* a = warp.row<T>(op.a);
+    std::array<T, warp_size> storage;
+    const T* a = gather(warp, op, &Op::a, storage);
     const auto first = static_cast<unsigned>(std::countr_zero(lanes));
     bool same = true;
     for_lanes(lanes, [&](unsigned i) { same &= a[i] == a[first]; });
-    auto* d = warp.row<std::uint32_t>(op.dst);
-    for_lanes(lanes, [&](unsigned i) { d[i] = same ? lanes : 0; });
-    if (const WarpExtra& x = extra_of(op); x.has_second)
-        warp.set_predicate(x.second, lanes, same ? all_lanes : 0);
+    give<std::uint32_t>(warp, op, lanes, [&](unsigned) { return same ? lanes : 0; });
+    give_second(warp, op, lanes, same ? all_lanes : 0);
 }
 
 void decode_match(DecodeContext& c, Op& op) {
@@ -189,11 +248,11 @@ void decode_match(DecodeContext& c, Op& op) {
 
 template <class T, class F>
 void reduce(Warp& warp, const Op& op, LaneMask lanes, F combine) {
-    const T* a = warp.row<T>(op.a);
+    std::array<T, warp_size> storage;
+    const T* a = gather(warp, op, &Op::a, storage);
     T value = a[std::countr_zero(lanes)];
     for_lanes(lanes & (lanes - 1), [&](unsigned i) { value = combine(value, a[i]); });
-    T* d = warp.row<T>(op.dst);
-    for_lanes(lanes, [&](unsigned i) { d[i] = value; });
+    give<T>(warp, op, lanes, [value](unsigned) { return value; });
 }
 
 template <class T>
@@ -244,9 +303,8 @@ void decode_activemask(DecodeContext& c, Op& op) {
 /// elect.sync: one member, the same at every execution with the same members. Hardware picks the lowest lane.
 void elect(Warp& warp, const Op& op, LaneMask lanes) {
     const auto leader = static_cast<std::uint32_t>(std::countr_zero(lanes));
-    auto* d = warp.row<std::uint32_t>(op.dst);
-    for_lanes(lanes, [&](unsigned lane) { d[lane] = leader; });
-    warp.set_predicate(extra_of(op).second, lanes, 1u << leader);
+    give<std::uint32_t>(warp, op, lanes, [leader](unsigned) { return leader; });
+    give_second(warp, op, lanes, 1u << leader);
 }
 
 void decode_elect(DecodeContext& c, Op& op) {

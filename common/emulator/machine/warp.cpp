@@ -460,15 +460,15 @@ Flow Warp::meet(const Op& op, LaneMask mask, LaneMask members, MeetingAction act
         return Flow::next;
     }
     for (Meeting& m : meetings_) {
-        if (m.op->handler == op.handler && m.members == members) {
+        if (m.action == action && m.members == members) {
             m.arrived |= mask;
-            m.places.push_back({this, mask, pc_});
+            m.places.push_back({&op, frame_, mask});
             const Flow flow = block_lanes(mask, Wait::warp_sync, members);
             meet_again();
             return flow;
         }
     }
-    meetings_.push_back({&op, members, mask, action, {{this, mask, pc_}}});
+    meetings_.push_back({&op, members, mask, action, {{&op, frame_, mask}}});
     return block_lanes(mask, Wait::warp_sync, members);
 }
 
@@ -481,7 +481,13 @@ void Warp::meet_again() {
         }
         const Meeting done = std::move(meetings_[i]);
         meetings_.erase(meetings_.begin() + static_cast<std::ptrdiff_t>(i));
+        const bool one_place = std::ranges::all_of(done.places, [&](const MeetingPlace& each) {
+            return each.op == done.op && each.frame == frame_;
+        });
+        if (!one_place)
+            meeting_ = done.places;
         done.action(*this, *done.op, done.arrived);
+        meeting_ = {};
         cluster().made_progress();
         release_after(done.arrived);
     }

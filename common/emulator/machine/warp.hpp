@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <vector>
 
 namespace emu {
@@ -123,10 +124,24 @@ class Warp {
     Flow ret(LaneMask mask);
     /// Warp-synchronous instructions (PTX ISA 9.7.13, .sync with a member mask): lanes wait until all members
     /// that have not exited have come to such an instruction, then `action` runs once for all of them.
-    /// Registers are the same rows for all, so lanes that come from different places must use the same
-    /// instruction form.
+    /// Lanes may come from different places, with registers of their own; see meeting().
     using MeetingAction = void (*)(Warp& warp, const Op& op, LaneMask lanes);
     Flow meet(const Op& op, LaneMask mask, LaneMask members, MeetingAction action);
+    /// Where lanes wait for a meeting.
+    struct MeetingPlace {
+        const Op* op;
+        std::uint32_t frame;
+        LaneMask lanes;
+    };
+    /// For an action: the places of its lanes, or none when all use the rows of the op it was given.
+    std::span<const MeetingPlace> meeting() const { return meeting_; }
+    /// A row as row() gives it to lanes of another frame.
+    template <class T>
+    T* row_in(std::uint32_t frame, Row r) {
+        std::byte* base =
+            r.base == Row::Base::frame ? frames_.data() + frame : bases_[static_cast<unsigned>(r.base)];
+        return reinterpret_cast<T*>(base + r.offset);
+    }
     /// The group gives way: other warps run before it goes on behind this instruction. Used by failed polls
     /// and nanosleep.
     void yield() {
@@ -208,7 +223,7 @@ class Warp {
         LaneMask members = 0;
         LaneMask arrived = 0;
         MeetingAction action = nullptr;
-        std::vector<WarpLanes> places;
+        std::vector<MeetingPlace> places;
     };
     /// Polls since the last backward jump, and whether the loops before it polled the same in vain.
     struct Polls {
@@ -266,6 +281,7 @@ class Warp {
     std::array<std::vector<Return>, warp_size> returns_;
     std::vector<LiveFrame> live_frames_; ///< Without the kernel's own.
     std::vector<Meeting> meetings_;
+    std::span<const MeetingPlace> meeting_;
 };
 
 /// Applies `f(lane)` for the lanes of `mask` and stores the results in `d`. With a full mask the loop has no
