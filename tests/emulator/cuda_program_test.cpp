@@ -148,6 +148,20 @@ TEST_CASE("relocatable device code of two files") {
     CHECK(ended.exit_code == 0);
 }
 
+TEST_CASE("a kernel that launches a kernel is refused by name and line; other kernels run") {
+    const Scratch scratch;
+    const std::string program =
+        compile(scratch, "nested",
+                {"-rdc=true", "-lineinfo", "-gencode", "arch=compute_90,code=[compute_90,sm_90]",
+                 variable("CUDA_SOURCES") + "/cuda_nested.cu", "-lcudadevrt"});
+    const Finished ended = run_emulated({program});
+    INFO(ended.err);
+    CHECK(ended.out == "plain: cudaSuccess, 7\nnested: cudaErrorNotSupported\n");
+    CHECK(count(ended.err, "error[") == 1);
+    CHECK(count(ended.err, "cuda_nested.cu:10: ") == 1);
+    CHECK(count(ended.err, "kernels that launch kernels") == 1);
+}
+
 TEST_CASE("a program without PTX says how to build it") {
     const Scratch scratch;
     const std::string program =
