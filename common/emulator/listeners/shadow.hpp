@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -111,22 +112,34 @@ class GlobalShadow {
       public:
         explicit Lock(Page& page) : page_(page) {
             while (page_.busy.test_and_set(std::memory_order_acquire))
-                ;
+                wait();
         }
         ~Lock() { page_.busy.clear(std::memory_order_release); }
         Lock(const Lock&) = delete;
         Lock& operator=(const Lock&) = delete;
 
       private:
+        /// The lock is held for some hundred nanoseconds, unless its holder has lost its core.
+        void wait() const {
+            for (int i = 0; i < 256; ++i)
+                if (!page_.busy.test(std::memory_order_relaxed))
+                    return;
+            std::this_thread::yield();
+        }
+
         Page& page_;
     };
 
     /// The page of number address >> page_bits. Pages stay where they are until the shadow dies.
     Page& page(Address number);
     std::size_t pages() const;
+    /// No two shadows of a process have the same, not even one after the other.
+    std::uint64_t id() const { return id_; }
 
   private:
     static constexpr std::size_t shard_count = 64;
+    static inline std::atomic<std::uint64_t> last_id_ = 0;
+    const std::uint64_t id_ = ++last_id_;
     struct Shard {
         mutable std::mutex mutex;
         std::unordered_map<Address, std::unique_ptr<Page>> pages;
@@ -134,12 +147,14 @@ class GlobalShadow {
     std::array<Shard, shard_count> shards_;
 };
 
-/// Remembers the pages a cluster used recently.
+/// Remembers the pages that this host thread used recently. The clusters that it runs one after the other use
+/// many of the same pages, and looking one up takes a lock that all host threads share.
 class PageCache {
   public:
-    explicit PageCache(GlobalShadow& shadow) : shadow_(shadow) {}
+    /// A cache stays with the thread that made it.
+    explicit PageCache(GlobalShadow& shadow) : shadow_(shadow), table_(table_of_this_thread(shadow)) {}
     GlobalShadow::Page& page(Address number) {
-        Entry& e = entries_[number % entries_.size()];
+        Entry& e = table_.entries[number % table_.entries.size()];
         if (!e.page || e.number != number)
             e = {number, &shadow_.page(number)};
         return *e.page;
@@ -150,8 +165,19 @@ class PageCache {
         Address number = 0;
         GlobalShadow::Page* page = nullptr;
     };
+    struct Table {
+        std::uint64_t shadow = 0; ///< The shadow whose pages these are.
+        std::array<Entry, 256> entries{};
+    };
+    static Table& table_of_this_thread(const GlobalShadow& shadow) {
+        static thread_local Table table;
+        if (table.shadow != shadow.id())
+            table = {.shadow = shadow.id()};
+        return table;
+    }
+
     GlobalShadow& shadow_;
-    std::array<Entry, 256> entries_{};
+    Table& table_;
 };
 
 } // namespace emu::check
