@@ -170,6 +170,16 @@ TEST_CASE("compare-and-swap and exchange") {
     CHECK(outcome.words == std::vector<std::uint32_t>{9, 8, 5, 9, 6});
 }
 
+TEST_CASE("a kernel without parameters needs no bytes of them") {
+    Device device(Settings{});
+    const auto program =
+        device.load(".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n  ret;\n}\n");
+    const LaunchOutcome outcome = device.launch(*program, "k", {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 0, false},
+                                                std::span<const std::byte>());
+    CHECK(outcome.error == LaunchError::none);
+    CHECK(outcome.result.diagnostics.empty());
+}
+
 TEST_CASE("what was never freed is known, without the emulator's own") {
     Device device{Settings{}};
     GlobalMemory& memory = device.memory();

@@ -90,7 +90,7 @@ std::vector<std::byte> copy_arguments(const Kernel& kernel, const LaunchRequest&
     std::vector<std::byte> block(kernel.parameter_bytes);
     if (!request.arguments && request.extra) {
         const auto buffer = argument_buffer(request.extra);
-        std::memcpy(block.data(), buffer.data(), std::min(buffer.size(), block.size()));
+        std::ranges::copy(buffer.first(std::min(buffer.size(), block.size())), block.begin());
         return block;
     }
     const auto& parameters = kernel.entry().parameters;

@@ -122,8 +122,9 @@ LaunchOutcome Device::launch(Program& program, std::string_view name, const Laun
                                        Allocation::Kind::parameters, "kernel parameters");
     if (info.parameters == 0)
         return refuse(LaunchError::out_of_resources, "no memory is left for the kernel's parameters");
-    std::memcpy(reinterpret_cast<void*>(info.parameters), parameters.data(),
-                std::min<std::size_t>(parameters.size(), kernel->parameter_bytes));
+    // A kernel without parameters has no bytes to copy, and perhaps not even an address of them.
+    std::ranges::copy(parameters.first(std::min<std::size_t>(parameters.size(), kernel->parameter_bytes)),
+                      reinterpret_cast<std::byte*>(info.parameters));
     if (config.cooperative) {
         // Two words, size and barrier (cooperative_groups/details/driver_abi.h); the barrier starts at zero.
         constexpr std::array<std::uint32_t, 2> workspace{8, 0};
