@@ -1,6 +1,7 @@
 """Tables: what the emulator counts, and what a GPU measured."""
 
 import json
+import re
 import shlex
 import tempfile
 from collections.abc import Sequence
@@ -82,7 +83,8 @@ def measured(root: Path, name: str) -> list[str]:
     table = found[name]
     numeric = [all(_is_number(row[i]) for row in table["rows"]) for i in range(len(table["columns"]))]
     lines = markdown(table["columns"], [[_cell(value) for value in row] for row in table["rows"]], numeric)
-    return [*lines, "", f"{table['title']}."] if table.get("title") else lines
+    title = re.sub(r"\d{6,}", lambda number: f"{int(number[0]):,}", table.get("title", ""))
+    return [*lines, "", f"{title}."] if title else lines
 
 
 def _is_number(value: object) -> bool:

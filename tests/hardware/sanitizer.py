@@ -134,11 +134,11 @@ def found_by(found: dict, column: str) -> int:
 
 def markdown(path: Path) -> str:
     found = json.loads(path.read_text("utf-8"))
-    columns = ("alone", *TOOLS, "emulator")
+    columns = ("emulator", "alone", *TOOLS)
     mistakes = sum(map(len, found.values()))
     counts = ", ".join(f"`{tool}` {found_by(found, tool)}" for tool in TOOLS)
     lines = [f"Of {mistakes} mistakes found: {counts}, the emulator {found_by(found, 'emulator')}.", ""]
-    headings = ["alone", *(f"`{tool}`" for tool in TOOLS), "emulator"]
+    headings = ["emulator", "alone", *(f"`{tool}`" for tool in TOOLS)]
     lines += ["| chapter | mistake | " + " | ".join(headings) + " |", "|---" * (len(columns) + 2) + "|"]
     for chapter, by_mistake in found.items():
         for mistake, by_tool in by_mistake.items():

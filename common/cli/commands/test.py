@@ -67,6 +67,8 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
         if options.with_docs:
             env["WORKBOOK_WITH_DOCS"] = "1"
         totals = _run(workspace, tools, env, chosen if options.names else [], _processes(where))
+    order = {test["name"]: place for place, test in enumerate(chosen)}
+    totals.outcomes.sort(key=lambda outcome: order.get(outcome.name, len(order)))
     _report(totals)
     return FAILURE if totals.failed else 0
 
