@@ -7,6 +7,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <sstream>
 #include <stdexcept>
@@ -28,7 +29,9 @@ inline std::filesystem::path chapter_source() { return chapter_variable("CHAPTER
 inline test_support::Finished run_program(std::vector<std::string> arguments,
                                           std::vector<std::pair<std::string, std::string>> environment = {}) {
     arguments.insert(arguments.begin(), chapter_variable("CHAPTER_PROGRAM"));
-    return test_support::run({.argv = std::move(arguments), .environment = std::move(environment)});
+    return test_support::run({.argv = std::move(arguments),
+                              .environment = std::move(environment),
+                              .time_limit = std::chrono::seconds(200)});
 }
 
 inline std::vector<std::string> lines_of(const std::string& text) {

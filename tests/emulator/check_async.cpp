@@ -107,7 +107,8 @@ TEST_CASE("overwrite-in-flight: a second load into the same stage, from another 
 
 TEST_CASE("overwrite-in-flight: a thread's own copy to the same bytes, a round later, is no duplicate") {
     const auto rounds = [](const std::string& wait) {
-        return addresses(64) + "mov.u32 %r12, 0;\nROUND:\ncp.async.ca.shared.global [%r10], [%rd10], 4;//!\n" +
+        return addresses(64) +
+               "mov.u32 %r12, 0;\nROUND:\ncp.async.ca.shared.global [%r10], [%rd10], 4;//!\n" +
                "cp.async.commit_group;\n" + wait + "add.u32 %r12, %r12, 1;\nsetp.lt.u32 %p1, %r12, 2;\n" +
                "@%p1 bra ROUND;\ncp.async.wait_all;\n";
     };

@@ -93,7 +93,7 @@ class Checker final : public ClusterListener {
         bool shared = false;
         Address word = 0;         ///< Address of the word: shared-window or global.
         bool first_write = false; ///< Nobody has written the word before.
-        LaneMask together = 0;    ///< All lanes that write the same value to the same place in this instruction.
+        LaneMask together = 0; ///< All lanes that write the same value to the same place in this instruction.
     };
     /// Threads of a warp that wrote what another thread had written there, in record `write`.
     struct CoWriters {

@@ -8,7 +8,9 @@
 #include <deque>
 #include <filesystem>
 #include <iterator>
+#include <latch>
 #include <map>
+#include <system_error>
 #include <thread>
 
 namespace emu {
@@ -52,15 +54,24 @@ LaunchResult Launch::run() {
     unsigned count =
         settings().threads ? settings().threads : std::max(1u, std::thread::hardware_concurrency());
     count = static_cast<unsigned>(std::min<std::uint64_t>(count, clusters));
-    residency_ = residency(count);
-    workers_ = count;
-    threads_ = count;
     for (const auto& observer : observers())
         observer->on_launch_begin(info_);
     {
+        std::latch begin(1);
         std::vector<std::jthread> helpers;
-        for (unsigned i = 1; i < count; ++i)
-            helpers.emplace_back([this] { work(); });
+        try {
+            for (unsigned i = 1; i < count; ++i)
+                helpers.emplace_back([this, &begin] {
+                    begin.wait();
+                    work();
+                });
+        } catch (const std::system_error&) {
+            // The host gives no more threads: as many as there are will do.
+        }
+        threads_ = static_cast<unsigned>(helpers.size()) + 1;
+        workers_ = threads_;
+        residency_ = residency(threads_);
+        begin.count_down();
         work();
     }
     for (const auto& observer : observers())

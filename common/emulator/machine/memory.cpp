@@ -27,16 +27,29 @@ struct GlobalMemory::Arena {
     std::uint64_t next = 0;
     std::uint64_t used = 0;
 
+    /// Where the host sets a limit (`ulimit -v`), the rest of the process gets at least as much of it as
+    /// this.
     explicit Arena(std::uint64_t wanted) {
-        for (size = round_up(wanted, page); size >= (64u << 20); size /= 2) {
-            void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                           -1, 0);
-            if (p != MAP_FAILED) {
-                base = static_cast<std::byte*>(p);
-                return;
-            }
+        size = round_up(wanted, page);
+        while (!map())
+            shrink();
+        if (size < wanted) {
+            munmap(base, size);
+            do
+                shrink();
+            while (!map());
         }
-        throw std::bad_alloc();
+    }
+    bool map() {
+        void* p =
+            mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        base = p == MAP_FAILED ? nullptr : static_cast<std::byte*>(p);
+        return base != nullptr;
+    }
+    void shrink() {
+        size = round_up(size / 2, page);
+        if (size < (64u << 20))
+            throw std::bad_alloc();
     }
     ~Arena() { munmap(base, size); }
     Arena(const Arena&) = delete;

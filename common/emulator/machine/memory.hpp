@@ -50,8 +50,8 @@ class GlobalMemory {
     /// Frees an allocation by its base. False if there is none.
     bool release(Address base);
 
-    /// Addresses for memory that comes and goes at the same place, as that of a graph: a freed allocation that
-    /// restore() brings back. 0 if the capacity does not suffice.
+    /// Addresses for memory that comes and goes at the same place, as that of a graph: a freed allocation
+    /// that restore() brings back. 0 if the capacity does not suffice.
     Address reserve(std::uint64_t size);
     /// Brings reserved memory back, with new contents. False if it is not freed, or not reserved.
     bool restore(Address base);
