@@ -1,8 +1,11 @@
 """PTX and machine code of a chapter's kernels, cut down to the lines that the prose speaks of."""
 
+import contextlib
+import os
 import re
+import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from .programs import Chapter, Runner
 
 COMPILER = "13.0"
 """The nvcc whose code the prose shows; another one's differs in registers and order."""
+LIBRARY = "3.0.1"
+"""The CCCL whose barriers and copies it shows."""
 
 _ENTRY = re.compile(r"^\s*(?:\.visible\s+|\.weak\s+)?\.entry\s+(\w+)", re.MULTILINE)
 _FUNCTION = re.compile(r"^\s*Function : (\S+)$", re.MULTILINE)
@@ -96,12 +101,31 @@ class Disassembler:
 
 
 def require_compiler(program: Path) -> None:
-    """Raises Unavailable if another nvcc made the program; the machine code itself says which."""
+    """Raises Unavailable if another nvcc made the program, which its machine code says, or another libcu++, which the
+    toolkit's headers say."""
     match = re.search(rb"Cuda compilation tools, release (\d+\.\d+)", program.read_bytes())
-    if match and match[1].decode() != COMPILER:
+    made = match[1].decode() if match else COMPILER
+    library = library_version(os.environ) or LIBRARY
+    if (made, library) != (COMPILER, LIBRARY):
         raise Unavailable(
-            f"the pages show what nvcc {COMPILER} makes, and this build is of {match[1].decode()}"
+            f"the pages show what nvcc {COMPILER} with CCCL {LIBRARY} makes, "
+            f"and this build is of nvcc {made} with CCCL {library}"
         )
+
+
+def library_version(environment: Mapping[str, str]) -> str:
+    """The version of CCCL (libcu++ is a part of it) beside the nvcc that is used; empty where that cannot be seen."""
+    path = os.pathsep.join([environment.get("PATH", os.defpath), "/usr/local/cuda/bin"])
+    nvcc = shutil.which(environment.get("WORKBOOK_NVCC") or "nvcc", path=path)
+    if nvcc is None:
+        return ""
+    include = Path(nvcc).resolve().parent.parent / "include"
+    for header in ("cccl/cuda/std/__cccl/version.h", "cuda/std/__cccl/version.h"):
+        with contextlib.suppress(OSError):
+            if number := re.search(r"#\s*define CCCL_VERSION (\d+)", (include / header).read_text("utf-8")):
+                version = int(number[1])
+                return f"{version // 1_000_000}.{version // 1000 % 1000}.{version % 1000}"
+    return ""
 
 
 def ptx(text: str) -> list[Listing]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 from weaving import machine_code, marks, tables, weaver
-from weaving.errors import WeaveError
+from weaving.errors import Unavailable, WeaveError
 from weaving.programs import Runner
 
 CODE = "/// Adds.\nint add(int a) {\n    // [inner]\n    return a + 1;\n    // [/inner]\n}\n"
@@ -209,6 +209,43 @@ SASS = """\
                                                              /* 0x000fe20000000800 */
         /*0010*/              @!P0 STS [R2],   R3 ;          /* 0x0000000000027919 */
 """
+
+
+class Toolkit(unittest.TestCase):
+    """Another toolkit makes other code: what the pages show of it cannot be compared then."""
+
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        root = Path(directory.name)
+        header = root / "include/cccl/cuda/std/__cccl/version.h"
+        header.parent.mkdir(parents=True)
+        header.write_text("#define CCCL_VERSION 3001002\n", "utf-8")
+        nvcc = root / "bin/nvcc"
+        nvcc.parent.mkdir()
+        nvcc.write_text("#!/bin/sh\n", "utf-8")
+        nvcc.chmod(0o755)
+        self.environment = {"WORKBOOK_NVCC": str(nvcc)}
+        self.program = root / "program"
+
+    def test_version_of_the_library_stands_beside_nvcc(self) -> None:
+        self.assertEqual(machine_code.library_version(self.environment), "3.1.2")
+
+    def test_another_library_or_compiler_is_said(self) -> None:
+        self.program.write_bytes(b"Cuda compilation tools, release 13.0, V13.0.88")
+        with mock.patch.dict("os.environ", self.environment), self.assertRaisesRegex(Unavailable, "CCCL 3.1.2$"):
+            machine_code.require_compiler(self.program)
+        self.program.write_bytes(b"Cuda compilation tools, release 13.1, V13.1.10")
+        with (
+            mock.patch.object(machine_code, "library_version", lambda _: machine_code.LIBRARY),
+            self.assertRaisesRegex(Unavailable, "nvcc 13.1 "),
+        ):
+            machine_code.require_compiler(self.program)
+
+    def test_the_same_ones_are_fine(self) -> None:
+        self.program.write_bytes(b"Cuda compilation tools, release 13.0, V13.0.88")
+        with mock.patch.object(machine_code, "library_version", lambda _: machine_code.LIBRARY):
+            machine_code.require_compiler(self.program)
 
 
 class MachineCode(unittest.TestCase):
