@@ -19,6 +19,21 @@ from cli.errors import UsageError, UserError
 from cli.workspace import Workspace
 
 
+class Skips(unittest.TestCase):
+    def test_cases_that_share_a_reason_are_told_together(self) -> None:
+        totals = results.Totals()
+        for name in ("one", "two", "three"):
+            totals.add(results.Outcome(name, 1, 0, 1, (f"a case of {name}: no time: see there",)))
+        totals.add(results.Outcome("four", 0, 0, 1, ("no reason given",)))
+        self.assertEqual(
+            test_command.skips(totals),
+            {
+                "no time: see there": ["one, a case of one", "two, a case of two", "three, a case of three"],
+                "no reason given": ["four"],
+            },
+        )
+
+
 class Targets(unittest.TestCase):
     def test_only_what_the_chosen_tests_need_is_built(self) -> None:
         with tempfile.TemporaryDirectory() as directory:

@@ -170,7 +170,18 @@ def _report(totals: results.Totals) -> None:
         mark = "FAILED" if outcome.failed else "ok" if outcome.passed else "skipped"
         counts = f"{outcome.passed} of {outcome.passed + outcome.failed + outcome.skipped}"
         print(f"{outcome.name:{width}}  {mark:7} {counts}")
-        for reason in dict.fromkeys(outcome.reasons):
-            print(f"    skipped: {reason}")
+    for why, names in skips(totals).items():
+        more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+        print(f"skipped: {why}\n    {'; '.join(names[:2])}{more}")
     sys.stdout.flush()
     print(totals)
+
+
+def skips(totals: results.Totals) -> dict[str, list[str]]:
+    """What was skipped, by the reason: many cases share one."""
+    skips: dict[str, list[str]] = {}
+    for outcome in totals.outcomes:
+        for reason in dict.fromkeys(outcome.reasons):
+            name, _, why = reason.partition(": ")
+            skips.setdefault(why or name, []).append(f"{outcome.name}, {name}" if why else outcome.name)
+    return skips
