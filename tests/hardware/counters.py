@@ -54,7 +54,7 @@ INSTRUCTIONS = {
         "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access",
         "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass",
     ],
-    "bytes_cp_async": ["sm__sass_data_bytes_mem_global_op_ldgsts"],
+    "cp_async_bytes_read": ["sm__sass_data_bytes_mem_global_op_ldgsts"],
     "shared_load_requests": ["sm__sass_inst_executed_op_shared_ld"],
     "shared_store_requests": ["sm__sass_inst_executed_op_shared_st"],
     "shared_load_wavefronts_by_instruction": ["sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld"],
@@ -63,11 +63,12 @@ INSTRUCTIONS = {
     "shared_store_conflicts_by_instruction": ["sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_st"],
 }
 NAMES = (*UNITS, *INSTRUCTIONS)
-# What the emulator counts under other names.
+# What the emulator counts under other names, and how often each of them. A sector has 32 bytes.
 SUMS = {
-    "tma_load_bytes": ("bytes_bulk_load", "bytes_tensor_load"),
-    "tma_store_bytes": ("bytes_bulk_store", "bytes_tensor_store"),
-    "tma_reduce_bytes": ("bytes_bulk_reduce", "bytes_tensor_reduce"),
+    "cp_async_bytes_read": {"bytes_cp_async": 1, "bytes_cp_async_zeros": -1},
+    "tma_load_bytes": {"bytes_bulk_load": 1, "tensor_load_sectors": 32},
+    "tma_store_bytes": {"bytes_bulk_store": 1, "tensor_store_sectors": 32},
+    "tma_reduce_bytes": {"bytes_bulk_reduce": 1, "bytes_tensor_reduce": 1},
 }
 
 
@@ -161,7 +162,7 @@ def emulate(binary: Path, emulator: Path) -> list[Launch]:
     for line in lines:
         total = line["total"]
         for name, parts in SUMS.items():
-            total[name] = sum(total[part] for part in parts)
+            total[name] = sum(total[part] * times for part, times in parts.items())
         total |= {f"{name}_by_instruction": value for name, value in total.items() if name.startswith("shared_")}
         launches.append(Launch(line["kernel"], line["grid"], line["block"], total))
     return launches

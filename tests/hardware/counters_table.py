@@ -52,14 +52,7 @@ REASONS = (
     Reason("tma_persistent", ALL_SHARED, 1, "the PTX stores one of four vectors as four words, which the assembler joins"),
     Reason("entanglement", ALL_SHARED, 0.25, "the PTX loads two neighbouring words, which the assembler joins"),
     Reason("cluster_sum|remote_arrive", "shared_load_.*", 0.61, "eight neighbouring words, which the assembler joins to three loads"),
-    Reason("ignore_src", "bytes_cp_async", 0.5, "hardware counts what is read, the emulator what is written: half is zeros"),
-    Reason("groups_in_flight", "bytes_cp_async", 0.05, "hardware counts 12 more copies of a warp, probably of the empty groups behind the end"),
-    Reason(
-        "box_|copy_[1-5]d",
-        "tma_(load|store)_bytes",
-        0.34,
-        "hardware moves whole sectors of 32 bytes, and nothing from outside the tensor; the emulator counts the box",
-    ),
+    Reason("groups_in_flight", "cp_async_bytes_read", 0.05, "hardware counts 12 more copies of a warp, probably of the empty groups behind the end"),
 )
 
 

@@ -90,8 +90,14 @@ class ClusterCounters final : public ClusterListener {
         const bool read_before =
             operation.multicast != 0 &&
             static_cast<int>(shared_rank(operation.barrier)) != std::countr_zero(operation.multicast);
+        if (operation.kind == AsyncKind::tensor_load)
+            c[Counter::tensor_load_sectors] += operation.sectors;
+        else if (operation.kind == AsyncKind::tensor_store)
+            c[Counter::tensor_store_sectors] += operation.sectors;
         for (const AsyncPiece& piece : operation.pieces) {
             c[bytes_of(operation.kind)] += piece.bytes;
+            if (operation.kind == AsyncKind::cp_async && !piece.global)
+                c[Counter::bytes_cp_async_zeros] += piece.bytes;
             if (read_before)
                 c[Counter::bytes_multicast] += piece.bytes;
         }

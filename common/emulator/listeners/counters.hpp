@@ -40,14 +40,18 @@ enum class Counter : std::uint8_t {
     bytes_global_to_registers,
     bytes_registers_to_global,
     bytes_cluster_shared, ///< Loads and stores of registers in another block's shared memory.
-    bytes_cp_async,
-    bytes_bulk_load, ///< Bytes that land in shared memory.
+    bytes_cp_async,       ///< Bytes that land in shared memory.
+    bytes_cp_async_zeros, ///< Of those: filled with zeros, not read.
+    bytes_bulk_load,      ///< Bytes that land in shared memory.
     bytes_bulk_store,
     bytes_bulk_shared,
     bytes_bulk_reduce,
     bytes_tensor_load, ///< Bytes of the box; multicast counts every destination.
     bytes_tensor_store,
     bytes_tensor_reduce,
+    tensor_load_sectors,  ///< 32-byte sectors of global memory, as an H200 moves them:
+                          ///< TensorTile::load_sectors.
+    tensor_store_sectors, ///< The same; reductions are no part of it.
     bytes_st_async,
     bytes_multicast, ///< Of the loaded bytes: those of the further blocks of a multicast, not read again.
     async_operations,

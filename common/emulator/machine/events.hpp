@@ -83,7 +83,9 @@ struct AsyncOperation {
     /// Blocks that get the data of one multicast instruction, 0 if it is none. Each destination block has an
     /// operation of its own; the global source is read once, by the operation for the lowest rank.
     std::uint16_t multicast = 0;
-    Address tensor_map = 0;  ///< Tensor copies: where their 128-byte tensor map was read, at the issue.
+    Address tensor_map = 0; ///< Tensor copies: where their 128-byte tensor map was read, at the issue.
+    std::uint32_t sectors =
+        0; ///< Tensor loads and stores: what they move of global memory, in sectors of 32 bytes.
     std::uint64_t group = 0; ///< Index of the group of the issuing thread (counts from 0), when in a group.
     bool reads_shared = false;
     bool writes_shared = false;

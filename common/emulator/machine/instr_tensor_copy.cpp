@@ -110,8 +110,10 @@ void load_one(const Place& place, const TensorOperands& o, const TensorTile& til
         auto task = std::make_unique<TensorLoadTask>(tile, target.destination);
         task->operation = make_tensor_operation(place, AsyncKind::tensor_load, CompletionKind::mbarrier, map);
         task->operation.reads_global = true;
-        if (place.cluster().listening())
+        if (place.cluster().listening()) {
             tile.list_load(target.destination, task->operation.pieces);
+            task->operation.sectors = tile.load_sectors();
+        }
         issue_at_barrier(place, std::move(task), target, tile.bytes());
     }
 }
@@ -159,8 +161,10 @@ void store_one(const Place& place, const TensorOperands& o, const TensorTile& ti
     task->operation.reads_shared = true;
     task->operation.writes_global = true;
     task->source_rank = static_cast<std::int8_t>(shared_rank(*shared));
-    if (place.cluster().listening())
+    if (place.cluster().listening()) {
         tile.list_store(*shared, task->operation.pieces);
+        task->operation.sectors = tile.store_sectors();
+    }
     place.cluster().async().issue(std::move(task));
 }
 

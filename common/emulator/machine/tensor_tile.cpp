@@ -23,6 +23,19 @@ std::uint64_t fill_bits(const TensorMap& map) {
     }
 }
 
+/// Sectors of the bytes `from` to `to` of a row that begins at `row`, moved in pieces of 128 bytes of the
+/// row.
+std::uint32_t sectors_of(Address row, std::uint32_t from, std::uint32_t to) {
+    constexpr std::uint32_t piece = 128, sector = 32;
+    std::uint32_t sum = 0;
+    while (from < to) {
+        const std::uint32_t end = std::min(to, (from / piece + 1) * piece);
+        sum += static_cast<std::uint32_t>((row + end - 1) / sector - (row + from) / sector) + 1;
+        from = end;
+    }
+    return sum;
+}
+
 } // namespace
 
 TensorTile::TensorTile(const TensorMap& map, const std::array<std::int32_t, 5>& start)
@@ -36,18 +49,25 @@ TensorTile::TensorTile(const TensorMap& map, const std::array<std::int32_t, 5>& 
         rows_ *= counts_[i];
 }
 
-TensorTile::Row TensorTile::row(std::uint32_t index, Clip clip) const {
-    Row row;
-    row.offset = index * row_bytes_;
-    row.first = row_bytes_;
+std::optional<Address> TensorTile::row_base(std::uint32_t index) const {
     Address base = map_.address;
     for (std::size_t i = 1; i < map_.rank; ++i) {
         const std::int64_t at = start_[i] + std::int64_t{index % counts_[i]} * map_.element_strides[i];
         index /= counts_[i];
         if (at < 0 || static_cast<std::uint64_t>(at) >= map_.dims[i])
-            return row;
+            return std::nullopt;
         base += static_cast<std::uint64_t>(at) * map_.strides[i - 1];
     }
+    return base;
+}
+
+TensorTile::Row TensorTile::row(std::uint32_t index, Clip clip) const {
+    Row row;
+    row.offset = index * row_bytes_;
+    row.first = row_bytes_;
+    const auto base = row_base(index);
+    if (!base)
+        return row;
     const std::int64_t first = std::max<std::int64_t>(0, -std::int64_t{start_[0]});
     const std::int64_t last =
         std::min<std::int64_t>(counts_[0], static_cast<std::int64_t>(map_.dims[0]) - start_[0]);
@@ -57,8 +77,26 @@ TensorTile::Row TensorTile::row(std::uint32_t index, Clip clip) const {
     row.bytes = static_cast<std::uint32_t>(last - first) * element_;
     if (clip == Clip::at_chunk)
         row.bytes = std::min((row.bytes + chunk - 1) / chunk * chunk, row_bytes_ - row.first);
-    row.global = base + static_cast<std::uint64_t>(start_[0] + first) * element_;
+    row.global = *base + static_cast<std::uint64_t>(start_[0] + first) * element_;
     return row;
+}
+
+std::uint32_t TensorTile::load_sectors() const {
+    std::uint32_t sum = 0;
+    for (std::uint32_t r = 0; r < rows_; ++r) {
+        const auto base = row_base(r);
+        const auto corner = static_cast<Address>(std::int64_t{start_[0]} * element_); // Wraps if negative.
+        sum += sectors_of(base ? *base + corner : 0, 0, row_bytes_);
+    }
+    return sum;
+}
+
+std::uint32_t TensorTile::store_sectors() const {
+    std::uint32_t sum = 0;
+    for (std::uint32_t r = 0; r < rows_; ++r)
+        if (const Row part = row(r, Clip::at_chunk); part.bytes)
+            sum += sectors_of(part.global - part.first, part.first, part.first + part.bytes);
+    return sum;
 }
 
 void TensorTile::gather(std::span<std::byte> box) const {

@@ -32,6 +32,12 @@ class TensorTile {
     };
     Row row(std::uint32_t index, Clip clip) const;
 
+    /// The 32-byte sectors that moving the box takes, as an H200 counts them: it moves a row in pieces of at
+    /// most 128 bytes, and each piece as the sectors that it touches. Of a load, what hangs over the edge of
+    /// dimension 0 counts too, and a row outside another dimension as if it began at a sector.
+    std::uint32_t load_sectors() const;
+    std::uint32_t store_sectors() const;
+
     /// Fills `box` from global memory, with the map's fill value outside the tensor.
     void gather(std::span<std::byte> box) const;
     /// Writes the part of `box` inside the tensor, and what lies in the same 16 bytes, to global memory, or
@@ -49,6 +55,9 @@ class TensorTile {
     void list_store(std::uint32_t shared, std::vector<AsyncPiece>& pieces) const;
 
   private:
+    /// Where element 0 of dimension 0 lies in the tensor's row that belongs to this row of the box; nothing
+    /// if another dimension leaves the tensor.
+    std::optional<Address> row_base(std::uint32_t index) const;
     void list_row(const Row& row, std::uint32_t shared, bool outside, std::vector<AsyncPiece>& pieces) const;
 
     TensorMap map_;
