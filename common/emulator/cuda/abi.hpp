@@ -295,6 +295,11 @@ struct MemoryLocation {
     int type;
     int id;
 };
+/// cudaMemAccessDesc.
+struct AccessDescription {
+    MemoryLocation location;
+    int flags;
+};
 enum class MemoryLocationType : int { none = 0, device = 1, host = 2, host_numa = 3, host_numa_current = 4 };
 
 /// cudaMemPoolProps.

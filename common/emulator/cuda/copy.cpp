@@ -112,6 +112,46 @@ CopyOperation box(const abi::DriverCopy3D* copy) {
     return c;
 }
 
+abi::Copy3D to_runtime(const abi::DriverCopy3D& copy) {
+    const auto or_else = [](std::size_t given, std::size_t fallback) { return given ? given : fallback; };
+    abi::Copy3D c{};
+    c.kind = kind_of(copy.source_type, copy.destination_type);
+    c.source_position = {copy.source_x, copy.source_y, copy.source_z};
+    c.source = {pointer_of(copy.source_type, copy.source_host, copy.source_device),
+                or_else(copy.source_pitch, copy.width), copy.width, or_else(copy.source_height, copy.height)};
+    c.destination_position = {copy.destination_x, copy.destination_y, copy.destination_z};
+    c.destination = {pointer_of(copy.destination_type, copy.destination_host, copy.destination_device),
+                     or_else(copy.destination_pitch, copy.width), copy.width,
+                     or_else(copy.destination_height, copy.height)};
+    c.extent = {copy.width, copy.height, copy.depth};
+    return c;
+}
+
+abi::DriverCopy3D to_driver(const abi::Copy3D& copy) {
+    using abi::CopyKind, abi::DriverMemoryType;
+    const bool unified = copy.kind == CopyKind::by_address;
+    const bool from_host = copy.kind == CopyKind::host_to_host || copy.kind == CopyKind::host_to_device;
+    const bool to_host = copy.kind == CopyKind::host_to_host || copy.kind == CopyKind::device_to_host;
+    const auto type = [&](bool host) {
+        return unified ? DriverMemoryType::unified : host ? DriverMemoryType::host : DriverMemoryType::device;
+    };
+    abi::DriverCopy3D c{};
+    c.source_type = type(from_host);
+    c.source_host = from_host ? copy.source.pointer : nullptr;
+    c.source_device = from_host ? 0 : reinterpret_cast<std::uint64_t>(copy.source.pointer);
+    c.source_pitch = copy.source.pitch;
+    c.source_height = copy.source.y_size;
+    c.destination_type = type(to_host);
+    c.destination_host = to_host ? copy.destination.pointer : nullptr;
+    c.destination_device = to_host ? 0 : reinterpret_cast<std::uint64_t>(copy.destination.pointer);
+    c.destination_pitch = copy.destination.pitch;
+    c.destination_height = copy.destination.y_size;
+    c.width = copy.extent.width;
+    c.height = copy.extent.height;
+    c.depth = copy.extent.depth;
+    return c;
+}
+
 template <class AnyOperation>
 Error asynchronous(State& state, void* stream, const AnyOperation& operation) {
     static_cast<void>(state.streams().stream(stream)); // Throws for a wrong handle.

@@ -18,6 +18,10 @@ CopyOperation box(const abi::Copy3DPeer* copy);
 CopyOperation box(const abi::DriverCopy2D* copy);
 CopyOperation box(const abi::DriverCopy3D* copy);
 
+/// The same copy as the other interface writes it. Throws ApiError for CUDA arrays.
+abi::Copy3D to_runtime(const abi::DriverCopy3D& copy);
+abi::DriverCopy3D to_driver(const abi::Copy3D& copy);
+
 /// Checks the operation and puts it into the stream.
 template <class AnyOperation>
 Error asynchronous(State& state, void* stream, const AnyOperation& operation);

@@ -293,7 +293,10 @@ Error cuCtxGetApiVersion(void*, unsigned* version) {
     return driver_call(__func__, [&](State&) { return put(version, static_cast<unsigned>(abi::version)); });
 }
 Error cuCtxSynchronize() {
-    return context_call(__func__, [](State& state) { return state.synchronise(); });
+    return context_call(__func__, [](State& state) {
+        const Error error = state.streams().check_device_wait();
+        return error == Error::success ? state.synchronise() : error;
+    });
 }
 Error cuCtxSynchronize_v2(void*) { return cuCtxSynchronize(); }
 Error cuCtxSetLimit(int limit, std::size_t value) { return forward(cudaDeviceSetLimit, limit, value); }

@@ -1,5 +1,5 @@
 /// \file
-/// CUDA driver: streams, events, captured graphs; the runtime's functions do the work.
+/// CUDA driver: streams, events, capture; the runtime's functions do the work.
 
 #include "cuda/runtime.hpp"
 #include "cuda/state.hpp"
@@ -55,13 +55,5 @@ Error cuEventElapsedTime_v2(float* milliseconds, void* start, void* end) {
 Error cuEventElapsedTime(float* milliseconds, void* start, void* end) {
     return cuEventElapsedTime_v2(milliseconds, start, end);
 }
-
-Error cuGraphCreate(void** graph, unsigned flags) { return forward(cudaGraphCreate, graph, flags); }
-Error cuGraphDestroy(void* graph) { return forward(cudaGraphDestroy, graph); }
-Error cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long flags) {
-    return forward(cudaGraphInstantiate, exec, graph, flags);
-}
-Error cuGraphLaunch(void* exec, void* stream) { return forward(cudaGraphLaunch, exec, stream); }
-Error cuGraphExecDestroy(void* exec) { return forward(cudaGraphExecDestroy, exec); }
 
 } // extern "C"

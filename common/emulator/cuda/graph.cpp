@@ -8,7 +8,8 @@
 namespace emu::cuda {
 
 Node* Graph::add(Operation operation, std::vector<Node*> dependencies) {
-    nodes_.push_back(std::make_unique<Node>(Node{std::move(operation), std::move(dependencies), this}));
+    nodes_.push_back(
+        std::make_unique<Node>(Node{std::move(operation), std::move(dependencies), this, next_id_++}));
     return nodes_.back().get();
 }
 
@@ -31,10 +32,15 @@ std::shared_ptr<Graph> Graph::clone() const {
     for (const auto& node : nodes_) {
         twins[node.get()] = copy->add(node->operation, {});
         twins[node.get()]->enabled = node->enabled;
+        twins[node.get()]->id = node->id;
+        twins[node.get()]->attributes = node->attributes;
     }
     for (const auto& node : nodes_)
         for (Node* dependency : node->dependencies)
             twins[node.get()]->dependencies.push_back(twins.at(dependency));
+    copy->next_id_ = next_id_;
+    copy->original_ = this;
+    copy->objects = objects;
     return copy;
 }
 
@@ -70,13 +76,11 @@ Error Graph::run(State& state) const {
     return Error::success;
 }
 
-Node& GraphExec::twin(const Node& node) const {
-    if (node.graph != origin)
+Node& Graph::twin(const Node& original) const {
+    const auto found = std::ranges::find(nodes_, original.id, [](const auto& each) { return each->id; });
+    if (original.graph != original_ || found == nodes_.end())
         throw ApiError(Error::invalid_value);
-    const auto index = origin->index_of(&node);
-    if (!index || *index >= graph->nodes().size())
-        throw ApiError(Error::invalid_value);
-    return *graph->nodes()[*index];
+    return **found;
 }
 
 Graph* Graphs::create() { return adopt(std::make_shared<Graph>()); }
@@ -110,10 +114,11 @@ Node& Graphs::node(const void* handle) {
     throw ApiError(Error::invalid_value);
 }
 
-GraphExec* Graphs::instantiate(const Graph& graph) {
+GraphExec* Graphs::instantiate(const Graph& graph, unsigned long long flags) {
     if (!graph.nodes().empty() && graph.order().empty())
         throw ApiError(Error::invalid_value, "the graph's dependencies form a cycle");
-    auto exec = std::make_unique<GraphExec>(GraphExec{graph.clone(), &graph});
+    auto exec = std::make_unique<GraphExec>(GraphExec{graph.clone(), flags});
+    exec->graph->frees_on_launch = flags & 1; // cudaGraphInstantiateFlagAutoFreeOnLaunch
     const std::lock_guard lock(mutex_);
     GraphExec* raw = exec.get();
     execs_[raw] = std::move(exec);

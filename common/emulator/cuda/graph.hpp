@@ -4,6 +4,7 @@
 /// dependencies.
 
 #include "cuda/operation.hpp"
+#include "cuda/user_objects.hpp"
 
 #include <map>
 #include <memory>
@@ -17,8 +18,10 @@ struct Node {
     Operation operation;
     std::vector<Node*> dependencies;
     Graph* graph = nullptr;
+    std::uint64_t id = 0; ///< Within its graph; a clone's node has the number of its original.
     bool enabled = true;
-    std::vector<void*> arguments = {}; ///< What cudaGraphKernelNodeGetParams gave out.
+    std::map<int, abi::LaunchAttributeValue> attributes = {}; ///< Of a kernel; those that only guide speed.
+    std::vector<void*> arguments = {};                        ///< What cudaGraphKernelNodeGetParams gave out.
 };
 
 class Graph {
@@ -30,9 +33,11 @@ class Graph {
     Node* add(Operation operation, std::vector<Node*> dependencies);
     void remove(Node* node);
     const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
-    /// Position of a node in nodes(), which a clone keeps; nothing if it is not here.
+    /// Position of a node in nodes(); nothing if it is not here.
     std::optional<std::size_t> index_of(const Node* node) const;
     std::shared_ptr<Graph> clone() const;
+    /// The node of this clone that stands for `original`. Throws ApiError if this is no clone of its graph.
+    Node& twin(const Node& original) const;
 
     /// The nodes in an order of execution; empty if the dependencies form a cycle (and there are nodes).
     std::vector<const Node*> order() const;
@@ -43,17 +48,19 @@ class Graph {
     /// (cudaGraphInstantiateFlagAutoFreeOnLaunch).
     bool frees_on_launch = false;
 
+    /// References to user objects, dropped with the graph. A clone holds its own.
+    ObjectReferences objects;
+
   private:
     std::vector<std::unique_ptr<Node>> nodes_;
+    std::uint64_t next_id_ = 0;
+    const Graph* original_ = nullptr; ///< Of a clone.
 };
 
 /// An instantiated graph: a copy that later changes of the original do not reach.
 struct GraphExec {
     std::shared_ptr<Graph> graph;
-    const Graph* origin = nullptr;
-
-    /// The copy of a node of the original graph. Throws ApiError.
-    Node& twin(const Node& node) const;
+    unsigned long long flags = 0; ///< Of cudaGraphInstantiate.
 };
 
 /// All graphs of the process by handle. Thread-safe; a graph itself is not, as in CUDA.
@@ -64,7 +71,7 @@ class Graphs {
     Graph& graph(const void* handle);
     void destroy(const void* handle);
     Node& node(const void* handle);
-    GraphExec* instantiate(const Graph& graph);
+    GraphExec* instantiate(const Graph& graph, unsigned long long flags);
     GraphExec& exec(const void* handle);
     void destroy_exec(const void* handle);
 

@@ -85,9 +85,9 @@ Operation to_operation(State& state, abi::NodeParams* params) {
     case abi::NodeType::empty:
         return EmptyOperation{};
     case abi::NodeType::wait_event:
-        return EventOperation{&state.streams().event(params->event), false};
+        return EventOperation{state.streams().event(params->event), false};
     case abi::NodeType::event_record:
-        return EventOperation{&state.streams().event(params->event), true};
+        return EventOperation{state.streams().event(params->event), true};
     case abi::NodeType::allocate:
         return to_operation(state, &params->allocation);
     case abi::NodeType::free:

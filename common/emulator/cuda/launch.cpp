@@ -161,7 +161,7 @@ void record_events(State& state, const LaunchRequest& request) {
         if (attribute.id == abi::LaunchAttributeId::programmatic_event ||
             attribute.id == abi::LaunchAttributeId::launch_completion_event)
             state.streams().submit(state, request.stream,
-                                   EventOperation{&state.streams().event(attribute.value.event.event), true});
+                                   EventOperation{state.streams().event(attribute.value.event.event), true});
 }
 
 /// The cluster that the kernel was compiled for or that a function attribute sets; zeros: none.

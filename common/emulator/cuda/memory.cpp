@@ -1,6 +1,8 @@
 #include "cuda/memory.hpp"
 
+#include "cuda/pools.hpp"
 #include "cuda/state.hpp"
+#include "cuda/streams.hpp"
 
 #include <optional>
 
@@ -30,6 +32,11 @@ bool may_free(Allocation::Kind kind) {
 } // namespace
 
 Error allocate(State& state, void** pointer, std::size_t size, Allocation::Kind kind) {
+    const Error error = state.streams().check_unsafe_call();
+    return error == Error::success ? allocate_during_capture(state, pointer, size, kind) : error;
+}
+
+Error allocate_during_capture(State& state, void** pointer, std::size_t size, Allocation::Kind kind) {
     if (!pointer)
         return Error::invalid_value;
     *pointer = nullptr;
@@ -63,6 +70,7 @@ Error release(State& state, void* pointer) {
             say_once("device memory is freed twice");
         return Error::invalid_value;
     }
+    Pools::get().forget(pointer);
     return state.device().memory().release(found->base) ? Error::success : Error::invalid_value;
 }
 

@@ -14,6 +14,8 @@ class State;
 
 /// Allocates; size 0 gives a null pointer, as CUDA does.
 Error allocate(State& state, void** pointer, std::size_t size, Allocation::Kind kind);
+/// The same, also while a stream is captured (stream-ordered memory of another stream).
+Error allocate_during_capture(State& state, void** pointer, std::size_t size, Allocation::Kind kind);
 /// Rows are padded to 512 bytes, the pitch that an H200 uses.
 Error allocate_pitched(State& state, void** pointer, std::size_t* pitch, std::size_t width,
                        std::size_t height, std::size_t depth);

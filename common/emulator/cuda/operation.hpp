@@ -51,8 +51,9 @@ struct HostOperation {
     void* user_data = nullptr;
 };
 struct EventOperation {
-    Event* event = nullptr;
-    bool record = true; ///< Else: wait.
+    std::shared_ptr<Event> event; ///< A node keeps an event that the program has destroyed.
+    bool record = true;           ///< Else: wait.
+    bool external = false;        ///< In a capture: a node of its own instead of a dependency.
 };
 struct GraphOperation {
     std::shared_ptr<const Graph> graph;

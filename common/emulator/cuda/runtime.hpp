@@ -55,10 +55,4 @@ Error cudaEventRecordWithFlags(void* event, void* stream, unsigned flags);
 Error cudaEventSynchronize(void* event);
 Error cudaEventQuery(void* event);
 Error cudaEventElapsedTime(float* milliseconds, void* start, void* end);
-
-Error cudaGraphCreate(void** graph, unsigned flags);
-Error cudaGraphDestroy(void* graph);
-Error cudaGraphInstantiate(void** exec, void* graph, unsigned long long flags);
-Error cudaGraphLaunch(void* exec, void* stream);
-Error cudaGraphExecDestroy(void* exec);
 }

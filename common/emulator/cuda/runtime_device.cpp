@@ -83,7 +83,10 @@ Error cudaDeviceGetByPCIBusId(int* device, const char* text) {
 }
 
 Error cudaDeviceSynchronize() {
-    return runtime_call(__func__, [](State& state) { return state.synchronise(); });
+    return runtime_call(__func__, [](State& state) {
+        const Error error = state.streams().check_device_wait();
+        return error == Error::success ? state.synchronise() : error;
+    });
 }
 Error cudaDeviceReset() {
     // Frees nothing that the program still knows: a fault's error stays until the process ends, as CUDA says.

@@ -7,6 +7,8 @@
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
 
+#include <optional>
+
 using namespace emu::cuda;
 
 namespace {
@@ -28,13 +30,13 @@ Error add_node(const char* function, void** node, void* graph, void* const* depe
 
 /// Replaces the operation of a node of a graph, or of its copy in an executable graph when `exec` is given.
 template <class MakeOperation>
-Error set_node(const char* function, void* exec, void* handle, MakeOperation&& operation) {
+Error set_node(const char* function, std::optional<void*> exec, void* handle, MakeOperation&& operation) {
     return runtime_call(function, [&](State& state) {
         Node* node = &state.graphs().node(handle);
         if (exec)
-            node = &state.graphs().exec(exec).twin(*node);
+            node = &state.graphs().exec(*exec).graph->twin(*node);
         Operation made = operation(state);
-        if (made.index() != node->operation.index())
+        if (type_of(made) != type_of(node->operation))
             return Error::invalid_value;
         node->operation = std::move(made);
         return Error::success;
@@ -42,11 +44,22 @@ Error set_node(const char* function, void* exec, void* handle, MakeOperation&& o
 }
 
 EventOperation event_operation(State& state, void* event, bool record) {
-    return {&state.streams().event(event), record};
+    return {state.streams().event(event), record};
 }
 
 CopyOperation flat(void* to, const void* from, std::size_t count, abi::CopyKind kind) {
     return rows(to, count, from, count, count, 1, kind);
+}
+
+CopyOperation to_symbol(State& state, const void* symbol, const void* from, std::size_t bytes,
+                        std::size_t offset, abi::CopyKind kind) {
+    const auto base = reinterpret_cast<std::byte*>(Registry::get().variable(symbol).address);
+    return checked(state, flat(base + offset, from, bytes, kind));
+}
+CopyOperation from_symbol(State& state, void* to, const void* symbol, std::size_t bytes, std::size_t offset,
+                          abi::CopyKind kind) {
+    const auto base = reinterpret_cast<std::byte*>(Registry::get().variable(symbol).address);
+    return checked(state, flat(to, base + offset, bytes, kind));
 }
 
 /// Fills up to *count handles and says how many there are.
@@ -108,18 +121,14 @@ Error cudaGraphAddMemcpyNode1D(void** node, void* graph, void* const* dependenci
 Error cudaGraphAddMemcpyNodeToSymbol(void** node, void* graph, void* const* dependencies, std::size_t count,
                                      const void* symbol, const void* from, std::size_t bytes,
                                      std::size_t offset, abi::CopyKind kind) {
-    return add_node(__func__, node, graph, dependencies, count, [&](State& state) {
-        const auto base = reinterpret_cast<std::byte*>(Registry::get().variable(symbol).address);
-        return checked(state, flat(base + offset, from, bytes, kind));
-    });
+    return add_node(__func__, node, graph, dependencies, count,
+                    [&](State& state) { return to_symbol(state, symbol, from, bytes, offset, kind); });
 }
 Error cudaGraphAddMemcpyNodeFromSymbol(void** node, void* graph, void* const* dependencies, std::size_t count,
                                        void* to, const void* symbol, std::size_t bytes, std::size_t offset,
                                        abi::CopyKind kind) {
-    return add_node(__func__, node, graph, dependencies, count, [&](State& state) {
-        const auto base = reinterpret_cast<std::byte*>(Registry::get().variable(symbol).address);
-        return checked(state, flat(to, base + offset, bytes, kind));
-    });
+    return add_node(__func__, node, graph, dependencies, count,
+                    [&](State& state) { return from_symbol(state, to, symbol, bytes, offset, kind); });
 }
 Error cudaGraphAddMemsetNode(void** node, void* graph, void* const* dependencies, std::size_t count,
                              const abi::MemsetParams* params) {
@@ -152,17 +161,17 @@ Error cudaGraphAddNode(void** node, void* graph, void* const* dependencies, cons
 }
 
 Error cudaGraphKernelNodeSetParams(void* node, const abi::KernelNodeParams* params) {
-    return set_node(__func__, nullptr, node, [&](State&) { return to_operation(params); });
+    return set_node(__func__, std::nullopt, node, [&](State&) { return to_operation(params); });
 }
 Error cudaGraphExecKernelNodeSetParams(void* exec, void* node, const abi::KernelNodeParams* params) {
     return set_node(__func__, exec, node, [&](State&) { return to_operation(params); });
 }
 Error cudaGraphMemcpyNodeSetParams(void* node, const abi::Copy3D* params) {
-    return set_node(__func__, nullptr, node, [&](State& state) { return checked(state, box(params)); });
+    return set_node(__func__, std::nullopt, node, [&](State& state) { return checked(state, box(params)); });
 }
 Error cudaGraphMemcpyNodeSetParams1D(void* node, void* to, const void* from, std::size_t bytes,
                                      abi::CopyKind kind) {
-    return set_node(__func__, nullptr, node,
+    return set_node(__func__, std::nullopt, node,
                     [&](State& state) { return checked(state, flat(to, from, bytes, kind)); });
 }
 Error cudaGraphExecMemcpyNodeSetParams(void* exec, void* node, const abi::Copy3D* params) {
@@ -173,15 +182,35 @@ Error cudaGraphExecMemcpyNodeSetParams1D(void* exec, void* node, void* to, const
     return set_node(__func__, exec, node,
                     [&](State& state) { return checked(state, flat(to, from, bytes, kind)); });
 }
+Error cudaGraphExecMemcpyNodeSetParamsToSymbol(void* exec, void* node, const void* symbol, const void* from,
+                                               std::size_t bytes, std::size_t offset, abi::CopyKind kind) {
+    return set_node(__func__, exec, node,
+                    [&](State& state) { return to_symbol(state, symbol, from, bytes, offset, kind); });
+}
+Error cudaGraphExecMemcpyNodeSetParamsFromSymbol(void* exec, void* node, void* to, const void* symbol,
+                                                 std::size_t bytes, std::size_t offset, abi::CopyKind kind) {
+    return set_node(__func__, exec, node,
+                    [&](State& state) { return from_symbol(state, to, symbol, bytes, offset, kind); });
+}
+Error cudaGraphMemcpyNodeSetParamsToSymbol(void* node, const void* symbol, const void* from,
+                                           std::size_t bytes, std::size_t offset, abi::CopyKind kind) {
+    return set_node(__func__, std::nullopt, node,
+                    [&](State& state) { return to_symbol(state, symbol, from, bytes, offset, kind); });
+}
+Error cudaGraphMemcpyNodeSetParamsFromSymbol(void* node, void* to, const void* symbol, std::size_t bytes,
+                                             std::size_t offset, abi::CopyKind kind) {
+    return set_node(__func__, std::nullopt, node,
+                    [&](State& state) { return from_symbol(state, to, symbol, bytes, offset, kind); });
+}
 Error cudaGraphMemsetNodeSetParams(void* node, const abi::MemsetParams* params) {
-    return set_node(__func__, nullptr, node,
+    return set_node(__func__, std::nullopt, node,
                     [&](State& state) { return checked(state, to_operation(params)); });
 }
 Error cudaGraphExecMemsetNodeSetParams(void* exec, void* node, const abi::MemsetParams* params) {
     return set_node(__func__, exec, node, [&](State& state) { return checked(state, to_operation(params)); });
 }
 Error cudaGraphHostNodeSetParams(void* node, const abi::HostNodeParams* params) {
-    return set_node(__func__, nullptr, node, [&](State&) { return to_operation(params); });
+    return set_node(__func__, std::nullopt, node, [&](State&) { return to_operation(params); });
 }
 Error cudaGraphExecHostNodeSetParams(void* exec, void* node, const abi::HostNodeParams* params) {
     return set_node(__func__, exec, node, [&](State&) { return to_operation(params); });
@@ -193,8 +222,19 @@ Error cudaGraphExecChildGraphNodeSetParams(void* exec, void* node, void* child) 
 Error cudaGraphExecEventRecordNodeSetEvent(void* exec, void* node, void* event) {
     return set_node(__func__, exec, node, [&](State& state) { return event_operation(state, event, true); });
 }
+Error cudaGraphExecEventWaitNodeSetEvent(void* exec, void* node, void* event) {
+    return set_node(__func__, exec, node, [&](State& state) { return event_operation(state, event, false); });
+}
+Error cudaGraphEventRecordNodeSetEvent(void* node, void* event) {
+    return set_node(__func__, std::nullopt, node,
+                    [&](State& state) { return event_operation(state, event, true); });
+}
+Error cudaGraphEventWaitNodeSetEvent(void* node, void* event) {
+    return set_node(__func__, std::nullopt, node,
+                    [&](State& state) { return event_operation(state, event, false); });
+}
 Error cudaGraphNodeSetParams(void* node, abi::NodeParams* params) {
-    return set_node(__func__, nullptr, node, [&](State& state) { return to_operation(state, params); });
+    return set_node(__func__, std::nullopt, node, [&](State& state) { return to_operation(state, params); });
 }
 Error cudaGraphExecNodeSetParams(void* exec, void* node, abi::NodeParams* params) {
     return set_node(__func__, exec, node, [&](State& state) { return to_operation(state, params); });
@@ -260,9 +300,7 @@ Error cudaGraphInstantiate(void** exec, void* graph, unsigned long long flags) {
     return runtime_call(__func__, [&](State& state) {
         if (!exec)
             return Error::invalid_value;
-        GraphExec* const made = state.graphs().instantiate(state.graphs().graph(graph));
-        made->graph->frees_on_launch = flags & 1; // cudaGraphInstantiateFlagAutoFreeOnLaunch
-        *exec = made;
+        *exec = state.graphs().instantiate(state.graphs().graph(graph), flags);
         return Error::success;
     });
 }
@@ -283,7 +321,7 @@ Error cudaGraphExecUpdate(void* exec, void* graph, abi::UpdateResultInfo* result
 }
 Error cudaGraphNodeSetEnabled(void* exec, void* node, unsigned enabled) {
     return runtime_call(__func__, [&](State& state) {
-        state.graphs().exec(exec).twin(state.graphs().node(node)).enabled = enabled != 0;
+        state.graphs().exec(exec).graph->twin(state.graphs().node(node)).enabled = enabled != 0;
         return Error::success;
     });
 }
@@ -291,7 +329,7 @@ Error cudaGraphNodeGetEnabled(void* exec, void* node, unsigned* enabled) {
     return runtime_call(__func__, [&](State& state) {
         if (!enabled)
             return Error::invalid_value;
-        *enabled = state.graphs().exec(exec).twin(state.graphs().node(node)).enabled;
+        *enabled = state.graphs().exec(exec).graph->twin(state.graphs().node(node)).enabled;
         return Error::success;
     });
 }

@@ -136,15 +136,10 @@ Error cudaGraphHostNodeGetParams(void* node, abi::HostNodeParams* params) {
 }
 Error cudaGraphEventRecordNodeGetEvent(void* node, void** event) {
     return ask<EventOperation>(__func__, node, event,
-                               [&](const EventOperation& e, Node&) { *event = e.event; });
+                               [&](const EventOperation& e, Node&) { *event = e.event.get(); });
 }
 Error cudaGraphEventWaitNodeGetEvent(void* node, void** event) {
     return cudaGraphEventRecordNodeGetEvent(node, event);
-}
-
-/// Attributes of kernel nodes only guide speed.
-Error cudaGraphKernelNodeSetAttribute(void* node, int, const abi::LaunchAttributeValue* value) {
-    return ask<KernelOperation>(__func__, node, value, [](const KernelOperation&, Node&) {});
 }
 
 } // extern "C"

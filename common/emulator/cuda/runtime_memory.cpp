@@ -3,6 +3,7 @@
 
 #include "cuda/memory.hpp"
 #include "cuda/state.hpp"
+#include "cuda/streams.hpp"
 
 #include <cstring>
 
@@ -57,6 +58,8 @@ Error cudaFree(void* pointer) {
     return runtime_call(__func__, [&](State& state) {
         // Freeing waits for the device, so this is where an asynchronous error may surface.
         if (const Error error = state.synchronise(); error != Error::success)
+            return error;
+        if (const Error error = state.streams().check_unsafe_call(); error != Error::success)
             return error;
         return release(state, pointer);
     });

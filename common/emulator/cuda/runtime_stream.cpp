@@ -31,6 +31,12 @@ Error with_stream(const char* function, void* stream, Body&& body) {
     return runtime_call(function, [&](State& state) { return body(state, state.streams().stream(stream)); });
 }
 
+abi::CaptureStatus status_of(const Stream& stream) {
+    if (!stream.capture)
+        return abi::CaptureStatus::none;
+    return stream.capture->invalidated ? abi::CaptureStatus::invalidated : abi::CaptureStatus::active;
+}
+
 template <class T>
 Error put(T* where, T value) {
     if (!where)
@@ -63,12 +69,14 @@ Error cudaStreamDestroy(void* stream) {
 }
 Error cudaStreamSynchronize(void* stream) {
     return with_stream(__func__, stream, [](State& state, Stream& target) {
-        return target.capture ? Error::capture_unsupported : state.synchronise();
+        const Error error = Streams::check_wait(target);
+        return error == Error::success ? state.synchronise() : error;
     });
 }
 Error cudaStreamQuery(void* stream) {
     return with_stream(__func__, stream, [](State& state, Stream& target) {
-        return target.capture ? Error::capture_unsupported : state.synchronise();
+        const Error error = Streams::check_wait(target);
+        return error == Error::success ? state.synchronise() : error;
     });
 }
 Error cudaStreamGetPriority(void* stream, int* priority) {
@@ -84,9 +92,12 @@ Error cudaStreamGetId(void* stream, unsigned long long* id) {
 Error cudaStreamGetDevice(void* stream, int* device) {
     return with_stream(__func__, stream, [&](State&, Stream&) { return put(device, 0); });
 }
-Error cudaStreamWaitEvent(void* stream, void* event, unsigned) {
+Error cudaStreamWaitEvent(void* stream, void* event, unsigned flags) {
     return runtime_call(__func__, [&](State& state) {
-        return state.streams().submit(state, stream, EventOperation{&state.streams().event(event), false});
+        if (flags > event_external)
+            return Error::invalid_value;
+        return state.streams().submit(
+            state, stream, EventOperation{state.streams().event(event), false, flags == event_external});
     });
 }
 Error cudaStreamAddCallback(void* stream, StreamCallback callback, void* user_data, unsigned flags) {
@@ -150,25 +161,31 @@ Error cudaEventDestroy(void* event) {
         return Error::success;
     });
 }
-Error cudaEventRecordWithFlags(void* event, void* stream, unsigned) {
+Error cudaEventRecordWithFlags(void* event, void* stream, unsigned flags) {
     return runtime_call(__func__, [&](State& state) {
-        return state.streams().submit(state, stream, EventOperation{&state.streams().event(event), true});
+        if (flags > event_external)
+            return Error::invalid_value;
+        return state.streams().submit(
+            state, stream, EventOperation{state.streams().event(event), true, flags == event_external});
     });
 }
 Error cudaEventRecord(void* event, void* stream) { return cudaEventRecordWithFlags(event, stream, 0); }
 Error cudaEventSynchronize(void* event) {
     return runtime_call(__func__, [&](State& state) {
-        static_cast<void>(state.streams().event(event));
-        return state.synchronise();
+        const Error error = Streams::check_wait(*state.streams().event(event));
+        return error == Error::success ? state.synchronise() : error;
     });
 }
 Error cudaEventQuery(void* event) { return cudaEventSynchronize(event); }
 Error cudaEventElapsedTime(float* milliseconds, void* start, void* end) {
     return runtime_call(__func__, [&](State& state) {
-        const Event &first = state.streams().event(start), &second = state.streams().event(end);
+        const auto first = state.streams().event(start), second = state.streams().event(end);
         if (!milliseconds)
             return Error::invalid_value;
-        if ((first.flags | second.flags) & event_disable_timing || !first.recorded || !second.recorded)
+        for (Event* const each : {first.get(), second.get()})
+            if (const Error error = Streams::check_wait(*each); error != Error::success)
+                return error;
+        if ((first->flags | second->flags) & event_disable_timing || !first->recorded || !second->recorded)
             return Error::invalid_handle;
         *milliseconds = 0.0f; // Emulated work takes no GPU time; see the page "How the emulator works".
         return state.synchronise();
@@ -179,16 +196,19 @@ Error cudaStreamBeginCapture(void* stream, int mode) {
     return runtime_call(__func__, [&](State& state) {
         if (mode < 0 || mode > 2)
             return Error::invalid_value;
-        return state.streams().begin_capture(state, stream, nullptr, {});
+        return state.streams().begin_capture(state, stream, static_cast<CaptureMode>(mode), nullptr, {});
     });
 }
 Error cudaStreamBeginCaptureToGraph(void* stream, void* graph, void* const* dependencies,
-                                    const abi::EdgeData*, std::size_t count, int) {
+                                    const abi::EdgeData*, std::size_t count, int mode) {
     return runtime_call(__func__, [&](State& state) {
+        if (mode < 0 || mode > 2 || (count && !dependencies))
+            return Error::invalid_value;
         std::vector<Node*> nodes;
         for (std::size_t i = 0; i < count; ++i)
             nodes.push_back(&state.graphs().node(dependencies[i]));
-        return state.streams().begin_capture(state, stream, &state.graphs().graph(graph), std::move(nodes));
+        return state.streams().begin_capture(state, stream, static_cast<CaptureMode>(mode),
+                                             &state.graphs().graph(graph), std::move(nodes));
     });
 }
 Error cudaStreamEndCapture(void* stream, void** graph) {
@@ -202,8 +222,11 @@ Error cudaStreamEndCapture(void* stream, void** graph) {
     });
 }
 Error cudaStreamIsCapturing(void* stream, abi::CaptureStatus* status) {
-    return with_stream(__func__, stream, [&](State&, Stream& s) {
-        return put(status, s.capture ? abi::CaptureStatus::active : abi::CaptureStatus::none);
+    return with_stream(__func__, stream, [&](State& state, Stream& s) {
+        if (reinterpret_cast<std::uintptr_t>(stream) <= 1)
+            if (const Error error = state.streams().check_legacy(true); error != Error::success)
+                return error;
+        return put(status, status_of(s));
     });
 }
 Error cudaStreamGetCaptureInfo(void* stream, abi::CaptureStatus* status, unsigned long long* id, void** graph,
@@ -211,8 +234,8 @@ Error cudaStreamGetCaptureInfo(void* stream, abi::CaptureStatus* status, unsigne
     return with_stream(__func__, stream, [&](State&, Stream& s) {
         if (!status)
             return Error::invalid_value;
-        *status = s.capture ? abi::CaptureStatus::active : abi::CaptureStatus::none;
-        if (!s.capture)
+        *status = status_of(s);
+        if (*status != abi::CaptureStatus::active)
             return Error::success;
         if (id)
             *id = s.capture->id;
@@ -232,6 +255,8 @@ Error cudaStreamUpdateCaptureDependencies(void* stream, void** dependencies, con
     return with_stream(__func__, stream, [&](State& state, Stream& s) {
         if (!s.capture)
             return Error::illegal_state;
+        if (flags > 1 || (count && !dependencies))
+            return Error::invalid_value;
         if (flags == 1) // cudaStreamSetCaptureDependencies; 0 adds.
             s.last.clear();
         for (std::size_t i = 0; i < count; ++i)
@@ -241,10 +266,9 @@ Error cudaStreamUpdateCaptureDependencies(void* stream, void** dependencies, con
 }
 Error cudaThreadExchangeStreamCaptureMode(int* mode) {
     return runtime_call(__func__, [&](State&) {
-        static thread_local int current = 0;
-        if (!mode)
+        if (!mode || *mode < 0 || *mode > 2)
             return Error::invalid_value;
-        std::swap(*mode, current);
+        *mode = static_cast<int>(exchange_capture_mode(static_cast<CaptureMode>(*mode)));
         return Error::success;
     });
 }

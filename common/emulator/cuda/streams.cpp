@@ -4,12 +4,21 @@
 #include "cuda/state.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace emu::cuda {
 namespace {
 
-/// Handles of the default stream: null, cudaStreamLegacy, cudaStreamPerThread.
-bool is_default(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle) <= 2; }
+/// Handles of the legacy default stream: null, cudaStreamLegacy.
+bool is_legacy(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle) <= 1; }
+/// cudaStreamPerThread.
+bool is_per_thread(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle) == 2; }
+
+thread_local Stream per_thread_stream;
+thread_local CaptureMode thread_mode = CaptureMode::global;
+
+/// Waits for an event that is recorded, or records one, when the graph is launched.
+bool is_external(const EventOperation& operation) { return operation.external; }
 
 bool contains(const std::vector<Node*>& nodes, const Node* node) {
     return std::ranges::find(nodes, node) != nodes.end();
@@ -29,6 +38,8 @@ bool is_leaf(const Node& node) {
 
 } // namespace
 
+CaptureMode exchange_capture_mode(CaptureMode mode) { return std::exchange(thread_mode, mode); }
+
 Streams::Streams() = default;
 
 Stream* Streams::create_stream(unsigned flags, int priority) {
@@ -43,8 +54,10 @@ Stream* Streams::create_stream(unsigned flags, int priority) {
 }
 
 Stream& Streams::stream(void* handle) {
-    if (is_default(handle))
+    if (is_legacy(handle))
         return default_stream_;
+    if (is_per_thread(handle))
+        return per_thread_stream;
     const std::lock_guard lock(mutex_);
     const auto found = streams_.find(handle);
     if (found == streams_.end())
@@ -54,12 +67,16 @@ Stream& Streams::stream(void* handle) {
 
 void Streams::destroy_stream(void* handle) {
     const std::lock_guard lock(mutex_);
-    if (streams_.erase(handle) == 0)
+    const auto found = streams_.find(handle);
+    if (found == streams_.end())
         throw ApiError(Error::invalid_handle);
+    if (found->second->capture)
+        found->second->capture->invalidated = true;
+    streams_.erase(found);
 }
 
 Event* Streams::create_event(unsigned flags) {
-    auto event = std::make_unique<Event>();
+    auto event = std::make_shared<Event>();
     event->flags = flags;
     const std::lock_guard lock(mutex_);
     Event* raw = event.get();
@@ -67,12 +84,12 @@ Event* Streams::create_event(unsigned flags) {
     return raw;
 }
 
-Event& Streams::event(void* handle) {
+std::shared_ptr<Event> Streams::event(void* handle) {
     const std::lock_guard lock(mutex_);
     const auto found = events_.find(handle);
     if (found == events_.end())
         throw ApiError(Error::invalid_handle);
-    return *found->second;
+    return found->second;
 }
 
 void Streams::destroy_event(void* handle) {
@@ -90,10 +107,15 @@ Error Streams::record(Stream& stream, Event& event) {
 Error Streams::wait(Stream& stream, Event& event) {
     if (!event.capture || event.capture->ended) {
         // Work from outside a capture cannot become part of it (cudaErrorStreamCaptureIsolation).
-        return stream.capture && event.recorded ? Error::capture_isolation : Error::success;
+        if (!stream.capture || !event.recorded)
+            return Error::success;
+        stream.capture->invalidated = true;
+        return Error::capture_isolation;
     }
-    if (stream.capture && stream.capture != event.capture)
+    if (stream.capture && stream.capture != event.capture) {
+        stream.capture->invalidated = event.capture->invalidated = true;
         return Error::capture_merge;
+    }
     stream.capture = event.capture;
     append_missing(stream.last, event.captured);
     return Error::success;
@@ -101,7 +123,13 @@ Error Streams::wait(Stream& stream, Event& event) {
 
 Error Streams::submit(State& state, void* handle, Operation operation) {
     Stream& target = stream(handle);
-    if (const auto* event = std::get_if<EventOperation>(&operation)) {
+    if (target.capture && target.capture->invalidated)
+        return Error::capture_invalidated;
+    if (is_legacy(handle))
+        if (const Error error = check_legacy(); error != Error::success)
+            return error;
+    const auto* const event = std::get_if<EventOperation>(&operation);
+    if (event && !(target.capture && is_external(*event))) {
         if (event->record) {
             record(target, *event->event);
         } else if (target.capture || (event->event->capture && !event->event->capture->ended)) {
@@ -116,20 +144,25 @@ Error Streams::submit(State& state, void* handle, Operation operation) {
     return Error::success;
 }
 
-Error Streams::begin_capture(State& state, void* handle, Graph* into, std::vector<Node*> dependencies) {
-    if (is_default(handle) && reinterpret_cast<std::uintptr_t>(handle) != 2)
-        return Error::capture_unsupported; // The legacy stream cannot be captured.
+Error Streams::begin_capture(State& state, void* handle, CaptureMode mode, Graph* into,
+                             std::vector<Node*> dependencies) {
+    if (is_legacy(handle))
+        return Error::capture_unsupported;
     Stream& origin = stream(handle);
     if (origin.capture)
         return Error::illegal_state;
     auto capture = std::make_shared<Capture>();
+    capture->owns_graph = into == nullptr;
+    capture->graph = into ? into : state.graphs().create();
+    capture->mode = mode;
+    capture->thread = std::this_thread::get_id();
+    capture->origin = &origin;
     {
         const std::lock_guard lock(mutex_);
         capture->id = ++next_id_;
+        captures_.push_back(capture);
+        ++capture_count_;
     }
-    capture->owns_graph = into == nullptr;
-    capture->graph = into ? into : state.graphs().create();
-    capture->origin = &origin;
     origin.capture = std::move(capture);
     origin.last = std::move(dependencies);
     return Error::success;
@@ -143,6 +176,8 @@ Error Streams::end_capture(State& state, void* handle, Graph** graph) {
     if (origin.capture->origin != &origin)
         return Error::capture_unmatched;
     const std::shared_ptr<Capture> capture = origin.capture;
+    if (capture->mode != CaptureMode::relaxed && capture->thread != std::this_thread::get_id())
+        return Error::capture_wrong_thread;
     // Every other stream of this capture must have been joined: its last nodes lie before the origin's.
     bool unjoined = false;
     const std::lock_guard lock(mutex_);
@@ -157,13 +192,77 @@ Error Streams::end_capture(State& state, void* handle, Graph** graph) {
     origin.capture.reset();
     origin.last.clear();
     capture->ended = true;
-    if (unjoined) {
+    capture_count_ -= std::erase(captures_, capture);
+    if (unjoined || capture->invalidated) {
         if (capture->owns_graph)
             state.graphs().destroy(capture->graph);
-        return Error::capture_unjoined;
+        return capture->invalidated ? Error::capture_invalidated : Error::capture_unjoined;
     }
     *graph = capture->graph;
     return Error::success;
+}
+
+/// Invalidates the captures for which `forbidden(capture)` holds; tells whether there was one.
+template <class Forbidden>
+bool Streams::invalidate_if(Forbidden&& forbidden) {
+    bool any = false;
+    const std::lock_guard lock(mutex_);
+    for (const auto& capture : captures_)
+        if (forbidden(*capture)) {
+            capture->invalidated = true;
+            any = true;
+        }
+    return any;
+}
+
+Error Streams::check_unsafe_call() {
+    if (capture_count_ == 0 || thread_mode == CaptureMode::relaxed)
+        return Error::success;
+    const bool refused = invalidate_if([](const Capture& capture) {
+        const bool own = capture.thread == std::this_thread::get_id();
+        return own ? capture.mode != CaptureMode::relaxed
+                   : capture.mode == CaptureMode::global && thread_mode == CaptureMode::global;
+    });
+    return refused ? Error::capture_unsupported : Error::success;
+}
+
+Error Streams::check_device_wait() {
+    if (capture_count_ == 0)
+        return Error::success;
+    return invalidate_if([](const Capture&) { return true; }) ? Error::capture_unsupported : Error::success;
+}
+
+Error Streams::check_legacy(bool only_ask) {
+    if (capture_count_ == 0)
+        return Error::success;
+    std::vector<std::shared_ptr<Capture>> blocking;
+    const auto add = [&](const Stream& stream) {
+        if (stream.capture && !(stream.flags & stream_non_blocking))
+            blocking.push_back(stream.capture);
+    };
+    add(per_thread_stream);
+    const std::lock_guard lock(mutex_);
+    for (const auto& [handle, stream] : streams_)
+        add(*stream);
+    for (const auto& capture : blocking)
+        capture->invalidated |= !only_ask;
+    return blocking.empty() ? Error::success : Error::capture_implicit;
+}
+
+Error Streams::check_wait(Stream& stream) {
+    if (!stream.capture)
+        return Error::success;
+    if (std::exchange(stream.capture->invalidated, true))
+        return Error::capture_invalidated;
+    return Error::capture_unsupported;
+}
+
+Error Streams::check_wait(Event& event) {
+    if (!event.capture)
+        return Error::success;
+    if (!event.capture->ended)
+        event.capture->invalidated = true;
+    return Error::captured_event;
 }
 
 } // namespace emu::cuda

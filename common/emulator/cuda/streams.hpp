@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 namespace emu::cuda {
@@ -18,12 +19,21 @@ namespace emu::cuda {
 struct Node;
 class State;
 
+/// cudaStreamCaptureMode: which calls that could disturb a capture are refused, and in which threads.
+enum class CaptureMode : int { global = 0, thread_local_only = 1, relaxed = 2 };
+
+/// The calling thread's own mode; returns the old one (cudaThreadExchangeStreamCaptureMode).
+CaptureMode exchange_capture_mode(CaptureMode mode);
+
 /// One stream capture, shared by the streams that joined it through events.
 struct Capture {
     std::uint64_t id = 0;
     Graph* graph = nullptr;
     bool owns_graph = true;
     bool ended = false;
+    bool invalidated = false; ///< A call that a capture forbids was made: it ends with an error.
+    CaptureMode mode = CaptureMode::global;
+    std::thread::id thread; ///< That began it.
     struct Stream* origin = nullptr;
 };
 
@@ -54,30 +64,49 @@ class Streams {
     void destroy_stream(void* handle);
 
     Event* create_event(unsigned flags);
-    Event& event(void* handle);
+    std::shared_ptr<Event> event(void* handle);
     void destroy_event(void* handle);
 
     /// Runs the operation, or makes it a node when the stream is captured.
     Error submit(State& state, void* stream, Operation operation);
 
-    Error begin_capture(State& state, void* stream, Graph* into, std::vector<Node*> dependencies);
+    Error begin_capture(State& state, void* stream, CaptureMode mode, Graph* into,
+                        std::vector<Node*> dependencies);
     /// `graph` gets the captured graph, or null.
     Error end_capture(State& state, void* stream, Graph** graph);
+
+    // What a capture forbids (programming guide, "Prohibited and Unhandled Operations"). Each gives success
+    // or the error, and a capture that a forbidden call was made in is invalidated.
+    /// Calls that might disturb any capture, such as cudaMalloc: depends on the modes.
+    Error check_unsafe_call();
+    /// Waiting for the whole device.
+    Error check_device_wait();
+    /// Work in the legacy stream, which would wait for every capturing stream that is not non-blocking.
+    /// `only_ask`: the question itself leaves captures as they are.
+    Error check_legacy(bool only_ask = false);
+    /// Waiting for, or asking about, one stream or event.
+    static Error check_wait(Stream& stream);
+    static Error check_wait(Event& event);
 
   private:
     Error record(Stream& stream, Event& event);
     Error wait(Stream& stream, Event& event);
+    template <class Forbidden>
+    bool invalidate_if(Forbidden&& forbidden);
 
     std::mutex mutex_;
     Stream default_stream_;
+    std::vector<std::shared_ptr<Capture>> captures_; ///< That have not ended.
+    std::atomic<std::size_t> capture_count_ = 0;     ///< Their number, so that others need no lock.
     std::map<const void*, std::unique_ptr<Stream>> streams_;
-    std::map<const void*, std::unique_ptr<Event>> events_;
+    std::map<const void*, std::shared_ptr<Event>> events_;
     std::uint64_t next_id_ = 1;
 };
 
 inline constexpr int least_priority = 0;
 inline constexpr int greatest_priority = -5; ///< As an H200 reports.
 inline constexpr unsigned stream_non_blocking = 1;
+inline constexpr unsigned event_external = 1; ///< cudaEventRecordExternal, cudaEventWaitExternal
 inline constexpr unsigned event_disable_timing = 2;
 inline constexpr unsigned event_interprocess = 4;
 
