@@ -1,5 +1,6 @@
 // Vector clocks and shadow memory by themselves.
 
+#include "listeners/records.hpp"
 #include "listeners/shadow.hpp"
 #include "listeners/vector_clock.hpp"
 
@@ -143,4 +144,17 @@ TEST_CASE("records of several sources never share a number") {
         REQUIRE(ids.insert(id).second);
         REQUIRE(store[id].pc == r.pc);
     }
+}
+
+TEST_CASE("a full store of records forgets new ones and keeps the old") {
+    RecordStore store(2 * RecordStore::batch);
+    RecordSource source(store);
+    for (std::uint32_t i = 0; i < RecordStore::batch; ++i)
+        REQUIRE(source.add({.pc = i}) == RecordStore::batch + i);
+    for (unsigned i = 0; i < 2 * RecordStore::batch; ++i)
+        REQUIRE(source.add({.pc = 7777}) == RecordStore::forgotten);
+    REQUIRE(store[RecordStore::forgotten].epoch == 0);
+    REQUIRE(store[RecordStore::forgotten].pc == 0);
+    for (std::uint32_t i = 0; i < RecordStore::batch; ++i)
+        REQUIRE(store[RecordStore::batch + i].pc == i);
 }

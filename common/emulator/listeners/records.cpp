@@ -2,7 +2,7 @@
 
 namespace emu::check {
 
-RecordStore::RecordStore() {
+RecordStore::RecordStore(std::uint32_t limit) : limit_(limit) {
     chunks_[0].store(std::make_unique<Chunk>().release(), std::memory_order_release);
     (*this)[forgotten] = Record{};
 }
@@ -14,7 +14,7 @@ RecordStore::~RecordStore() {
 
 std::uint32_t RecordStore::take_batch() {
     const std::lock_guard lock(mutex_);
-    if (next_ >= capacity)
+    if (next_ >= limit_)
         return 0;
     const std::uint32_t first = next_;
     next_ += batch;
@@ -26,10 +26,10 @@ std::uint32_t RecordStore::take_batch() {
 
 std::uint32_t RecordSource::add(const Record& record) {
     if (next_ == end_) {
-        next_ = store_.take_batch();
+        next_ = end_ = store_.take_batch();
         if (next_ == 0)
             return RecordStore::forgotten;
-        end_ = next_ + RecordStore::batch;
+        end_ += RecordStore::batch;
     }
     store_[next_] = record;
     return next_++;

@@ -66,7 +66,8 @@ class RecordStore {
     /// Stands for accesses forgotten because the store is full: happened before everything.
     static constexpr std::uint32_t forgotten = 1;
 
-    RecordStore();
+    /// `limit` records and no more: `capacity`, but in tests.
+    explicit RecordStore(std::uint32_t limit = capacity);
     ~RecordStore();
     RecordStore(const RecordStore&) = delete;
     RecordStore& operator=(const RecordStore&) = delete;
@@ -84,6 +85,7 @@ class RecordStore {
 
   private:
     using Chunk = std::array<Record, chunk_size>;
+    const std::uint32_t limit_;
     std::mutex mutex_;
     std::uint32_t next_ = batch; ///< The first batch is for `forgotten`.
     std::array<std::atomic<Chunk*>, capacity / chunk_size> chunks_{};
@@ -93,6 +95,7 @@ class RecordStore {
 class RecordSource {
   public:
     explicit RecordSource(RecordStore& store) : store_(store) {}
+    /// The record's number, or `forgotten` when the store is full.
     std::uint32_t add(const Record& record);
 
   private:
