@@ -144,3 +144,70 @@ TEST_CASE("the words for waiting are those of the interface that issued the copy
     CHECK_THAT(advice("/usr/local/cuda/include/another.h"),
                ContainsSubstring("cp.async.wait_group") && !ContainsSubstring("consumer_wait"));
 }
+
+TEST_CASE("deadlock at a shuffle: lanes that are missing, or not in the mask") {
+    const std::string shuffle = "shfl.sync.down.b32 %r5, %r0, 1, 31, ";
+    const std::string some = "setp.lt.u32 %p1, %r0, 8;\n@!%p1 bra DONE;\n";
+    const std::string done = "DONE:\nbar.warp.sync 0xffffffff;\n";
+    Case wrong{"", some + shuffle + "0xffffffff;//!\n" + "DONE:\nbar.sync 0;//!\n", 32};
+    require_found("deadlock", wrong, emu::Fault::timeout);
+    const auto outcome = run(wrong, {emu::CompletionOrder::late, 1});
+    CHECK_THAT(outcome.result.diagnostics.front().message,
+               ContainsSubstring("with mask 0xffffffff, for 24 lanes of it that did not come, the first of "
+                                 "them lane 8"));
+    require_silent({"", some + shuffle + "0x000000ff;\n" + done, 32});
+    Case outside{"", shuffle + "0x000000ff;//!\n", 32};
+    require_found("deadlock", outside, emu::Fault::timeout);
+    CHECK_THAT(run(outside, {emu::CompletionOrder::late, 1}).result.diagnostics.front().message,
+               ContainsSubstring("does not name the thread's own lane, 8"));
+}
+
+TEST_CASE("deadlock at the cluster barrier counts who has come") {
+    const std::string body = "mov.u32 %r9, %cluster_ctarank;\nsetp.eq.u32 %p1, %r9, 0;\n@!%p1 bra SPIN;\n"
+                             "barrier.cluster.arrive;\nbarrier.cluster.wait;//!\nbra DONE;\nSPIN:\n"
+                             "bar.sync 1, 96;//!\nDONE:\n";
+    Case wrong{"", body, 64, 2, 2};
+    require_found("deadlock", wrong, emu::Fault::timeout);
+    CHECK_THAT(run(wrong, {emu::CompletionOrder::late, 1}).result.diagnostics.front().message,
+               ContainsSubstring("64 of 128 threads of the cluster have arrived"));
+}
+
+TEST_CASE("a lock that an ordinary store releases is told which store would") {
+    const auto program = [](const std::string& release) {
+        return Case{"",
+                    "setp.ne.u32 %p0, %r0, 0;\n@%p0 bra DONE;\nL:\n"
+                    "atom.global.cas.b32 %r5, [%rd1], 0, 1;//!\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra L;\n"
+                    "fence.acq_rel.gpu;\n" +
+                        release + "DONE:\n",
+                    32, 4};
+    };
+    Case wrong = program("st.global.u32 [%rd1], 0;//!\n");
+    require_explained("race-global", wrong, "offset 0 of a global allocation", "atomicExch(&lock, 0)");
+    require_silent(program("atom.global.exch.b32 %r7, [%rd1], 0;\n"));
+    require_silent(program("st.release.gpu.global.u32 [%rd1], 0;\n"));
+    require_silent(program("st.volatile.global.u32 [%rd1], 0;\n"));
+}
+
+TEST_CASE("race-shared: the first write counts, though it writes what happened to be there") {
+    const std::string zero = addresses(64) + "@%p0 st.shared.u32 [tile], 0;//!\n";
+    const std::string add = "atom.shared.add.u32 %r5, [tile], 1;//!\n";
+    require_explained("race-shared", {tile, zero + add}, "tile",
+                      "put a __syncthreads() between the two lines");
+    require_silent({tile, zero + meet + add});
+    // Everybody writes the same first value, and reads what it wrote itself.
+    require_silent(
+        {tile, "st.shared.u32 [tile], 0;\nld.shared.u32 %r5, [tile];\nst.global.u32 [%rd1], %r5;\n"});
+}
+
+TEST_CASE("barrier-uninitialised: ordinary data over an mbarrier that is still used") {
+    const std::string start = addresses(64) + "@%p0 mbarrier.init.shared.b64 [bar], 64;\n" + meet;
+    const std::string overrun = "@%p0 st.shared.u32 [bar+4], %r0;//!\n";
+    const std::string arrive = meet + "mbarrier.arrive.shared.b64 _, [bar];//!\n";
+    require_found("barrier-uninitialised", {tile_and_bar, start + overrun + arrive});
+    require_silent({tile_and_bar, start + arrive});
+    // Behind inval, and behind the last use, the memory is like any other.
+    require_silent({tile_and_bar, start + arrive + meet + overrun});
+    require_silent({tile_and_bar, start + arrive + meet + "@%p0 mbarrier.inval.shared.b64 [bar];\n" +
+                                      overrun + meet + "@%p0 mbarrier.init.shared.b64 [bar], 64;\n" +
+                                      arrive});
+}

@@ -26,6 +26,27 @@ TEST_CASE("libcu++ copies first, then expects the bytes, and never fences after 
                   {tile_and_bar, init + expect_256 + "@%p0 " + bulk_load + "//!\n" + wait_and_read + second});
 }
 
+TEST_CASE("CuTe's tests initialise, expect and copy in one thread without a fence") {
+    const std::string alone = addresses(64) + "@!%p0 bra MEET;\nmbarrier.init.shared.b64 [bar], 1;//!\n";
+    const std::string copy = expect_256 + bulk_load + "\nMEET:\n" + meet + wait_and_read;
+    require_silent({tile_and_bar, alone + copy});
+    // Once it has met others in between, the copy may run ahead of an initialisation that it does not see.
+    const std::string later = "MEET:\n" + meet + expect_256 + "@%p0 " + bulk_load + "//!\n" + wait_and_read;
+    require_found("barrier-init-not-visible", {tile_and_bar, alone + later});
+}
+
+TEST_CASE("a full cluster barrier publishes initialisations to copies, a relaxed one does not") {
+    const auto program = [](const std::string& arrive) {
+        return Case{tile_and_bar,
+                    init + arrive + "barrier.cluster.wait;\n" + expect_256 + "@%p0 " + bulk_load + "//!\n" +
+                        wait_and_read,
+                    64, 2, 2};
+    };
+    require_silent(program("barrier.cluster.arrive;\n"));
+    require_silent(program("barrier.cluster.arrive.release;\n"));
+    require_found("barrier-init-not-visible", program("barrier.cluster.arrive.relaxed;\n"));
+}
+
 TEST_CASE("a bulk load reads global memory behind __threadfence") {
     const std::string body = addresses(64) + initialised_barrier() +
                              "st.global.u32 [%rd10], %r0;\nfence.acq_rel.gpu;\n" + meet + expect_256 +

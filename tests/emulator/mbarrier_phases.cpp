@@ -164,6 +164,50 @@ TEST_CASE("A wait nobody ends is a deadlock") {
             "deadlock");
 }
 
+TEST_CASE("A deadlock at a phase in which nobody arrives names the parity that would have passed") {
+    const std::string init = "mbarrier.init.shared.b64 [bar], 1;\n";
+    const std::string arrive = "mbarrier.arrive.shared.b64 _, [bar];\n";
+    const auto deadlock = [](const std::string& body) {
+        Machine machine;
+        const auto outcome = machine.run(kernel(1, bar, body), {0}, 1);
+        require_finding(outcome, "deadlock", "bar");
+        return outcome.result.diagnostics.front();
+    };
+    const auto has = [](const std::string& text, const std::string& part) {
+        return text.find(part) != std::string::npos;
+    };
+    // Parity 1 is that of phase 1, which nobody ends.
+    emu::Diagnostic d = deadlock(init + arrive + wait_parity("bar", "1", "W"));
+    REQUIRE(has(d.message, "phase 1: 1 of 1 arrival missing"));
+    REQUIRE(has(d.message, "phase 0 has ended, and a wait for its parity, 0, would have returned at once"));
+    REQUIRE(has(d.advice, "its parity must be 0"));
+    // A fresh barrier, by a wait and by a poll.
+    for (const std::string& wait : {wait_parity("bar", "0", "W"),
+                                    std::string("L:\nmbarrier.test_wait.parity.shared.b64 %p7, [bar], 0;\n"
+                                                "@!%p7 bra L;\n")}) {
+        d = deadlock(init + wait);
+        REQUIRE(has(d.message, "phase 0: 1 of 1 arrival missing"));
+        REQUIRE(has(d.message, "a wait for parity 1 would have returned at once"));
+        REQUIRE(has(d.advice, "begins with parity 1"));
+    }
+    // expect_tx is no arrival; bytes without expect_tx and arrival.
+    d = deadlock(init +
+                 "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 32;\n"
+                 "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar], 32;\n" +
+                 wait_parity("bar", "0", "W"));
+    REQUIRE(has(d.advice, "expect_tx is no arrival"));
+    d = deadlock(init + "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar], 32;\n" +
+                 wait_parity("bar", "0", "W"));
+    REQUIRE(has(d.advice, "32 bytes that nobody announced"));
+    // The same programs with the right parity or arrival end.
+    Machine machine;
+    require_clean(
+        machine.run(kernel(1, bar,
+                           init + wait_parity("bar", "1", "V") + arrive + wait_parity("bar", "0", "W") +
+                               arrive + wait_parity("bar", "1", "X")),
+                    {0}, 1));
+}
+
 TEST_CASE("A phase that got more bytes than were announced is told so") {
     const std::string body = "mbarrier.init.shared.b64 [bar], 1;\n"
                              "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar], 32;\n"

@@ -141,14 +141,18 @@ class Checker final : public ClusterListener {
         std::uint32_t init_pc = 0;
         Component init_component = 0;
         Epoch init_epoch = 0;
+        ClockRef init_knowledge;            ///< What the initialising thread knew of others.
         Epoch init_fence = 0;               ///< Epoch of a fence.mbarrier_init by the same thread.
-        bool published = false;             ///< A cluster barrier followed that fence.
+        bool released = false;              ///< That thread arrived, not relaxed, at a cluster barrier.
+        bool published = false;             ///< A cluster barrier followed that fence or is that one.
         std::vector<std::uint32_t> pending; ///< Operations that will complete here.
         std::uint32_t expect_pc = 0;
         Warp* expect_warp = nullptr;
         unsigned expect_lane = 0;
         std::vector<Passed> passed; ///< By thread component.
         Component last_passed = 0;  ///< The thread that passed last.
+        std::string overwritten;    ///< The thread that stored into the object, if one did.
+        std::uint32_t overwritten_pc = 0;
         std::unique_ptr<Withheld> withheld;
 
         const Passed* passed_by(Component thread) const {
@@ -174,6 +178,8 @@ class Checker final : public ClusterListener {
     void touch(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
     void touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
     void touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
+    bool keeps_weak_write(const Cell& cell, unsigned k, const Actor& actor);
+    void overwrite_mbarrier(const Actor& actor);
     void note_co_writers(std::uint32_t write, const Actor& actor);
     bool wrote_it_too(std::uint32_t write, const Actor& actor) const;
     void check_clash(const AccessEvent& event);
@@ -193,6 +199,7 @@ class Checker final : public ClusterListener {
     std::uint32_t add_operation(const AsyncOperation& operation, WarpClock& clock);
     void check_init_visible(const AsyncOperation& operation, std::uint32_t index, const WarpClock& clock);
     void check_use_visible(const MbarrierEvent& event, const BarrierState& barrier);
+    void check_overwritten(const MbarrierEvent& event, const BarrierState& barrier);
 
     // race_sync.cpp
     void acquire(std::span<const WarpLanes> waiting, const ClockRef& clock);

@@ -190,6 +190,15 @@ bool Checker::is_ordered(Ref old, const Record& r, unsigned k, unsigned n, const
 }
 
 void Checker::touch(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor) {
+    // What shared memory held before the first write is not known: no first write leaves it as it was.
+    if (actor.shared && !cell.write && actor.record->is(Record::same_value)) [[unlikely]] {
+        Actor changing = actor;
+        const std::uint32_t id =
+            record_for(*actor.clock, actor.record->pc, actor.record->flags & ~unsigned{Record::same_value});
+        changing.record = &store(true)[id];
+        changing.ref = make_ref(id, lane_of(actor.ref));
+        return touch_write(region, cell, k, n, changing);
+    }
     if (actor.is_write)
         touch_write(region, cell, k, n, actor);
     else
@@ -233,6 +242,18 @@ void Checker::touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Act
     region.set_readers(cell, readers);
 }
 
+/// An atomic access must not hide the same thread's ordinary write before it: within an epoch whoever sees
+/// one sees the other, and other threads' atomics race with the ordinary write only.
+bool Checker::keeps_weak_write(const Cell& cell, unsigned k, const Actor& actor) {
+    if (cell.write == 0)
+        return false;
+    const Record& old = record(cell.write, actor);
+    const Record& mine = *actor.record;
+    return !old.is(Record::strong) && !old.is(Record::async) && !old.is(Record::same_value) &&
+           !old.is(Record::init) && old.cluster == mine.cluster && old.epoch == mine.epoch &&
+           Threads::component_of(old, cell.write, k) == Threads::component_of(mine, actor.ref, k);
+}
+
 void Checker::touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor) {
     const bool same_value = actor.record->is(Record::same_value);
     bool ordered = true;
@@ -242,6 +263,8 @@ void Checker::touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Ac
         // (Lanes of one instruction that write the same place are not told apart here.)
         const Record& w = record(cell.write, actor);
         ordered = is_ordered(cell.write, w, k, n, actor);
+        if (w.is(Record::init) && !actor.record->is(Record::init)) [[unlikely]]
+            overwrite_mbarrier(actor);
         if (!ordered)
             conflict(w, cell.write, k, n, actor);
         else if (actor.record->is(Record::async_proxy) && !w.is(Record::async_proxy))
@@ -258,6 +281,8 @@ void Checker::touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Ac
     if (same_value && cell.write && !ordered)
         return note_co_writers(record_of(cell.write), actor);
     region.set_readers(cell, {});
+    if (actor.record->is(Record::strong) && keeps_weak_write(cell, k, actor)) [[unlikely]]
+        return;
     cell.write = actor.ref;
     if (actor.together)
         note_co_writers(record_of(actor.ref), actor);

@@ -53,6 +53,16 @@ std::string verb(const Record& record) {
     return record.is(Record::write) ? "write by" : "read by";
 }
 
+/// An ordinary store meets an atomic access (or a volatile, relaxed, acquire or release one) of another
+/// thread.
+bool is_weak_handover(const Record& old, const Record& mine) {
+    const auto stores = [](const Record& r) {
+        return r.is(Record::write) && !r.is(Record::strong) && !r.is(Record::async);
+    };
+    const auto strong = [](const Record& r) { return r.is(Record::strong) && !r.is(Record::async); };
+    return (stores(old) && strong(mine)) || (strong(old) && stores(mine));
+}
+
 } // namespace
 
 std::string Checker::who(const Record& record, Ref ref, unsigned k) const {
@@ -137,12 +147,11 @@ bool Checker::read_too_early(const Record& old, Ref ref, unsigned k, const Actor
 void Checker::decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation,
                      Ref ref, bool shared) {
     Undecided finding;
-    finding.if_waited = make(
-        shared ? "race-shared" : "race-global",
-        message +
-            " The issuing thread waits for its copy, but nothing orders that wait before the read by another "
-            "thread.",
-        "Put a barrier (__syncthreads()) between the wait and reads by other threads.", lines);
+    finding.if_waited =
+        make(shared ? "race-shared" : "race-global",
+             message + " The issuing thread waits for its copy, but nothing orders that wait before the read "
+                       "by another thread.",
+             "Put a barrier (__syncthreads()) between the wait and reads by other threads.", lines);
     finding.if_not =
         make("read-before-completion", message + " Nobody has waited for the copy before that read.",
              how_to_wait(operations_[operation.operation], false), std::move(lines));
@@ -180,10 +189,18 @@ bool Checker::is_guess(const Record& one, const Record& other) {
 
 std::string Checker::how_to_order(const Record& old, const Actor& actor) const {
     const Record& mine = *actor.record;
+    if (is_weak_handover(old, mine))
+        return std::string("If the store releases a lock or sets a flag: an ordinary store takes no part in "
+                           "the order that atomics make, not even behind __threadfence(). Write "
+                           "atomicExch(&lock, 0) behind the __threadfence(), or cuda::atomic_ref<int, ") +
+               (old.cluster != mine.cluster ? "cuda::thread_scope_device" : "cuda::thread_scope_block") +
+               ">(lock).store(0, cuda::memory_order_release) (st.release in PTX)." +
+               (old.cluster != mine.cluster
+                    ? " Otherwise set it before the launch, or with an atomic."
+                    : " If it gives the first value: put a __syncthreads() between the two lines.");
     if (old.cluster != mine.cluster)
         return "Blocks are not ordered inside a launch. Use atomics, give each block its own memory, or use "
-               "two "
-               "launches.";
+               "two launches.";
     if (old.rank() != mine.rank())
         return "Put a cluster barrier between the two lines (barrier.cluster, cluster.sync()).";
     if (mine.is(Record::async) && actor.is_write)
@@ -191,9 +208,8 @@ std::string Checker::how_to_order(const Record& old, const Actor& actor) const {
                how_to_wait(operations_[mine.operation], false) +
                " If it used the place before: put a __syncthreads() between its access and the issue of the "
                "copy.";
-    const std::string barrier =
-        "Put a barrier that both threads pass between the two lines: __syncthreads() in a "
-        "block, __syncwarp() inside a warp";
+    const std::string barrier = "Put a barrier that both threads pass between the two lines: __syncthreads() "
+                                "in a block, __syncwarp() inside a warp";
     const bool neighbours = actor.shared && cluster_.blocks().size() > 1;
     return barrier + (neighbours ? ", cluster.sync() where blocks use each other's shared memory." : ".");
 }
@@ -351,11 +367,10 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
         advice = "One thread issues a bulk copy for the whole tile: if (threadIdx.x == 0), or elect.sync in "
                  "one warp.";
     } else if (is == "tx-count-mismatch") {
-        message +=
-            "the " + what + " issued by " + issuer +
-            " brings more bytes than its mbarrier was told to expect, so the phase that was waited for ended "
-            "before it landed; " +
-            deed + " reads too early.";
+        message += "the " + what + " issued by " + issuer +
+                   " brings more bytes than its mbarrier was told to expect, so the phase that was waited "
+                   "for ended before it landed; " +
+                   deed + " reads too early.";
         advice = "expect_tx must announce the bytes of all copies of the phase.";
     } else if (!actor.is_write) {
         message += deed + " reads what a " + what + " issued by " + issuer +
@@ -410,8 +425,8 @@ void Checker::check_started(Warp& warp, unsigned lane, std::uint32_t pc, unsigne
         make("remote-block-not-started",
              thread_name(warp, lane) + " uses the shared memory of cluster block " + std::to_string(rank) +
                  ", and nothing has told it that this block has started.",
-             "Put a cluster barrier (cluster.sync(), barrier.cluster) before the first access to the "
-             "shared memory of another block.",
+             "Put a cluster barrier (cluster.sync(), barrier.cluster) before the first access to the shared "
+             "memory of another block.",
              {cluster_.source_line(pc, "by " + thread_name(warp, lane))});
 }
 
@@ -435,8 +450,8 @@ void Checker::unfinished_phase(const BarrierState& barrier, std::uint32_t index,
             shared_name(cluster_.info(), shared_offset(address)) + " ended although a " + what + " of " +
             std::to_string(operation.bytes) + " bytes that belongs to it has not landed (issued by " +
             issuer + "): the barrier was told to expect too few bytes, so waiting threads go on too early.",
-        "expect_tx must announce the bytes of all copies of the phase, edges included: the full box of "
-        "a tensor copy.",
+        "expect_tx must announce the bytes of all copies of the phase, edges included: the full box of a "
+        "tensor copy.",
         std::move(lines));
 }
 
@@ -444,21 +459,18 @@ Diagnostic Checker::init_not_visible(const BarrierState& barrier, std::uint32_t 
                                      unsigned lane, std::uint32_t pc, bool by_copy) const {
     const std::string user = thread_name(warp, lane);
     const std::string name = "mbarrier " + shared_name(cluster_.info(), shared_offset(address));
-    return make(
-        "barrier-init-not-visible",
-        by_copy ? name + " is used by an asynchronous copy, which sees memory through the async proxy; "
-                         "no fence makes "
-                         "its initialisation visible there."
-                : name + " is used by " + user +
-                      ", and no barrier makes its initialisation visible to that thread.",
-        by_copy ? "The thread that called mbarrier.init must then execute fence.proxy.async or "
-                  "fence.mbarrier_init.release.cluster, before the barrier that lets others use it."
-                : "Put a __syncthreads() (in a cluster: a cluster barrier) between mbarrier.init and the "
-                  "first use by "
-                  "another thread.",
-        {cluster_.source_line(barrier.init_pc,
-                              "initialised by " + thread_name(*barrier.init_warp, barrier.init_lane)),
-         cluster_.source_line(pc, "used by " + user)});
+    return make("barrier-init-not-visible",
+                by_copy ? name + " is used by an asynchronous copy, which sees memory through the async "
+                                 "proxy; no fence makes its initialisation visible there."
+                        : name + " is used by " + user +
+                              ", and no barrier makes its initialisation visible to that thread.",
+                by_copy ? "The thread that called mbarrier.init must then execute fence.proxy.async or "
+                          "fence.mbarrier_init.release.cluster, before the barrier that lets others use it."
+                        : "Put a __syncthreads() (in a cluster: a cluster barrier) between mbarrier.init and "
+                          "the first use by another thread.",
+                {cluster_.source_line(barrier.init_pc,
+                                      "initialised by " + thread_name(*barrier.init_warp, barrier.init_lane)),
+                 cluster_.source_line(pc, "used by " + user)});
 }
 
 } // namespace emu::check

@@ -1,6 +1,7 @@
 // Edges: what the events of barriers, mbarriers and fences order.
 
 #include "listeners/race.hpp"
+#include "machine/reports.hpp"
 
 #include <algorithm>
 
@@ -42,6 +43,9 @@ void Checker::on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& 
     const unsigned rank = kind == BarrierKind::block ? lanes.warp->block().rank() : 0;
     Accumulator& arrived = barriers_[{kind, rank, id}];
     WarpClock& clock = threads_.of(*lanes.warp);
+    if (kind == BarrierKind::cluster && semantics != Semantics::relaxed)
+        for (auto& [address, barrier] : mbarriers_)
+            barrier.released |= barrier.init_warp == lanes.warp && (lanes.mask >> barrier.init_lane & 1);
     for_lanes(lanes.mask, [&](unsigned lane) {
         if (semantics == Semantics::relaxed) {
             threads_.gather_fenced(arrived, clock, lane);
@@ -107,9 +111,10 @@ void Checker::acquire(std::span<const WarpLanes> waiting, const ClockRef& clock)
 
 void Checker::publish_inits(std::span<const WarpLanes> arrived) {
     // fence.mbarrier_init.release.cluster, a cluster barrier's arrival (relaxed will do) and its wait make an
-    // mbarrier usable by the whole cluster (PTX ISA 9.7.13.4).
+    // mbarrier usable by the whole cluster (PTX ISA 9.7.13.4). That fence is the lighter form of a release:
+    // an arrival that releases will do without it.
     for (auto& [address, barrier] : mbarriers_)
-        if (barrier.init_fence)
+        if (barrier.init_fence || barrier.released)
             barrier.published |= std::any_of(arrived.begin(), arrived.end(), [&](const WarpLanes& lanes) {
                 return lanes.warp == barrier.init_warp && (lanes.mask >> barrier.init_lane & 1);
             });
@@ -189,6 +194,7 @@ void Checker::on_mbarrier_init(const MbarrierEvent& event) {
     barrier.init_pc = event.pc;
     barrier.init_component = clock.first + event.lane;
     barrier.init_epoch = clock.now;
+    barrier.init_knowledge = clock.base[event.lane];
     Actor actor;
     actor.clock = &clock;
     actor.lane = event.lane;
@@ -201,11 +207,43 @@ void Checker::on_mbarrier_init(const MbarrierEvent& event) {
     access_one(actor, event.address, 8);
 }
 
+void Checker::overwrite_mbarrier(const Actor& actor) {
+    const auto address = static_cast<std::uint32_t>(actor.word) & ~7u;
+    const auto found = mbarriers_.find(address);
+    const Mbarrier* const object = cluster_.mbarrier(address);
+    if (found == mbarriers_.end() || !object || object->invalidated || !found->second.overwritten.empty())
+        return;
+    found->second.overwritten = who(actor);
+    found->second.overwritten_pc = actor.record->pc;
+}
+
+/// Memory of an mbarrier may serve something else when nobody uses the barrier any more. Told when somebody
+/// does.
+void Checker::check_overwritten(const MbarrierEvent& event, const BarrierState& barrier) {
+    if (barrier.overwritten.empty() || !first_time("barrier-uninitialised", event.pc, barrier.overwritten_pc))
+        return;
+    const std::string name = "mbarrier " + shared_name(cluster_.info(), shared_offset(event.address));
+    const std::string user =
+        event.warp ? thread_name(*event.warp, event.lane) : std::string("an asynchronous copy");
+    std::vector<SourceLine> lines{
+        cluster_.source_line(barrier.overwritten_pc, "written by " + barrier.overwritten)};
+    if (event.warp)
+        lines.push_back(cluster_.source_line(event.pc, "used by " + user));
+    publish(
+        "barrier-uninitialised",
+        barrier.overwritten + " wrote ordinary data over " + name + ", which " + user +
+            " uses after that. The object is destroyed; what the barrier does now is not defined.",
+        "Only mbarrier instructions may touch the 8 bytes between mbarrier.init and mbarrier.inval. Check "
+        "the index of the write: an array that lies before the barrier may have been overrun.",
+        std::move(lines));
+}
+
 void Checker::on_mbarrier_arrive(const MbarrierEvent& event) {
     const auto found = mbarriers_.find(event.address);
     if (found == mbarriers_.end())
         return;
     BarrierState& barrier = found->second;
+    check_overwritten(event, barrier);
     if (event.operation) {
         const auto live = live_.find(event.operation->id);
         if (live == live_.end())
@@ -277,6 +315,7 @@ void Checker::on_mbarrier_observed(const MbarrierEvent& event) {
     const auto found = mbarriers_.find(event.address);
     if (found == mbarriers_.end())
         return;
+    check_overwritten(event, found->second);
     check_use_visible(event, found->second);
     WarpClock& clock = threads_.of(*event.warp);
     BarrierState& barrier = found->second;
@@ -295,6 +334,7 @@ void Checker::on_mbarrier_passed_fresh(const MbarrierEvent& event) {
     const auto found = mbarriers_.find(event.address);
     if (found == mbarriers_.end())
         return;
+    check_overwritten(event, found->second);
     check_use_visible(event, found->second);
     pass(found->second, event);
 }
@@ -348,6 +388,11 @@ void Checker::check_init_visible(const AsyncOperation& operation, std::uint32_t 
     if (found == mbarriers_.end() || found->second.published)
         return;
     const BarrierState& barrier = found->second;
+    // A thread that initialises, expects and issues in one go needs no fence on hardware, and published code
+    // has none.
+    if (operation.warp == barrier.init_warp && operation.lane == barrier.init_lane &&
+        clock.base[operation.lane] == barrier.init_knowledge)
+        return;
     Record init;
     init.cluster = threads_.cluster();
     init.epoch = barrier.init_epoch;

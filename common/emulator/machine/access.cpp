@@ -68,6 +68,7 @@ void report_outside(Warp& warp, const AccessExtra& access, Space space, unsigned
                 " of the thread's local memory";
     } else {
         where = describe_global_address(cluster.launch().device().memory(), address, bytes);
+        advice = advice_for_global_address(cluster.launch().device().memory(), address);
     }
     cluster.report(name, fault, warp, warp.pc(), lane,
                    "The instruction " + verb(access.kind) + " " + where + ".", advice);

@@ -76,7 +76,10 @@ bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes
                      std::string("The ") + what + " " + hexadecimal(address) + " names the block with rank " +
                          std::to_string(rank) + ", but the cluster has " +
                          std::to_string(place.cluster().blocks().size()) + " block(s).",
-                     "Use ranks below cluster_group::num_blocks().");
+                     rank < 16
+                         ? "Use ranks below cluster_group::num_blocks()."
+                         : "It is no address of shared memory: declare the object __shared__, and check "
+                           "where the pointer comes from.");
         return false;
     }
     if (block->finished()) {

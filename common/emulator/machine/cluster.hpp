@@ -100,6 +100,8 @@ class Cluster {
     /// Thread instructions executed so far.
     std::uint64_t instructions() const;
     std::uint64_t progress() const { return progress_; }
+    /// Threads that have arrived at the cluster barrier in the phase that is under way.
+    std::uint32_t arrived_at_barrier() const { return cluster_arrived_; }
     /// How many phases of the cluster barrier have ended.
     std::uint64_t ended_barriers() const { return cluster_phase_; }
     std::span<Warp* const> warps() const { return warps_; }

@@ -259,8 +259,10 @@ Flow run_wait(Warp& warp, const Op& op, LaneMask mask) {
         const bool timed_out = o.blocking && warp.take_time_out(lane);
         if (phase_complete(warp, lane, o, *barrier)) {
             observe(place, o, *barrier, address);
+            warp.forget_test(lane);
             passed |= bit;
         } else if (!o.blocking || timed_out || !waiting.add(lane, address, barrier->phase)) {
+            warp.note_test(lane, address, place.pc);
             failed |= bit;
         }
     });

@@ -5,10 +5,8 @@
 
 #include <cxxabi.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <optional>
 
 namespace emu {
@@ -26,9 +24,8 @@ std::string demangle(std::string_view mangled) {
     return status == 0 ? plain.get() : text;
 }
 
-std::string count_of(std::uint64_t n, const char* what) {
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-}
+/// An address further than that from all allocations did not get there by a wrong index.
+constexpr std::uint64_t far_away = std::uint64_t{1} << 32;
 
 /// A static shared variable of a kernel: where it begins and its size, in bytes.
 struct SharedVariable {
@@ -64,53 +61,6 @@ std::string bytes_behind(std::uint64_t distance, const std::string& what) {
     return distance == 0 ? "right behind " + what : count_of(distance, "byte") + " past the end of " + what;
 }
 
-/// "tx-count 2048 bytes (4096 expected, 2048 arrived)".
-std::string describe_bytes(const Mbarrier& barrier) {
-    const std::string count = "tx-count " + std::to_string(barrier.tx) + " bytes";
-    if (barrier.expected_bytes == 0 && barrier.arrived_bytes == 0)
-        return count;
-    return count + " (" + std::to_string(barrier.expected_bytes) + " expected, " +
-           std::to_string(barrier.arrived_bytes) + " arrived)";
-}
-
-/// The mbarrier that a lane waits at for its bytes to balance alone; nullptr if it waits for something else.
-const Mbarrier* lacks_only_bytes(Cluster& cluster, const Warp& warp, unsigned lane) {
-    if (warp.wait_of(lane) != Wait::mbarrier)
-        return nullptr;
-    const Mbarrier* barrier = cluster.mbarrier(static_cast<std::uint32_t>(warp.wait_tag(lane)));
-    return barrier && barrier->pending == 0 && barrier->tx != 0 ? barrier : nullptr;
-}
-
-/// What one group of lanes waits for, without the lanes themselves, so that equal waits can be counted
-/// together.
-std::string describe_wait(Cluster& cluster, const Warp& warp, unsigned lane) {
-    switch (warp.wait_of(lane)) {
-    case Wait::block_barrier: {
-        const auto id = static_cast<unsigned>(warp.wait_tag(lane));
-        const BlockBarrier& b = warp.block().barrier(id);
-        const std::uint32_t expected = b.all_threads ? warp.block().live_threads() : b.expected;
-        return "at block barrier " + std::to_string(id) + ": " + std::to_string(b.arrived) + " of " +
-               count_of(expected, "thread") + " have arrived";
-    }
-    case Wait::cluster_barrier:
-        return "at the cluster barrier";
-    case Wait::warp_sync:
-        return "at a warp-synchronous instruction, for the other lanes of its mask";
-    case Wait::mbarrier: {
-        const auto address = static_cast<std::uint32_t>(warp.wait_tag(lane));
-        std::string text = "at mbarrier " + shared_name(cluster.info(), shared_offset(address));
-        if (shared_rank(address) != warp.block().rank())
-            text += " of cluster block " + std::to_string(shared_rank(address));
-        if (const Mbarrier* b = cluster.mbarrier(address))
-            text += ", phase " + std::to_string(b->phase) + ": " + std::to_string(b->pending) + " of " +
-                    count_of(b->expected, "arrival") + " missing, " + describe_bytes(*b);
-        return text;
-    }
-    default:
-        return "polling without anything that could change";
-    }
-}
-
 /// The compiler's path ("BUILD/../chapters/x.cu") as a reader would write it: without detours, and relative
 /// to the working directory where the file lies below it.
 std::string readable_path(const std::string& path) {
@@ -141,6 +91,10 @@ SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::string role)
     if (where.line)
         return {readable_path(module.files[where.file]), where.line, std::move(role)};
     return {"PTX", ptx::position_of(module, instruction.text_offset).line, std::move(role)};
+}
+
+std::string count_of(std::uint64_t n, std::string_view what) {
+    return std::to_string(n) + " " + std::string(what) + (n == 1 ? "" : "s");
 }
 
 bool is_inlined_from(const Kernel& kernel, std::uint32_t pc, std::string_view file) {
@@ -180,53 +134,17 @@ std::string shared_name(const LaunchInfo& info, std::uint32_t offset) {
     return name + (inside ? " + " + std::to_string(inside) : "");
 }
 
-Diagnostic describe_deadlock(Cluster& cluster) {
-    struct Group {
-        std::uint64_t threads = 0;
-        std::string first;
-        std::uint32_t pc = 0;
-    };
-    std::map<std::pair<std::uint32_t, std::string>, Group> groups;
-    std::uint64_t exited = 0;
-    const Mbarrier* hungry = nullptr;
-    for (Warp* warp : cluster.warps()) {
-        exited += static_cast<std::uint64_t>(std::popcount(warp->exited()));
-        for_lanes(warp->present() & ~warp->exited(), [&](unsigned lane) {
-            Group& g = groups[{warp->lane_pc(lane), describe_wait(cluster, *warp, lane)}];
-            if (g.threads++ == 0)
-                g.first = thread_name(*warp, lane);
-            g.pc = warp->lane_pc(lane);
-            if (!hungry)
-                hungry = lacks_only_bytes(cluster, *warp, lane);
-        });
-    }
-    Diagnostic d;
-    d.name = "deadlock";
-    d.fault = Fault::timeout;
-    d.message = "Every thread that is left waits, and nothing that is under way can end a wait.";
-    for (const auto& [key, g] : groups) {
-        std::string who = g.first;
-        if (g.threads > 1)
-            who += " and " + std::to_string(g.threads - 1) + " more";
-        d.message += "\n  " + who + ": " + key.second + ".";
-        d.locations.push_back(cluster.source_line(g.pc, "wait of " + who));
-    }
-    if (exited)
-        d.message += "\n  " + count_of(exited, "thread") + " of this " +
-                     (cluster.blocks().size() > 1 ? "cluster" : "block") + " already ended.";
-    d.advice = hungry && hungry->tx < 0
-                   ? "All arrivals have come, but copies brought " + std::to_string(-hungry->tx) +
-                         " bytes more than expect_tx announced in this phase. Announce all the bytes that "
-                         "copies bring, "
-                         "in the phase in which they land."
-               : hungry
-                   ? "All arrivals have come, but expect_tx announced " + std::to_string(hungry->tx) +
-                         " bytes more than copies bring in this phase. Announce exactly what they copy, or "
-                         "issue the copy that is missing."
-                   : "Check that the expected count equals the arrivals, that the tx-count equals the bytes "
-                     "copied, that the parity changes with every phase, and that every thread reaches the "
-                     "barrier.";
-    return d;
+std::string advice_for_global_address(const GlobalMemory& memory, Address address) {
+    if (address < 4096)
+        return "Check that the pointer was set, and that the allocation it comes from succeeded.";
+    if (!memory.find(address) && memory.find_freed(address))
+        return "Free memory only behind the last kernel, copy or thread that uses it.";
+    const auto near = memory.nearest(address);
+    if (!memory.find(address) &&
+        (!near || (address < near->base ? near->base - address : address - near->base) > far_away))
+        return "Pass kernels pointers from cudaMalloc, cudaMallocManaged or cudaMallocHost; memory of the "
+               "host must be copied or registered.";
+    return "Check the index against the size of the array.";
 }
 
 std::string describe_global_address(const GlobalMemory& memory, Address address, std::uint64_t bytes) {
@@ -246,6 +164,9 @@ std::string describe_global_address(const GlobalMemory& memory, Address address,
     if (const auto near = memory.nearest(address)) {
         const bool before = address < near->base;
         const std::uint64_t distance = before ? near->base - address : address - (near->base + near->size);
+        if (distance > far_away)
+            return what + ": no memory of the device, and none of it is near. It looks like a pointer to the "
+                          "host's memory, or like one that was never set";
         return what + ": no allocation; the nearest one, of " + std::to_string(near->size) + " bytes" +
                (near->name.empty() ? "" : " (" + near->name + ")") + ", " +
                (before ? "begins " + std::to_string(distance) + " bytes later"

@@ -12,6 +12,9 @@ namespace emu {
 /// "thread (5,0,0) of block (1,0,0)".
 std::string thread_name(const Warp& warp, unsigned lane);
 
+/// "1 byte", "2 bytes".
+std::string count_of(std::uint64_t n, std::string_view what);
+
 /// The reader's source line of an instruction; without line information the PTX line.
 SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::string role);
 
@@ -27,5 +30,8 @@ Diagnostic describe_deadlock(Cluster& cluster);
 
 /// A finding about an address outside every allocation, past the end of one, or freed.
 std::string describe_global_address(const GlobalMemory& memory, Address address, std::uint64_t bytes);
+
+/// What to do about it.
+std::string advice_for_global_address(const GlobalMemory& memory, Address address);
 
 } // namespace emu

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -151,6 +152,21 @@ class Warp {
     /// A strong access that changed nothing: `what` stands for the instruction, the place and the value. A
     /// loop that does nothing else gives way, see spins().
     void note_poll(std::uint64_t what) { poll_.now = (poll_.now ^ what) * 0x9e3779b97f4a7c15ull + 1; }
+    /// A test of the mbarrier at `address` found that its phase has not ended; the lane may go on polling.
+    void note_test(unsigned lane, std::uint32_t address, std::uint32_t pc) {
+        if (!tests_)
+            tests_ = std::make_unique<std::array<FailedTest, warp_size>>();
+        (*tests_)[lane] = {address, pc};
+    }
+    void forget_test(unsigned lane) {
+        if (tests_)
+            (*tests_)[lane] = {};
+    }
+    struct FailedTest {
+        std::uint32_t address = 0; ///< Shared-window address, 0 for none.
+        std::uint32_t pc = 0;
+    };
+    FailedTest failed_test(unsigned lane) const { return tests_ ? (*tests_)[lane] : FailedTest{}; }
     /// True when the last run() ended because a group gave way.
     bool yielded() const { return yielded_; }
 
@@ -262,6 +278,7 @@ class Warp {
     std::uint32_t jump_target_ = 0;
     bool yielded_ = false;
     Polls poll_;
+    std::unique_ptr<std::array<FailedTest, warp_size>> tests_; ///< The last of each lane, if one failed.
     std::uint64_t diverged_for_ = 0; ///< Instructions since all runnable lanes last ran together.
     std::uint64_t instructions_ = 0;
 
