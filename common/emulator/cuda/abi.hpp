@@ -302,6 +302,22 @@ struct AccessDescription {
 };
 enum class MemoryLocationType : int { none = 0, device = 1, host = 2, host_numa = 3, host_numa_current = 4 };
 
+/// cudaMemcpy3DOperand: a pointer (type 1), or an array, which the emulator does not have.
+struct Operand3D {
+    int type;
+    void* pointer;
+    std::size_t row_length;   ///< Bytes.
+    std::size_t layer_height; ///< Rows.
+    MemoryLocation hint;
+};
+/// cudaMemcpy3DBatchOp.
+struct BatchCopy3D {
+    Operand3D source, destination;
+    Extent extent;
+    int access_order;
+    unsigned flags;
+};
+
 /// cudaMemPoolProps.
 struct PoolProperties {
     int allocation_type;

@@ -278,6 +278,43 @@ Error cuCtxGetDevice(int* device) {
     return context_call(__func__, [&](State&) { return put(device, 0); });
 }
 Error cuCtxGetDevice_v2(int* device, void*) { return cuCtxGetDevice(device); }
+Error cuCtxSetFlags(unsigned flags) {
+    return context_call(__func__, [&](State&) {
+        if (flags & ~0xffu)
+            return Error::invalid_value;
+        current()->flags = flags;
+        return Error::success;
+    });
+}
+/// The context of a stream: the current one, which all streams serve.
+Error cuStreamGetCtx(void* stream, void** context) {
+    return context_call(__func__, [&](State& state) {
+        static_cast<void>(state.streams().stream(stream)); // Throws for a wrong handle.
+        return put<void*>(context, current());
+    });
+}
+Error cuStreamGetCtx_v2(void* stream, void** context, void** green) {
+    if (green)
+        *green = nullptr;
+    return cuStreamGetCtx(stream, context);
+}
+/// Legacy: a reference more to the current context, and one less.
+Error cuCtxAttach(void** context, unsigned flags) {
+    return context_call(
+        __func__, [&](State&) { return flags == 0 ? put<void*>(context, current()) : Error::invalid_value; });
+}
+Error cuCtxDetach(void* context) {
+    return driver_call(__func__,
+                       [&](State&) { return is_context(context) ? Error::success : Error::invalid_context; });
+}
+Error cuCtxGetSharedMemConfig(int* config) {
+    return context_call(__func__, [&](State&) { return put(config, 1); }); // Four-byte banks.
+}
+Error cuCtxSetSharedMemConfig(int config) {
+    return context_call(__func__, [&](State&) {
+        return config >= 0 && config <= 2 ? Error::success : Error::invalid_value; // No effect since Maxwell.
+    });
+}
 Error cuCtxGetFlags(unsigned* flags) {
     return context_call(__func__, [&](State&) { return put(flags, current()->flags); });
 }
@@ -313,6 +350,19 @@ Error cuCtxResetPersistingL2Cache() {
 Error cuDeviceCanAccessPeer(int* can, int device, int peer) {
     return with_device(__func__, device,
                        [&](State&) { return peer == 0 ? put(can, 0) : Error::invalid_device; });
+}
+/// A device is no peer of itself.
+Error cuDeviceGetP2PAttribute(int*, int, int, int) {
+    return driver_call(__func__, [](State&) { return Error::invalid_device; });
+}
+Error cuCtxEnablePeerAccess(void*, unsigned) {
+    return context_call(__func__, [](State&) { return Error::invalid_device; });
+}
+Error cuCtxDisablePeerAccess(void*) {
+    return context_call(__func__, [](State&) { return Error::peer_access_not_enabled; });
+}
+Error cuFlushGPUDirectRDMAWrites(int, int) {
+    return context_call(__func__, [](State&) { return Error::success; });
 }
 Error cuProfilerStart() { return Error::success; }
 Error cuProfilerStop() { return Error::success; }

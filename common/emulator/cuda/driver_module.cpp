@@ -177,6 +177,13 @@ Error cuFuncGetName(const char** name, void* function) {
         return Error::success;
     });
 }
+Error cuKernelSetCacheConfig(void* kernel, int config, int device) {
+    return with_function(__func__, kernel, [&](State&, Function&) {
+        if (device != 0)
+            return Error::invalid_device;
+        return config >= 0 && config <= 3 ? Error::success : Error::invalid_value;
+    });
+}
 Error cuKernelGetName(const char** name, void* kernel) { return cuFuncGetName(name, kernel); }
 Error cuFuncGetParamInfo(void* function, std::size_t index, std::size_t* offset, std::size_t* size) {
     return with_function(__func__, function,

@@ -39,6 +39,42 @@ Error cuStreamIsCapturing(void* stream, abi::CaptureStatus* status) {
     return forward(cudaStreamIsCapturing, stream, status);
 }
 
+Error cuStreamBeginCaptureToGraph(void* stream, void* graph, void* const* dependencies,
+                                  const abi::EdgeData* edges, std::size_t count, int mode) {
+    return forward(cudaStreamBeginCaptureToGraph, stream, graph, dependencies, edges, count, mode);
+}
+Error cuStreamGetCaptureInfo_v3(void* stream, abi::CaptureStatus* status, std::uint64_t* id, void** graph,
+                                Node* const** dependencies, const abi::EdgeData** edges, std::size_t* count) {
+    return forward(cudaStreamGetCaptureInfo, stream, status, reinterpret_cast<unsigned long long*>(id), graph,
+                   dependencies, edges, count);
+}
+Error cuStreamGetCaptureInfo_v2(void* stream, abi::CaptureStatus* status, std::uint64_t* id, void** graph,
+                                Node* const** dependencies, std::size_t* count) {
+    return cuStreamGetCaptureInfo_v3(stream, status, id, graph, dependencies, nullptr, count);
+}
+Error cuStreamUpdateCaptureDependencies_v2(void* stream, void** dependencies, const abi::EdgeData* edges,
+                                           std::size_t count, unsigned flags) {
+    return forward(cudaStreamUpdateCaptureDependencies, stream, dependencies, edges, count, flags);
+}
+Error cuStreamUpdateCaptureDependencies(void* stream, void** dependencies, std::size_t count,
+                                        unsigned flags) {
+    return cuStreamUpdateCaptureDependencies_v2(stream, dependencies, nullptr, count, flags);
+}
+Error cuThreadExchangeStreamCaptureMode(int* mode) {
+    return forward(cudaThreadExchangeStreamCaptureMode, mode);
+}
+Error cuStreamCopyAttributes(void* to, void* from) { return forward(cudaStreamCopyAttributes, to, from); }
+Error cuStreamGetAttribute(void* stream, int attribute, abi::LaunchAttributeValue* value) {
+    return forward(cudaStreamGetAttribute, stream, attribute, value);
+}
+Error cuStreamSetAttribute(void* stream, int attribute, const abi::LaunchAttributeValue* value) {
+    return forward(cudaStreamSetAttribute, stream, attribute, value);
+}
+Error cuStreamGetDevice(void* stream, int* device) { return forward(cudaStreamGetDevice, stream, device); }
+Error cuStreamAttachMemAsync(void* stream, std::uint64_t pointer, std::size_t size, unsigned flags) {
+    return forward(cudaStreamAttachMemAsync, stream, reinterpret_cast<void*>(pointer), size, flags);
+}
+
 Error cuEventCreate(void** event, unsigned flags) { return forward(cudaEventCreateWithFlags, event, flags); }
 Error cuEventDestroy_v2(void* event) { return forward(cudaEventDestroy, event); }
 Error cuEventRecord(void* event, void* stream) {

@@ -7,6 +7,10 @@
 
 #include <cstddef>
 
+namespace emu::cuda {
+struct Node;
+}
+
 extern "C" {
 
 using emu::cuda::Error;
@@ -49,6 +53,19 @@ Error cudaLaunchHostFunc(void* stream, abi::HostFunction function, void* data);
 Error cudaStreamBeginCapture(void* stream, int mode);
 Error cudaStreamEndCapture(void* stream, void** graph);
 Error cudaStreamIsCapturing(void* stream, abi::CaptureStatus* status);
+Error cudaStreamBeginCaptureToGraph(void* stream, void* graph, void* const* dependencies,
+                                    const abi::EdgeData* edges, std::size_t count, int mode);
+Error cudaStreamGetCaptureInfo(void* stream, abi::CaptureStatus* status, unsigned long long* id, void** graph,
+                               emu::cuda::Node* const** dependencies, const abi::EdgeData** edges,
+                               std::size_t* count);
+Error cudaStreamUpdateCaptureDependencies(void* stream, void** dependencies, const abi::EdgeData* edges,
+                                          std::size_t count, unsigned flags);
+Error cudaThreadExchangeStreamCaptureMode(int* mode);
+Error cudaStreamCopyAttributes(void* to, void* from);
+Error cudaStreamGetAttribute(void* stream, int attribute, abi::LaunchAttributeValue* value);
+Error cudaStreamSetAttribute(void* stream, int attribute, const abi::LaunchAttributeValue* value);
+Error cudaStreamGetDevice(void* stream, int* device);
+Error cudaStreamAttachMemAsync(void* stream, void* pointer, std::size_t size, unsigned flags);
 Error cudaEventCreateWithFlags(void** event, unsigned flags);
 Error cudaEventDestroy(void* event);
 Error cudaEventRecordWithFlags(void* event, void* stream, unsigned flags);

@@ -62,6 +62,9 @@ Error cudaGetDeviceProperties(abi::DeviceProperties* properties, int device);
 Error cudaDeviceGetAttribute(int* value, int attribute, int device);
 Error cudaDeviceSynchronize();
 Error cudaDeviceReset();
+Error cudaMemAdvise_v2(const void* pointer, std::size_t count, int advice, abi::MemoryLocation location);
+Error cudaMemPrefetchAsync_v2(const void* pointer, std::size_t count, abi::MemoryLocation location,
+                              unsigned flags, void* stream);
 Error cudaStreamGetCaptureInfo(void* stream, abi::CaptureStatus* status, unsigned long long* id, void** graph,
                                void* const** dependencies, const abi::EdgeData** edges, std::size_t* count);
 }
@@ -112,6 +115,12 @@ void translate(const abi::DeviceProperties& from, DeviceProperties12& to) {
          sizeof to.host_register_to_unified_functions);
 }
 
+/// The place that CUDA 12 names by a device's number, the host by -1.
+abi::MemoryLocation location_of(int device) {
+    const auto type = device == -1 ? abi::MemoryLocationType::host : abi::MemoryLocationType::device;
+    return {static_cast<int>(type), device == -1 ? 0 : device};
+}
+
 Error refuse(const char* function) {
     std::fprintf(stderr, "emulator: %s of CUDA 12 is not supported; build the program with CUDA 13\n",
                  function);
@@ -140,6 +149,12 @@ Error cudaStreamGetCaptureInfo_v3(void* stream, abi::CaptureStatus* status, unsi
 Error cudaStreamGetCaptureInfo_v2(void* stream, abi::CaptureStatus* status, unsigned long long* id,
                                   void** graph, void* const** dependencies, std::size_t* count) {
     return cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, nullptr, count);
+}
+Error cudaMemAdvise(const void* pointer, std::size_t count, int advice, int device) {
+    return cudaMemAdvise_v2(pointer, count, advice, location_of(device));
+}
+Error cudaMemPrefetchAsync(const void* pointer, std::size_t count, int device, void* stream) {
+    return cudaMemPrefetchAsync_v2(pointer, count, location_of(device), 0, stream);
 }
 // These have fewer parameters than their namesakes of CUDA 13, so they must not reach them.
 Error cudaGraphAddDependencies() { return refuse("cudaGraphAddDependencies"); }

@@ -153,6 +153,10 @@ Error cudaDeviceCanAccessPeer(int* can, int device, int peer) {
         return put(can, 0); // A device is no peer of itself.
     });
 }
+Error cudaDeviceGetP2PAttribute(int* value, int, int, int) {
+    return runtime_call(__func__,
+                        [&](State&) { return value ? Error::invalid_device : Error::invalid_value; });
+}
 Error cudaDeviceEnablePeerAccess(int, unsigned) {
     return runtime_call(__func__, [](State&) { return Error::invalid_device; });
 }

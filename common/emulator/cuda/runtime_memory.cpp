@@ -1,11 +1,10 @@
 /// \file
 /// CUDA runtime: allocation of device, managed and host memory, pointer queries.
 
+#include "cuda/advice.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
-
-#include <cstring>
 
 using namespace emu;
 using namespace emu::cuda;
@@ -111,25 +110,55 @@ Error cudaPointerGetAttributes(abi::PointerAttributes* attributes, const void* p
     });
 }
 
-Error cudaMemAdvise(const void* pointer, std::size_t count, int, abi::MemoryLocation) {
-    return runtime_call(__func__, [&](State& state) { return check_managed(state, pointer, count); });
+Error cudaMemAdvise(const void* pointer, std::size_t count, int advice, abi::MemoryLocation location) {
+    return runtime_call(__func__,
+                        [&](State& state) { return advise(state, pointer, count, advice, location); });
 }
 
-Error cudaMemPrefetchAsync(const void* pointer, std::size_t count, abi::MemoryLocation, unsigned, void*) {
-    return runtime_call(__func__, [&](State& state) { return check_managed(state, pointer, count); });
-}
-
-Error cudaMemRangeGetAttribute(void* data, std::size_t size, int, const void* pointer, std::size_t count) {
+Error cudaMemPrefetchAsync(const void* pointer, std::size_t count, abi::MemoryLocation location,
+                           unsigned flags, void* stream) {
     return runtime_call(__func__, [&](State& state) {
-        if (!data || size == 0 || size % 4 != 0)
+        if (flags != 0)
             return Error::invalid_value;
-        std::memset(data, 0, size); // No advice is kept; memory never moves.
-        return check_managed(state, pointer, count);
+        static_cast<void>(state.streams().stream(stream)); // Throws for a wrong handle.
+        return prefetch(state, pointer, count, location);
     });
 }
 
-Error cudaStreamAttachMemAsync(void*, void*, std::size_t, unsigned) {
-    return runtime_call(__func__, [](State&) { return Error::success; });
+/// The names that these two have in CUDA 12, where the plain ones take the number of a device.
+Error cudaMemAdvise_v2(const void* pointer, std::size_t count, int advice, abi::MemoryLocation location) {
+    return cudaMemAdvise(pointer, count, advice, location);
+}
+Error cudaMemPrefetchAsync_v2(const void* pointer, std::size_t count, abi::MemoryLocation location,
+                              unsigned flags, void* stream) {
+    return cudaMemPrefetchAsync(pointer, count, location, flags, stream);
+}
+
+Error cudaMemRangeGetAttribute(void* data, std::size_t size, int attribute, const void* pointer,
+                               std::size_t count) {
+    return runtime_call(__func__, [&](State& state) {
+        return range_attribute(state, data, size, attribute, pointer, count);
+    });
+}
+Error cudaMemRangeGetAttributes(void** data, std::size_t* sizes, int* attributes, std::size_t attribute_count,
+                                const void* pointer, std::size_t count) {
+    return runtime_call(__func__, [&](State& state) {
+        if (!data || !sizes || !attributes || attribute_count == 0)
+            return Error::invalid_value;
+        for (std::size_t i = 0; i < attribute_count; ++i)
+            if (const Error error = range_attribute(state, data[i], sizes[i], attributes[i], pointer, count);
+                error != Error::success)
+                return error;
+        return Error::success;
+    });
+}
+
+Error cudaStreamAttachMemAsync(void* stream, void* pointer, std::size_t size, unsigned flags) {
+    return runtime_call(__func__, [&](State& state) {
+        static_cast<void>(state.streams().stream(stream));              // Throws for a wrong handle.
+        const bool attachment = flags == 1 || flags == 2 || flags == 4; // Global, host, single.
+        return attachment ? check_managed(state, pointer, size) : Error::invalid_value;
+    });
 }
 
 } // extern "C"

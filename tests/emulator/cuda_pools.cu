@@ -1,0 +1,184 @@
+// Memory pools, advice about managed memory, batches of copies, values that streams write. Passes on a GPU as
+// well.
+#include "cuda_support.cuh"
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include <cstdint>
+
+namespace {
+
+std::uint64_t attribute(cudaMemPool_t pool, cudaMemPoolAttr which) {
+    std::uint64_t value = 0;
+    CHECK_CUDA(cudaMemPoolGetAttribute(pool, which, &value));
+    return value;
+}
+
+cudaMemPool_t make_pool() {
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location = {cudaMemLocationTypeDevice, 0};
+    cudaMemPool_t pool = nullptr;
+    CHECK_CUDA(cudaMemPoolCreate(&pool, &properties));
+    return pool;
+}
+
+template <class Function>
+Function entry_point(const char* name, unsigned version = 13000) {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult status{};
+    INFO(name);
+    REQUIRE(cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &status) ==
+            cudaSuccess);
+    REQUIRE(status == cudaDriverEntryPointSuccess);
+    return reinterpret_cast<Function>(function);
+}
+
+int range_attribute(cudaMemRangeAttribute which, const void* pointer, std::size_t bytes) {
+    int value = 77;
+    CHECK_CUDA(cudaMemRangeGetAttribute(&value, sizeof value, which, pointer, bytes));
+    return value;
+}
+
+constexpr cudaMemLocation device_0{cudaMemLocationTypeDevice, 0};
+constexpr cudaMemLocation the_host{cudaMemLocationTypeHost, 0};
+
+} // namespace
+
+TEST_CASE("a pool counts its own memory and keeps what its threshold says") {
+    constexpr std::size_t size = 32 << 20;
+    const cudaMemPool_t pool = make_pool();
+    cudaStream_t stream = nullptr;
+    CHECK_CUDA(cudaStreamCreate(&stream));
+    const Memory<char> other(1000); // Of the device, not of the pool.
+    std::uint64_t threshold = UINT64_MAX;
+    CHECK_CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+    CHECK(attribute(pool, cudaMemPoolAttrReleaseThreshold) == UINT64_MAX);
+    CHECK(attribute(pool, cudaMemPoolAttrUsedMemCurrent) == 0);
+    void *a = nullptr, *b = nullptr;
+    CHECK_CUDA(cudaMallocFromPoolAsync(&a, size, pool, stream));
+    CHECK_CUDA(cudaMallocFromPoolAsync(&b, size, pool, stream));
+    CHECK(attribute(pool, cudaMemPoolAttrUsedMemCurrent) == 2 * size);
+    CHECK(attribute(pool, cudaMemPoolAttrReservedMemCurrent) >= 2 * size);
+    CHECK_CUDA(cudaFreeAsync(a, stream));
+    CHECK_CUDA(cudaStreamSynchronize(stream));
+    CHECK_CUDA(cudaFree(b));
+    CHECK(attribute(pool, cudaMemPoolAttrUsedMemCurrent) == 0);
+    CHECK(attribute(pool, cudaMemPoolAttrUsedMemHigh) == 2 * size);
+    CHECK(attribute(pool, cudaMemPoolAttrReservedMemCurrent) >= 2 * size);
+    CHECK_CUDA(cudaMemPoolTrimTo(pool, 0));
+    CHECK(attribute(pool, cudaMemPoolAttrReservedMemCurrent) == 0);
+    std::uint64_t zero = 0, one = 1;
+    CHECK_CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero));
+    CHECK(attribute(pool, cudaMemPoolAttrUsedMemHigh) == 0);
+    CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &one) == cudaErrorInvalidValue);
+    CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &zero) == cudaErrorInvalidValue);
+    CHECK_CUDA(cudaMemPoolDestroy(pool));
+    CHECK_CUDA(cudaStreamDestroy(stream));
+}
+
+TEST_CASE("pools through the driver") {
+    CHECK_CUDA(cudaFree(nullptr));
+    const auto of_device = entry_point<PFN_cuDeviceGetDefaultMemPool_v11020>("cuDeviceGetDefaultMemPool");
+    const auto ask = entry_point<PFN_cuMemPoolGetAttribute_v11020>("cuMemPoolGetAttribute");
+    const auto allocate = entry_point<PFN_cuMemAllocFromPoolAsync_v11020>("cuMemAllocFromPoolAsync");
+    const auto free = entry_point<PFN_cuMemFreeAsync_v11020>("cuMemFreeAsync");
+    const auto access = entry_point<PFN_cuMemPoolGetAccess_v11020>("cuMemPoolGetAccess");
+    CUmemoryPool pool = nullptr;
+    REQUIRE(of_device(&pool, 0) == CUDA_SUCCESS);
+    CUdeviceptr pointer = 0;
+    CHECK(allocate(&pointer, 4096, pool, nullptr) == CUDA_SUCCESS);
+    cuuint64_t used = 0;
+    CHECK(ask(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used) == CUDA_SUCCESS);
+    CHECK(used >= 4096);
+    CHECK(free(pointer, nullptr) == CUDA_SUCCESS);
+    CUmemAccess_flags flags{};
+    CUmemLocation location{CU_MEM_LOCATION_TYPE_DEVICE, 0};
+    CHECK(access(&flags, pool, &location) == CUDA_SUCCESS);
+    CHECK(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+TEST_CASE("advice about managed memory is remembered") {
+    constexpr std::size_t page = 2 << 20;
+    char* data = nullptr;
+    CHECK_CUDA(cudaMallocManaged(&data, 2 * page));
+    CHECK(range_attribute(cudaMemRangeAttributeReadMostly, data, 2 * page) == 0);
+    CHECK(range_attribute(cudaMemRangeAttributePreferredLocation, data, page) == cudaInvalidDeviceId);
+    CHECK(range_attribute(cudaMemRangeAttributeLastPrefetchLocation, data, page) == cudaInvalidDeviceId);
+    CHECK_CUDA(cudaMemAdvise(data, page, cudaMemAdviseSetReadMostly, device_0));
+    CHECK_CUDA(cudaMemAdvise(data, page, cudaMemAdviseSetPreferredLocation, the_host));
+    CHECK_CUDA(cudaMemAdvise(data, 2 * page, cudaMemAdviseSetAccessedBy, device_0));
+    CHECK_CUDA(cudaMemPrefetchAsync(data, 2 * page, device_0, 0, nullptr));
+    CHECK_CUDA(cudaDeviceSynchronize());
+    CHECK(range_attribute(cudaMemRangeAttributeReadMostly, data, page) == 1);
+    CHECK(range_attribute(cudaMemRangeAttributeReadMostly, data, 2 * page) == 0);
+    CHECK(range_attribute(cudaMemRangeAttributePreferredLocation, data, page) == cudaCpuDeviceId);
+    CHECK(range_attribute(cudaMemRangeAttributePreferredLocationType, data, page) == cudaMemLocationTypeHost);
+    CHECK(range_attribute(cudaMemRangeAttributeLastPrefetchLocation, data, 2 * page) == 0);
+    int devices[3]{};
+    CHECK_CUDA(
+        cudaMemRangeGetAttribute(devices, sizeof devices, cudaMemRangeAttributeAccessedBy, data, page));
+    CHECK((devices[0] == 0 && devices[1] == cudaInvalidDeviceId && devices[2] == cudaInvalidDeviceId));
+    CHECK_CUDA(cudaMemAdvise(data, page, cudaMemAdviseUnsetReadMostly, device_0));
+    CHECK(range_attribute(cudaMemRangeAttributeReadMostly, data, page) == 0);
+
+    CHECK(cudaMemAdvise(data, page, cudaMemAdviseSetPreferredLocation, {cudaMemLocationTypeDevice, 7}) ==
+          cudaErrorInvalidDevice);
+    CHECK(cudaMemPrefetchAsync(data, page, {cudaMemLocationTypeDevice, 7}, 0, nullptr) ==
+          cudaErrorInvalidDevice);
+    CHECK(cudaMemPrefetchAsync(data, page, device_0, 1, nullptr) == cudaErrorInvalidValue);
+    CHECK(cudaMemAdvise(data, 3 * page, cudaMemAdviseSetReadMostly, device_0) == cudaErrorInvalidValue);
+    CHECK_CUDA(cudaFree(data));
+}
+
+TEST_CASE("many copies in one call") {
+    cudaStream_t stream = nullptr;
+    CHECK_CUDA(cudaStreamCreate(&stream));
+    const std::vector<int> first{1, 2, 3, 4}, second{5, 6};
+    const Memory<int> a(4), b(2);
+    void* to[]{a.data(), b.data()};
+    const void* from[]{first.data(), second.data()};
+    const std::size_t sizes[]{16, 8};
+    cudaMemcpyAttributes attributes{};
+    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    std::size_t index = 0;
+    CHECK_CUDA(cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &index, 1, stream));
+    CHECK_CUDA(cudaStreamSynchronize(stream));
+    CHECK(a.read() == first);
+    CHECK(b.read() == second);
+    index = 1; // The first attributes must be for the first copy.
+    CHECK(cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &index, 1, stream) == cudaErrorInvalidValue);
+    cudaGetLastError();
+
+    std::vector<int> result(4);
+    cudaMemcpy3DBatchOp box{};
+    box.src.type = box.dst.type = cudaMemcpyOperandTypePointer;
+    box.src.op.ptr.ptr = a.data();
+    box.dst.op.ptr.ptr = result.data();
+    box.src.op.ptr.locHint = device_0;
+    box.dst.op.ptr.locHint = the_host;
+    box.extent = {8, 2, 1};
+    box.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    CHECK_CUDA(cudaMemcpy3DBatchAsync(1, &box, 0, stream));
+    CHECK_CUDA(cudaStreamSynchronize(stream));
+    CHECK(result == first);
+    CHECK_CUDA(cudaStreamDestroy(stream));
+}
+
+TEST_CASE("a stream writes a value and finds it") {
+    const Memory<std::uint32_t> data(std::vector<std::uint32_t>(2, 0));
+    const auto write = entry_point<PFN_cuStreamWriteValue32_v11070>("cuStreamWriteValue32");
+    const auto wait = entry_point<PFN_cuStreamWaitValue32_v11070>("cuStreamWaitValue32");
+    const auto address = reinterpret_cast<CUdeviceptr>(data.data());
+    cudaStream_t stream = nullptr;
+    CHECK_CUDA(cudaStreamCreate(&stream));
+    CHECK(write(stream, address, 5, CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS);
+    CHECK(wait(stream, address, 5, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS);
+    CHECK(wait(stream, address, 4, CU_STREAM_WAIT_VALUE_GEQ) == CUDA_SUCCESS);
+    CHECK(wait(stream, address, 4, CU_STREAM_WAIT_VALUE_AND) == CUDA_SUCCESS);
+    CHECK_CUDA(cudaStreamSynchronize(stream));
+    CHECK(data.read() == std::vector<std::uint32_t>{5, 0});
+    CHECK(write(stream, address + 1, 5, CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_ERROR_INVALID_VALUE);
+    CHECK_CUDA(cudaStreamDestroy(stream));
+}
