@@ -31,6 +31,16 @@ TEST_CASE("race-shared: lanes of a warp need bar.warp.sync, and a shuffle does n
     require_silent({tile, write + "bar.warp.sync 0xffffffff;\n" + read, 32});
 }
 
+TEST_CASE("bar.warp.sync orders those who came also when the other lanes of its mask exit instead") {
+    // Lanes 0 and 1 go on alone; the rest of the warp ends while they wait.
+    const std::string write = addresses(32) + "xor.b32 %r7, %r8, 4;\nadd.u32 %r11, %r9, %r7;\n"
+                                              "setp.gt.u32 %p1, %r0, 1;\n@%p1 bra DONE;\n"
+                                              "st.shared.u32 [%r10], %r6;//!\n";
+    const std::string read = "ld.shared.u32 %r5, [%r11];//!\nst.global.u32 [%rd11], %r5;\nDONE:\n";
+    require_found("race-shared", {tile, write + read, 32});
+    require_silent({tile, write + "bar.warp.sync 0xffffffff;\n" + read, 32});
+}
+
 TEST_CASE("race-shared: two writes of different values; the same value is no race") {
     const std::string start = addresses(64);
     require_found("race-shared",

@@ -316,10 +316,12 @@ void decode_elect(DecodeContext& c, Op& op) {
     finish(c, op, 1, elect, &d.elements[1]);
 }
 
-void warp_barrier(Warp& warp, const Op&, LaneMask lanes) {
+void warp_barrier(Warp& warp, const Op& op, LaneMask lanes) {
     if (!warp.cluster().listening())
         return;
-    const WarpLanes all{&warp, lanes, warp.pc()};
+    // Not the warp's place: where the last missing lane exits, that is behind the barrier.
+    const Op* const code = warp.cluster().info().kernel->code.data();
+    const WarpLanes all{&warp, lanes, static_cast<std::uint32_t>(&op - code)};
     warp.cluster().emit(&ClusterListener::on_barrier_complete, ClusterListener::BarrierKind::warp, 0u,
                         std::span<const WarpLanes>(&all, 1), std::span<const WarpLanes>(&all, 1));
 }
