@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -171,4 +172,66 @@ TEST_CASE("tensor maps") {
     CHECK(call(data.data(), 2, odd_strides, box) == CUDA_ERROR_INVALID_VALUE);
     CHECK(call(data.data(), 2, strides, large_box) == CUDA_ERROR_INVALID_VALUE);
     CHECK(call(data.data(), 6, strides, box) == CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_CASE("the runtime makes the primary context current where none is, and it can be taken away") {
+    const auto pop = entry_point<PFN_cuCtxPopCurrent_v4000>("cuCtxPopCurrent");
+    const auto push = entry_point<PFN_cuCtxPushCurrent_v4000>("cuCtxPushCurrent");
+    const auto get = entry_point<PFN_cuCtxGetCurrent_v4000>("cuCtxGetCurrent");
+    const auto set = entry_point<PFN_cuCtxSetCurrent_v4000>("cuCtxSetCurrent");
+    const auto get_limit = entry_point<PFN_cuCtxGetLimit_v3010>("cuCtxGetLimit");
+    const auto load = entry_point<PFN_cuModuleLoadData_v2000>("cuModuleLoadData");
+    const auto unload = entry_point<PFN_cuModuleUnload_v2000>("cuModuleUnload");
+    const auto allocate = entry_point<PFN_cuMemAlloc_v3020>("cuMemAlloc");
+    const auto release = entry_point<PFN_cuMemFree_v3020>("cuMemFree");
+    const auto make_stream = entry_point<PFN_cuStreamCreate_v2000>("cuStreamCreate");
+    const auto destroy_stream = entry_point<PFN_cuStreamDestroy_v4000>("cuStreamDestroy");
+    CHECK_CUDA(cudaFree(nullptr));
+    CUmodule module = nullptr;
+    CUdeviceptr memory = 0;
+    CUstream stream = nullptr;
+    REQUIRE(load(&module, module_text) == CUDA_SUCCESS);
+    REQUIRE(allocate(&memory, 64) == CUDA_SUCCESS);
+    REQUIRE(make_stream(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+    CUcontext primary = nullptr, popped = nullptr, now = nullptr;
+    REQUIRE(get(&primary) == CUDA_SUCCESS);
+    REQUIRE(primary != nullptr);
+    std::size_t limit = 0;
+    REQUIRE(get_limit(&limit, CU_LIMIT_STACK_SIZE) == CUDA_SUCCESS);
+    REQUIRE(pop(&popped) == CUDA_SUCCESS);
+    CHECK(popped == primary);
+    REQUIRE(get(&now) == CUDA_SUCCESS);
+    CHECK(now == nullptr);
+    CHECK(pop(&popped) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(get_limit(&limit, CU_LIMIT_STACK_SIZE) == CUDA_ERROR_INVALID_CONTEXT);
+    // What a handle belongs to can be given back all the same, and that makes no context current.
+    CHECK(release(memory) == CUDA_SUCCESS);
+    CHECK(destroy_stream(stream) == CUDA_SUCCESS);
+    CHECK(unload(module) == CUDA_SUCCESS);
+    CHECK(pop(&popped) == CUDA_ERROR_INVALID_CONTEXT);
+    // Another thread has a stack of its own.
+    std::thread([&] {
+        REQUIRE(get(&now) == CUDA_SUCCESS);
+        CHECK(now == nullptr);
+        CHECK_CUDA(cudaFree(nullptr));
+        REQUIRE(get(&now) == CUDA_SUCCESS);
+        CHECK(now == primary);
+    }).join();
+    REQUIRE(get(&now) == CUDA_SUCCESS);
+    CHECK(now == nullptr);
+    // What is pushed is popped first; a call of the runtime leaves a current context alone.
+    CHECK_CUDA(cudaFree(nullptr));
+    REQUIRE(push(primary) == CUDA_SUCCESS);
+    REQUIRE(pop(nullptr) == CUDA_SUCCESS);
+    REQUIRE(get(&now) == CUDA_SUCCESS);
+    CHECK(now == primary);
+    REQUIRE(set(nullptr) == CUDA_SUCCESS);
+    REQUIRE(get(&now) == CUDA_SUCCESS);
+    CHECK(now == nullptr);
+    REQUIRE(push(primary) == CUDA_SUCCESS);
+    CHECK_CUDA(cudaFree(nullptr));
+    REQUIRE(pop(&popped) == CUDA_SUCCESS);
+    CHECK(popped == primary);
+    REQUIRE(get(&now) == CUDA_SUCCESS);
+    CHECK(now == nullptr);
 }

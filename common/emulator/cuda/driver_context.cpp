@@ -38,10 +38,32 @@ Contexts& contexts() {
 
 thread_local std::vector<Context*> stack;
 
+/// The runtime made the primary context current in this thread, below all that was pushed later. Like the
+/// number of pushed ones it outlives the stack: destructors of global objects still call the runtime.
+thread_local bool primary_below = false;
+thread_local std::size_t pushed = 0;
+
+void push(Context* context) {
+    stack.push_back(context);
+    ++pushed;
+}
+
 Context* current() {
-    if (!stack.empty())
+    if (pushed > 0)
         return stack.back();
-    return runtime_used() ? &contexts().primary : nullptr;
+    return primary_below ? &contexts().primary : nullptr;
+}
+
+/// Takes the current context from the stack; null if there is none.
+Context* pop() {
+    Context* const top = current();
+    if (pushed > 0) {
+        stack.pop_back();
+        --pushed;
+    } else {
+        primary_below = false;
+    }
+    return top;
 }
 
 bool is_context(const void* handle) {
@@ -73,7 +95,7 @@ Error create_context(const char* function, void** context, unsigned flags, int d
         auto made = std::make_unique<Context>(Context{flags, ++all.last_id});
         Context* raw = made.get();
         all.created[raw] = std::move(made);
-        stack.push_back(raw);
+        push(raw);
         *context = raw;
         return Error::success;
     });
@@ -82,6 +104,11 @@ Error create_context(const char* function, void** context, unsigned flags, int d
 } // namespace
 
 bool emu::cuda::has_current_context() { return current() != nullptr; }
+void emu::cuda::use_primary_context() {
+    if (pushed == 0)
+        primary_below = true;
+}
+void emu::cuda::drop_primary_context() { primary_below = false; }
 
 extern "C" {
 
@@ -238,7 +265,7 @@ Error cuCtxDestroy_v2(void* context) {
         const std::lock_guard lock(contexts().mutex);
         if (contexts().created.erase(context) == 0)
             return Error::invalid_context;
-        std::erase(stack, context);
+        pushed -= std::erase(stack, context);
         return Error::success;
     });
 }
@@ -246,17 +273,17 @@ Error cuCtxPushCurrent_v2(void* context) {
     return driver_call(__func__, [&](State&) {
         if (!is_context(context))
             return Error::invalid_context;
-        stack.push_back(static_cast<Context*>(context));
+        push(static_cast<Context*>(context));
         return Error::success;
     });
 }
 Error cuCtxPopCurrent_v2(void** context) {
     return driver_call(__func__, [&](State&) {
-        if (stack.empty())
+        Context* const popped = pop();
+        if (!popped)
             return Error::invalid_context;
         if (context)
-            *context = stack.back();
-        stack.pop_back();
+            *context = popped;
         return Error::success;
     });
 }
@@ -264,10 +291,9 @@ Error cuCtxSetCurrent(void* context) {
     return driver_call(__func__, [&](State&) {
         if (context && !is_context(context))
             return Error::invalid_context;
-        if (!stack.empty())
-            stack.pop_back();
+        pop();
         if (context)
-            stack.push_back(static_cast<Context*>(context));
+            push(static_cast<Context*>(context));
         return Error::success;
     });
 }

@@ -98,7 +98,7 @@ using Nodes = void* const*;
 extern "C" {
 
 Error cuGraphCreate(void** graph, unsigned flags) { return forward(cudaGraphCreate, graph, flags); }
-Error cuGraphDestroy(void* graph) { return forward(cudaGraphDestroy, graph); }
+Error cuGraphDestroy(void* graph) { return forward_by_handle(cudaGraphDestroy, graph); }
 Error cuGraphClone(void** clone, void* graph) { return forward(cudaGraphClone, clone, graph); }
 Error cuGraphDebugDotPrint(void* graph, const char* path, unsigned flags) {
     return forward(cudaGraphDebugDotPrint, graph, path, flags);
@@ -305,7 +305,7 @@ Error cuGraphNodeGetEnabled(void* exec, void* node, unsigned* enabled) {
 }
 Error cuGraphUpload(void* exec, void* stream) { return forward(cudaGraphUpload, exec, stream); }
 Error cuGraphLaunch(void* exec, void* stream) { return forward(cudaGraphLaunch, exec, stream); }
-Error cuGraphExecDestroy(void* exec) { return forward(cudaGraphExecDestroy, exec); }
+Error cuGraphExecDestroy(void* exec) { return forward_by_handle(cudaGraphExecDestroy, exec); }
 
 Error cuUserObjectCreate(void** object, void* data, abi::HostFunction destroy, unsigned references,
                          unsigned flags) {

@@ -114,7 +114,7 @@ Error cuMemAllocManaged(DevicePointer* pointer, std::size_t size, unsigned flags
 Error cuMemAllocAsync(DevicePointer* pointer, std::size_t size, void* stream) {
     return forward(cudaMallocAsync, host(pointer), size, stream);
 }
-Error cuMemFree_v2(DevicePointer pointer) { return forward(cudaFree, host(pointer)); }
+Error cuMemFree_v2(DevicePointer pointer) { return forward_by_handle(cudaFree, host(pointer)); }
 Error cuMemFreeAsync(DevicePointer pointer, void* stream) {
     return forward(cudaFreeAsync, host(pointer), stream);
 }
@@ -122,11 +122,11 @@ Error cuMemAllocHost_v2(void** pointer, std::size_t size) { return forward(cudaM
 Error cuMemHostAlloc(void** pointer, std::size_t size, unsigned flags) {
     return forward(cudaHostAlloc, pointer, size, flags);
 }
-Error cuMemFreeHost(void* pointer) { return forward(cudaFreeHost, pointer); }
+Error cuMemFreeHost(void* pointer) { return forward_by_handle(cudaFreeHost, pointer); }
 Error cuMemHostRegister_v2(void* pointer, std::size_t size, unsigned flags) {
     return forward(cudaHostRegister, pointer, size, flags);
 }
-Error cuMemHostUnregister(void* pointer) { return forward(cudaHostUnregister, pointer); }
+Error cuMemHostUnregister(void* pointer) { return forward_by_handle(cudaHostUnregister, pointer); }
 Error cuMemHostGetDevicePointer_v2(DevicePointer* pointer, void* from, unsigned flags) {
     return forward(cudaHostGetDevicePointer, host(pointer), from, flags);
 }
@@ -152,12 +152,12 @@ Error cuMemGetAddressRange_v2(DevicePointer* base, std::size_t* size, DevicePoin
 }
 
 Error cuPointerGetAttribute(void* data, int attribute, DevicePointer pointer) {
-    return context_call(__func__,
-                        [&](State& state) { return pointer_attribute(state, data, attribute, pointer); });
+    return driver_call(__func__,
+                       [&](State& state) { return pointer_attribute(state, data, attribute, pointer); });
 }
 /// Unlike the single query it succeeds for pointers CUDA does not know, with zeros.
 Error cuPointerGetAttributes(unsigned count, const int* attributes, void** data, DevicePointer pointer) {
-    return context_call(__func__, [&](State& state) {
+    return driver_call(__func__, [&](State& state) {
         for (unsigned i = 0; i < count; ++i)
             if (pointer_attribute(state, data[i], attributes[i], pointer) != Error::success)
                 std::memset(data[i], 0, attributes[i] == attribute_is_managed ? 1 : sizeof(int));

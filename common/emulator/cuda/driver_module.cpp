@@ -13,7 +13,7 @@ namespace {
 
 template <class Body>
 Error with_image(const char* function, void* handle, Body&& body) {
-    return context_call(function, [&](State&) {
+    return driver_call(function, [&](State&) {
         if (!Registry::get().is_image(handle))
             return Error::invalid_handle;
         return body(*static_cast<Image*>(handle));

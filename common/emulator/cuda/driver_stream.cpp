@@ -14,7 +14,7 @@ Error cuStreamCreate(void** stream, unsigned flags) {
 Error cuStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
     return forward(cudaStreamCreateWithPriority, stream, flags, priority);
 }
-Error cuStreamDestroy_v2(void* stream) { return forward(cudaStreamDestroy, stream); }
+Error cuStreamDestroy_v2(void* stream) { return forward_by_handle(cudaStreamDestroy, stream); }
 Error cuStreamSynchronize(void* stream) { return forward(cudaStreamSynchronize, stream); }
 Error cuStreamQuery(void* stream) { return forward(cudaStreamQuery, stream); }
 Error cuStreamGetPriority(void* stream, int* priority) {
@@ -76,15 +76,15 @@ Error cuStreamAttachMemAsync(void* stream, std::uint64_t pointer, std::size_t si
 }
 
 Error cuEventCreate(void** event, unsigned flags) { return forward(cudaEventCreateWithFlags, event, flags); }
-Error cuEventDestroy_v2(void* event) { return forward(cudaEventDestroy, event); }
+Error cuEventDestroy_v2(void* event) { return forward_by_handle(cudaEventDestroy, event); }
 Error cuEventRecord(void* event, void* stream) {
     return forward(cudaEventRecordWithFlags, event, stream, 0u);
 }
 Error cuEventRecordWithFlags(void* event, void* stream, unsigned flags) {
     return forward(cudaEventRecordWithFlags, event, stream, flags);
 }
-Error cuEventSynchronize(void* event) { return forward(cudaEventSynchronize, event); }
-Error cuEventQuery(void* event) { return forward(cudaEventQuery, event); }
+Error cuEventSynchronize(void* event) { return forward_by_handle(cudaEventSynchronize, event); }
+Error cuEventQuery(void* event) { return forward_by_handle(cudaEventQuery, event); }
 Error cuEventElapsedTime_v2(float* milliseconds, void* start, void* end) {
     return forward(cudaEventElapsedTime, milliseconds, start, end);
 }

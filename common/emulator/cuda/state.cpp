@@ -166,7 +166,10 @@ Error last_error(bool clear) {
 void mark_unobserved() { process().unobserved = true; }
 void mark_observed() { process().unobserved = false; }
 
-void mark_runtime_used() { process().runtime_used = true; }
+void mark_runtime_used() {
+    process().runtime_used = true;
+    use_primary_context();
+}
 bool runtime_used() { return process().runtime_used; }
 bool driver_initialised() { return process().driver_initialised || process().runtime_used; }
 void initialise_driver() { process().driver_initialised = true; }

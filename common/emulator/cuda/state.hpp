@@ -103,7 +103,7 @@ Error refuse_runtime(const char* function) noexcept;
 /// cuXxx is not there.
 Error refuse_driver(const char* function) noexcept;
 
-/// The runtime was used, so its primary context is current in every thread that set no other.
+/// The runtime is used in this thread: its primary context is current here if no other is.
 void mark_runtime_used();
 bool runtime_used();
 
@@ -133,6 +133,10 @@ Error to_driver(Error error);
 
 /// Is a context current in this thread? (driver_context.cpp)
 bool has_current_context();
+/// Makes the primary context current in this thread unless another is, as the runtime does.
+void use_primary_context();
+/// Undoes that.
+void drop_primary_context();
 
 /// The body of a driver function that needs cuInit.
 template <class Body>
@@ -169,6 +173,20 @@ Error forward(RuntimeFunction function, Arguments... arguments) noexcept {
     const Error error = function(arguments...);
     exchange_thread_error(kept);
     return to_driver(error);
+}
+
+/// Like forward, for a function whose argument tells the context: it needs none to be current, and leaves
+/// it so.
+template <class RuntimeFunction, class... Arguments>
+Error forward_by_handle(RuntimeFunction function, Arguments... arguments) noexcept {
+    if (has_current_context())
+        return forward(function, arguments...);
+    if (!driver_initialised())
+        return Error::not_initialised;
+    use_primary_context();
+    const Error error = forward(function, arguments...);
+    drop_primary_context();
+    return error;
 }
 
 } // namespace emu::cuda
