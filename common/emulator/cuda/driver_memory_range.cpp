@@ -1,6 +1,7 @@
 /// \file
 /// CUDA driver: advice, batches, copies between devices, and values that streams write and wait for.
 
+#include "cuda/advice.hpp"
 #include "cuda/runtime_batch.hpp"
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
@@ -82,14 +83,10 @@ Error wait_value(const char* function, void* stream, DevicePointer address, Word
 extern "C" {
 
 Error cuMemAdvise(DevicePointer pointer, std::size_t count, int advice, int device) {
-    const bool on_host = device == -1; // CU_DEVICE_CPU
-    return forward(cudaMemAdvise, host(pointer), count, advice,
-                   abi::MemoryLocation{on_host ? 2 : 1, on_host ? 0 : device});
+    return forward(cudaMemAdvise, host(pointer), count, advice, location_of(device));
 }
 Error cuMemPrefetchAsync(DevicePointer pointer, std::size_t count, int device, void* stream) {
-    const bool on_host = device == -1;
-    return forward(cudaMemPrefetchAsync, host(pointer), count,
-                   abi::MemoryLocation{on_host ? 2 : 1, on_host ? 0 : device}, 0u, stream);
+    return forward(cudaMemPrefetchAsync, host(pointer), count, location_of(device), 0u, stream);
 }
 Error cuMemRangeGetAttribute(void* data, std::size_t size, int attribute, DevicePointer pointer,
                              std::size_t count) {

@@ -4,6 +4,7 @@
 /// else is the same in both.
 
 #include "cuda/abi.hpp"
+#include "cuda/advice.hpp"
 #include "cuda/errors.hpp"
 
 #include <cstddef>
@@ -113,12 +114,6 @@ void translate(const abi::DeviceProperties& from, DeviceProperties12& to) {
     to.reserved_shared_per_block = from.reserved_shared_per_block;
     copy(to.host_register_to_unified_functions, from.host_register_supported,
          sizeof to.host_register_to_unified_functions);
-}
-
-/// The place that CUDA 12 names by a device's number, the host by -1.
-abi::MemoryLocation location_of(int device) {
-    const auto type = device == -1 ? abi::MemoryLocationType::host : abi::MemoryLocationType::device;
-    return {static_cast<int>(type), device == -1 ? 0 : device};
 }
 
 Error refuse(const char* function) {
