@@ -75,6 +75,12 @@ static_assert(int(abi::LaunchAttributeId::preferred_shared_carveout) ==
               cudaLaunchAttributePreferredSharedMemoryCarveout);
 
 static_assert(same<abi::MemoryLocation, cudaMemLocation> && same<abi::PoolProperties, cudaMemPoolProps>);
+static_assert(same<abi::AllocationProperties, CUmemAllocationProp> &&
+              same<abi::AccessDescription, CUmemAccessDesc>);
+static_assert(offsetof(abi::AllocationProperties, location) == offsetof(CUmemAllocationProp, location));
+static_assert(same<abi::Operand3D, cudaMemcpy3DOperand> && same<abi::BatchCopy3D, cudaMemcpy3DBatchOp>);
+static_assert(offsetof(abi::Operand3D, pointer) == offsetof(cudaMemcpy3DOperand, op));
+static_assert(offsetof(abi::BatchCopy3D, extent) == offsetof(cudaMemcpy3DBatchOp, extent));
 static_assert(int(abi::MemoryLocationType::host_numa_current) == cudaMemLocationTypeHostNumaCurrent);
 static_assert(int(abi::PoolAttribute::used_high) == cudaMemPoolAttrUsedMemHigh);
 

@@ -1,5 +1,5 @@
-// Memory pools, advice about managed memory, batches of copies, values that streams write. Passes on a GPU as
-// well.
+// Memory pools, advice about managed memory, batches of copies, values that streams write, addresses and
+// memory apart. Passes on a GPU as well.
 #include "cuda_support.cuh"
 
 #include <cuda.h>
@@ -39,6 +39,35 @@ int range_attribute(cudaMemRangeAttribute which, const void* pointer, std::size_
     int value = 77;
     CHECK_CUDA(cudaMemRangeGetAttribute(&value, sizeof value, which, pointer, bytes));
     return value;
+}
+
+/// The driver's functions for addresses and memory apart.
+struct VirtualMemory {
+    PFN_cuMemGetAllocationGranularity_v10020 granularity =
+        entry_point<PFN_cuMemGetAllocationGranularity_v10020>("cuMemGetAllocationGranularity");
+    PFN_cuMemAddressReserve_v10020 reserve =
+        entry_point<PFN_cuMemAddressReserve_v10020>("cuMemAddressReserve");
+    PFN_cuMemAddressFree_v10020 free = entry_point<PFN_cuMemAddressFree_v10020>("cuMemAddressFree");
+    PFN_cuMemCreate_v10020 create = entry_point<PFN_cuMemCreate_v10020>("cuMemCreate");
+    PFN_cuMemRelease_v10020 release = entry_point<PFN_cuMemRelease_v10020>("cuMemRelease");
+    PFN_cuMemMap_v10020 map = entry_point<PFN_cuMemMap_v10020>("cuMemMap");
+    PFN_cuMemUnmap_v10020 unmap = entry_point<PFN_cuMemUnmap_v10020>("cuMemUnmap");
+    PFN_cuMemSetAccess_v10020 set_access = entry_point<PFN_cuMemSetAccess_v10020>("cuMemSetAccess");
+    PFN_cuMemGetAccess_v10020 get_access = entry_point<PFN_cuMemGetAccess_v10020>("cuMemGetAccess");
+    PFN_cuMemRetainAllocationHandle_v11000 retain =
+        entry_point<PFN_cuMemRetainAllocationHandle_v11000>("cuMemRetainAllocationHandle");
+};
+
+CUmemAllocationProp on_device_0() {
+    CUmemAllocationProp properties{};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+    return properties;
+}
+
+__global__ void count_up(std::uint32_t* data, std::size_t count) {
+    for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+        data[i] = static_cast<std::uint32_t>(i);
 }
 
 constexpr cudaMemLocation device_0{cudaMemLocationTypeDevice, 0};
@@ -181,4 +210,70 @@ TEST_CASE("a stream writes a value and finds it") {
     CHECK(data.read() == std::vector<std::uint32_t>{5, 0});
     CHECK(write(stream, address + 1, 5, CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_ERROR_INVALID_VALUE);
     CHECK_CUDA(cudaStreamDestroy(stream));
+}
+
+TEST_CASE("an array grows at its place: memory is mapped behind memory") {
+    CHECK_CUDA(cudaFree(nullptr));
+    const VirtualMemory driver;
+    const CUmemAllocationProp properties = on_device_0();
+    std::size_t piece = 0;
+    REQUIRE(driver.granularity(&piece, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) == CUDA_SUCCESS);
+    CUdeviceptr base = 0;
+    REQUIRE(driver.reserve(&base, 2 * piece, 0, 0, 0) == CUDA_SUCCESS);
+    const CUmemAccessDesc access{properties.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    for (const CUdeviceptr place : {base, base + piece}) {
+        CUmemGenericAllocationHandle handle = 0;
+        REQUIRE(driver.create(&handle, piece, &properties, 0) == CUDA_SUCCESS);
+        CHECK(driver.map(place, piece, 0, handle, 0) == CUDA_SUCCESS);
+        CHECK(driver.map(place, piece, 0, handle, 0) != CUDA_SUCCESS); // It is taken.
+        CHECK(driver.set_access(place, piece, &access, 1) == CUDA_SUCCESS);
+        CHECK(driver.release(handle) == CUDA_SUCCESS); // The mapping keeps the memory.
+    }
+    const std::size_t count = 2 * piece / 4;
+    auto* const data = reinterpret_cast<std::uint32_t*>(base);
+    count_up<<<16, 256>>>(data, count);
+    std::vector<std::uint32_t> seen(count);
+    CHECK_CUDA(cudaMemcpy(seen.data(), data, 2 * piece, cudaMemcpyDeviceToHost)); // Across the seam.
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < count; ++i)
+        wrong += seen[i] != i;
+    CHECK(wrong == 0);
+    unsigned long long rights = 0;
+    CHECK(driver.get_access(&rights, &properties.location, base + piece) == CUDA_SUCCESS);
+    CHECK(rights == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    CHECK(driver.unmap(base, 2 * piece) == CUDA_SUCCESS);
+    CHECK(cudaMemset(data, 0, 4) != cudaSuccess);
+    cudaGetLastError();
+    CHECK(driver.free(base, 2 * piece) == CUDA_SUCCESS);
+}
+
+TEST_CASE("one memory at two places") {
+    CHECK_CUDA(cudaFree(nullptr));
+    const VirtualMemory driver;
+    const CUmemAllocationProp properties = on_device_0();
+    std::size_t piece = 0;
+    REQUIRE(driver.granularity(&piece, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM) == CUDA_SUCCESS);
+    CUmemGenericAllocationHandle handle = 0, again = 0;
+    CHECK(driver.create(&handle, piece + 1, &properties, 0) == CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(driver.create(&handle, piece, &properties, 0) == CUDA_SUCCESS);
+    const CUmemAccessDesc access{properties.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUdeviceptr places[2]{};
+    for (CUdeviceptr& place : places) {
+        REQUIRE(driver.reserve(&place, piece, 0, 0, 0) == CUDA_SUCCESS);
+        REQUIRE(driver.map(place, piece, 0, handle, 0) == CUDA_SUCCESS);
+        REQUIRE(driver.set_access(place, piece, &access, 1) == CUDA_SUCCESS);
+    }
+    count_up<<<4, 256>>>(reinterpret_cast<std::uint32_t*>(places[0]), 1000);
+    CHECK_CUDA(cudaDeviceSynchronize());
+    std::uint32_t seen = 0;
+    CHECK_CUDA(cudaMemcpy(&seen, reinterpret_cast<void*>(places[1] + 999 * 4), 4, cudaMemcpyDeviceToHost));
+    CHECK(seen == 999);
+    CHECK(driver.retain(&again, reinterpret_cast<void*>(places[1] + 4)) == CUDA_SUCCESS);
+    CHECK(again == handle);
+    CHECK(driver.release(again) == CUDA_SUCCESS);
+    CHECK(driver.release(handle) == CUDA_SUCCESS);
+    for (const CUdeviceptr place : places) {
+        CHECK(driver.unmap(place, piece) == CUDA_SUCCESS);
+        CHECK(driver.free(place, piece) == CUDA_SUCCESS);
+    }
 }

@@ -301,6 +301,12 @@ struct AccessDescription {
     int flags;
 };
 enum class MemoryLocationType : int { none = 0, device = 1, host = 2, host_numa = 3, host_numa_current = 4 };
+/// The place that CUDA 12's functions, and the driver's first ones, name by a device's number: the host is
+/// -1.
+constexpr MemoryLocation location_of(int device) {
+    return {static_cast<int>(device == -1 ? MemoryLocationType::host : MemoryLocationType::device),
+            device == -1 ? 0 : device};
+}
 
 /// cudaMemcpy3DOperand: a pointer (type 1), or an array, which the emulator does not have.
 struct Operand3D {
@@ -316,6 +322,18 @@ struct BatchCopy3D {
     Extent extent;
     int access_order;
     unsigned flags;
+};
+
+/// CUmemAllocationProp.
+struct AllocationProperties {
+    int allocation_type;
+    int handle_types;
+    MemoryLocation location;
+    void* win32_security_attributes;
+    unsigned char compression;
+    unsigned char gpu_direct_rdma;
+    unsigned short usage;
+    unsigned char reserved[4];
 };
 
 /// cudaMemPoolProps.

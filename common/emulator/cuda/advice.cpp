@@ -158,10 +158,6 @@ void fill_accessed_by(std::span<int> out, const Range& range) {
 
 } // namespace
 
-abi::MemoryLocation location_of(int device) {
-    return {static_cast<int>(device == cpu ? Type::host : Type::device), device == cpu ? 0 : device};
-}
-
 Error advise(State& state, const void* pointer, std::size_t count, int advice, abi::MemoryLocation location) {
     const auto range = find_range(state, pointer, count);
     if (!range || advice < set_read_mostly || advice > unset_accessed_by)

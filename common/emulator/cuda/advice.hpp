@@ -11,9 +11,6 @@ namespace emu::cuda {
 
 class State;
 
-/// The place that CUDA 12's functions, and the driver's first ones, name by a device's number: the host is
-/// -1.
-abi::MemoryLocation location_of(int device);
 /// cudaMemAdvise. Errors: invalid_value for memory that is not managed, unknown advice or location;
 /// invalid_device for a device that does not exist.
 Error advise(State& state, const void* pointer, std::size_t count, int advice, abi::MemoryLocation location);

@@ -120,7 +120,7 @@ constexpr auto attributes = std::to_array<Row>({
     {99, 1}, // HostRegisterSupported
     {100, 0},
     {101, 0},
-    {102, 0}, // VirtualMemoryManagementSupported
+    {102, 1}, // VirtualMemoryManagementSupported
     {103, 0},
     {104, 0},
     {105, 0},

@@ -1,7 +1,6 @@
 /// \file
 /// CUDA driver: advice, batches, copies between devices, and values that streams write and wait for.
 
-#include "cuda/advice.hpp"
 #include "cuda/runtime_batch.hpp"
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
@@ -83,10 +82,10 @@ Error wait_value(const char* function, void* stream, DevicePointer address, Word
 extern "C" {
 
 Error cuMemAdvise(DevicePointer pointer, std::size_t count, int advice, int device) {
-    return forward(cudaMemAdvise, host(pointer), count, advice, location_of(device));
+    return forward(cudaMemAdvise, host(pointer), count, advice, abi::location_of(device));
 }
 Error cuMemPrefetchAsync(DevicePointer pointer, std::size_t count, int device, void* stream) {
-    return forward(cudaMemPrefetchAsync, host(pointer), count, location_of(device), 0u, stream);
+    return forward(cudaMemPrefetchAsync, host(pointer), count, abi::location_of(device), 0u, stream);
 }
 Error cuMemRangeGetAttribute(void* data, std::size_t size, int attribute, DevicePointer pointer,
                              std::size_t count) {

@@ -88,7 +88,7 @@ Error register_host(State& state, void* pointer, std::size_t size) {
         return Error::invalid_value;
     if (find(state, pointer))
         return Error::host_memory_already_registered;
-    state.device().memory().register_host(reinterpret_cast<Address>(pointer), size);
+    state.device().memory().adopt(reinterpret_cast<Address>(pointer), size, Allocation::Kind::registered);
     return Error::success;
 }
 

@@ -4,7 +4,6 @@
 /// else is the same in both.
 
 #include "cuda/abi.hpp"
-#include "cuda/advice.hpp"
 #include "cuda/errors.hpp"
 
 #include <cstddef>
@@ -146,10 +145,10 @@ Error cudaStreamGetCaptureInfo_v2(void* stream, abi::CaptureStatus* status, unsi
     return cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, nullptr, count);
 }
 Error cudaMemAdvise(const void* pointer, std::size_t count, int advice, int device) {
-    return cudaMemAdvise_v2(pointer, count, advice, location_of(device));
+    return cudaMemAdvise_v2(pointer, count, advice, abi::location_of(device));
 }
 Error cudaMemPrefetchAsync(const void* pointer, std::size_t count, int device, void* stream) {
-    return cudaMemPrefetchAsync_v2(pointer, count, location_of(device), 0, stream);
+    return cudaMemPrefetchAsync_v2(pointer, count, abi::location_of(device), 0, stream);
 }
 // These have fewer parameters than their namesakes of CUDA 13, so they must not reach them.
 Error cudaGraphAddDependencies() { return refuse("cudaGraphAddDependencies"); }

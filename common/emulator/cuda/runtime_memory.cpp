@@ -74,7 +74,8 @@ Error cudaHostRegister(void* pointer, std::size_t size, unsigned) {
 
 Error cudaHostUnregister(void* pointer) {
     return runtime_call(__func__, [&](State& state) {
-        const bool done = state.device().memory().unregister_host(reinterpret_cast<Address>(pointer));
+        const bool done =
+            state.device().memory().disown(reinterpret_cast<Address>(pointer), Allocation::Kind::registered);
         return done ? Error::success : Error::host_memory_not_registered;
     });
 }

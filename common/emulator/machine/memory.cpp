@@ -119,15 +119,15 @@ bool GlobalMemory::restore(Address base) {
     return true;
 }
 
-void GlobalMemory::register_host(Address base, std::uint64_t size) {
+void GlobalMemory::adopt(Address base, std::uint64_t size, Allocation::Kind kind) {
     std::unique_lock lock(mutex_);
-    allocations_[base] = Allocation{base, size, Allocation::Kind::registered, {}, ++serial_};
+    allocations_[base] = Allocation{base, size, kind, {}, ++serial_};
 }
 
-bool GlobalMemory::unregister_host(Address base) {
+bool GlobalMemory::disown(Address base, Allocation::Kind kind) {
     std::unique_lock lock(mutex_);
     const auto it = allocations_.find(base);
-    if (it == allocations_.end() || it->second.kind != Allocation::Kind::registered)
+    if (it == allocations_.end() || it->second.kind != kind)
         return false;
     allocations_.erase(it);
     generation_.fetch_add(1, std::memory_order_acq_rel);
@@ -137,7 +137,8 @@ bool GlobalMemory::unregister_host(Address base) {
 bool GlobalMemory::release(Address base) {
     std::unique_lock lock(mutex_);
     const auto it = allocations_.find(base);
-    if (it == allocations_.end() || it->second.kind == Allocation::Kind::registered)
+    if (it == allocations_.end() || it->second.kind == Allocation::Kind::registered ||
+        it->second.kind == Allocation::Kind::mapped)
         return false;
     const Allocation& gone = it->second;
     arena_->used -= gone.size;

@@ -19,7 +19,7 @@ namespace emu {
 
 /// One allocation of global memory.
 struct Allocation {
-    enum class Kind : std::uint8_t { device, managed, host, registered, module, parameters, heap };
+    enum class Kind : std::uint8_t { device, managed, host, registered, mapped, module, parameters, heap };
     Address base = 0;
     std::uint64_t size = 0; ///< Bytes the program asked for; accesses beyond are errors.
     Kind kind = Kind::device;
@@ -43,11 +43,13 @@ class GlobalMemory {
     Address allocate(std::uint64_t size, Allocation::Kind kind, std::string name = {},
                      std::uint64_t alignment = 256);
 
-    /// Makes host memory the program owns accessible to kernels.
-    void register_host(Address base, std::uint64_t size);
-    bool unregister_host(Address base);
+    /// Makes memory outside the arena accessible to kernels: `registered` memory of the host, or `mapped`
+    /// memory of the driver's virtual memory functions.
+    void adopt(Address base, std::uint64_t size, Allocation::Kind kind);
+    /// False if nothing of that kind begins at `base`.
+    bool disown(Address base, Allocation::Kind kind);
 
-    /// Frees an allocation by its base. False if there is none.
+    /// Frees an allocation by its base. False if there is none, or it was adopted.
     bool release(Address base);
 
     /// Addresses for memory that comes and goes at the same place, as that of a graph: a freed allocation
