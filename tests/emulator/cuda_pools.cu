@@ -91,8 +91,9 @@ TEST_CASE("a pool counts its own memory and keeps what its threshold says") {
     CHECK(attribute(pool, cudaMemPoolAttrUsedMemCurrent) == 2 * size);
     CHECK(attribute(pool, cudaMemPoolAttrReservedMemCurrent) >= 2 * size);
     CHECK_CUDA(cudaFreeAsync(a, stream));
+    CHECK(attribute(pool, cudaMemPoolAttrUsedMemCurrent) == size);
+    CHECK_CUDA(cudaFreeAsync(b, stream)); // A driver does not count what cudaFree gives back.
     CHECK_CUDA(cudaStreamSynchronize(stream));
-    CHECK_CUDA(cudaFree(b));
     CHECK(attribute(pool, cudaMemPoolAttrUsedMemCurrent) == 0);
     CHECK(attribute(pool, cudaMemPoolAttrUsedMemHigh) == 2 * size);
     CHECK(attribute(pool, cudaMemPoolAttrReservedMemCurrent) >= 2 * size);
@@ -152,10 +153,13 @@ TEST_CASE("advice about managed memory is remembered") {
     CHECK_CUDA(cudaMemAdvise(data, page, cudaMemAdviseUnsetReadMostly, device_0));
     CHECK(range_attribute(cudaMemRangeAttributeReadMostly, data, page) == 0);
 
-    CHECK(cudaMemAdvise(data, page, cudaMemAdviseSetPreferredLocation, {cudaMemLocationTypeDevice, 7}) ==
-          cudaErrorInvalidDevice);
-    CHECK(cudaMemPrefetchAsync(data, page, {cudaMemLocationTypeDevice, 7}, 0, nullptr) ==
-          cudaErrorInvalidDevice);
+    constexpr cudaMemLocation device_7{cudaMemLocationTypeDevice, 7}, nowhere{};
+    CHECK(cudaMemAdvise(data, page, cudaMemAdviseSetPreferredLocation, device_7) == cudaErrorInvalidValue);
+    CHECK(cudaMemAdvise(data, page, cudaMemAdviseSetReadMostly, device_7) == cudaSuccess);
+    CHECK(cudaMemAdvise(data, page, cudaMemAdviseSetReadMostly, nowhere) == cudaErrorInvalidValue);
+    CHECK(cudaMemAdvise(data, page, cudaMemAdviseSetAccessedBy, {cudaMemLocationTypeHostNuma, 0}) ==
+          cudaErrorInvalidValue);
+    CHECK(cudaMemPrefetchAsync(data, page, device_7, 0, nullptr) == cudaErrorInvalidDevice);
     CHECK(cudaMemPrefetchAsync(data, page, device_0, 1, nullptr) == cudaErrorInvalidValue);
     CHECK(cudaMemAdvise(data, 3 * page, cudaMemAdviseSetReadMostly, device_0) == cudaErrorInvalidValue);
     CHECK_CUDA(cudaFree(data));

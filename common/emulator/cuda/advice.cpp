@@ -103,11 +103,8 @@ std::optional<Place> place(abi::MemoryLocation location) {
     }
 }
 
-Error check(const std::optional<Place>& where) {
-    if (!where)
-        return Error::invalid_value;
-    return where->type == Type::device && where->id != 0 ? Error::invalid_device : Error::success;
-}
+/// The machine has one device and one NUMA node.
+bool exists(const Place& where) { return where.type == Type::host || where.id == 0; }
 
 struct Range {
     Allocation allocation;
@@ -162,11 +159,13 @@ Error advise(State& state, const void* pointer, std::size_t count, int advice, a
     const auto range = find_range(state, pointer, count);
     if (!range || advice < set_read_mostly || advice > unset_accessed_by)
         return Error::invalid_value;
+    // Every advice wants a place, and what needs it, one that exists; only devices and the host have accesses
+    // of their own. All as an H200's driver does it.
     const auto where = place(location);
-    const bool needs_place = advice == set_preferred_location || advice >= set_accessed_by;
-    if (needs_place)
-        if (const Error error = check(where); error != Error::success)
-            return error;
+    if (!where || ((advice == set_preferred_location || advice >= set_accessed_by) && !exists(*where)))
+        return Error::invalid_value;
+    if (advice >= set_accessed_by && static_cast<Type>(location.type) > Type::host)
+        return Error::invalid_value;
     Record::get().change(range->allocation, range->begin, range->end, [&](Advice& a) {
         if (advice <= unset_read_mostly)
             a.read_mostly = advice == set_read_mostly;
@@ -181,10 +180,10 @@ Error advise(State& state, const void* pointer, std::size_t count, int advice, a
 Error prefetch(State& state, const void* pointer, std::size_t count, abi::MemoryLocation location) {
     const auto range = find_range(state, pointer, count);
     const auto where = place(location);
-    if (!range)
+    if (!range || !where)
         return Error::invalid_value;
-    if (const Error error = check(where); error != Error::success)
-        return error;
+    if (!exists(*where))
+        return where->type == Type::device ? Error::invalid_device : Error::invalid_value;
     Record::get().change(range->allocation, range->begin, range->end,
                          [&](Advice& a) { a.last_prefetch = *where; });
     return Error::success;
