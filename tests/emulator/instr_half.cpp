@@ -250,6 +250,11 @@ TEST_CASE("set and setp of halves") {
     }
     CHECK(run_one<u32>("set.eq.f16x2.f16x2 %d, %a, %b;", 0x3c004000u, 0x3c003c00u) == 0x3c000000u);
     CHECK(run_one<u32>("set.nan.bf16x2.bf16x2 %d, %a, %b;", 0x7fc00000u, 0u) == 0x3f800000u);
+    CHECK(run_one<u32>("set.ge.u32.f16x2 %d, %a, %b;", 0x3c004000u, 0x40003c00u) == 0x0000ffffu);
+    CHECK(run_one<u32>("set.ne.s32.bf16x2 %d, %a, %b;", 0x3f804000u, 0x3f803f80u) == 0x0000ffffu);
+    CHECK(run_one<u32>("set.le.u32.f16x2 %d, %a, %b;", 0x3c003c00u, 0x3c003c00u) == 0xffffffffu);
+    CHECK(refusal("set.eq.u16.f16x2 %d, %a, %b;") != "");
+    CHECK(refusal("set.eq.bf16x2.f16x2 %d, %a, %b;") != "");
     CHECK(run_one<u16>("set.eq.ftz.u16.f16 %d, %a, %b;", u16{1}, u16{0x8002}) == 0xffff);
     CHECK(run_one<u16>("set.lt.f16.s32 %d, %a, %b;", -1, 0) == 0x3c00);
 }

@@ -150,8 +150,9 @@ void decode_set_half(DecodeContext& context, Op& op) {
     expect_types(context, 2);
     const Type result = context.type(0);
     const Type type = require_type(context, half_types, 1);
-    if (is_packed(type) != is_packed(result) || (is_packed(type) && type != result))
-        context.unsupported("packed operands give a packed result of the same type");
+    const bool mask = result == Type::u32 || result == Type::s32; // Of packed operands: 0xffff in each half.
+    if (is_packed(type) ? type != result && !mask : is_packed(result))
+        context.unsupported("packed operands give a packed result of the same type, or one of 32 bits");
     auto combination = std::make_unique<HalfCombination>();
     decode_combination(context, *combination);
     choose(context, *combination, type);
