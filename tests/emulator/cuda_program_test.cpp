@@ -147,14 +147,19 @@ TEST_CASE("starting costs at most 50 ms") {
 TEST_CASE("relocatable device code of two files") {
     const Scratch scratch;
     const std::string source = variable("CUDA_SOURCES");
-    const std::string program =
-        compile(scratch, "linked",
-                {"-rdc=true", "-lineinfo", "-gencode", "arch=compute_90,code=[compute_90,sm_90]",
-                 source + "/cuda_linked_main.cu", source + "/cuda_linked_part.cu"});
-    const Finished ended = run_emulated({program});
-    INFO(ended.err);
-    CHECK(ended.out == "1121 1141 1161 1181\n");
-    CHECK(ended.exit_code == 0);
+    const auto link = [&](const std::string& name, const std::string& code) {
+        return compile(scratch, name,
+                       {"-rdc=true", "-lineinfo", "-gencode", "arch=compute_90,code=" + code,
+                        source + "/cuda_linked_main.cu", source + "/cuda_linked_part.cu"});
+    };
+    // With PTX alone nvcc adds its library for launches by kernels, which is machine code.
+    for (const std::string code : {"[compute_90,sm_90]", "compute_90"}) {
+        const Finished ended = run_emulated({link("linked", code)});
+        INFO(code << ": " << ended.err);
+        CHECK(ended.out == "1121 1141 1161 1181\n");
+        CHECK(ended.exit_code == 0);
+    }
+    CHECK(count(run_emulated({link("linked_code", "sm_90")}).err, "built without PTX") == 1);
 }
 
 TEST_CASE("a kernel that launches a kernel is refused by name and line; other kernels run") {

@@ -28,25 +28,27 @@ std::string text_of_container(const std::byte* data) {
     return unpack(*best);
 }
 
+/// Is this NVIDIA's library for launches by kernels? It is machine code only. nvcc links it in where kernels
+/// launch kernels, and into every program that it builds without machine code of its own.
+bool is_device_runtime(const std::byte* data) {
+    const auto entries = read_fatbin({data, container_size(data)});
+    const auto code = std::ranges::find(entries, FatbinEntry::Kind::elf, &FatbinEntry::kind);
+    return code != entries.end() && unpack(*code).find("__CNPRT_VERSION_NUMBER__") != std::string::npos;
+}
+
 /// A program linked with -rdc=true carries the relocatable PTX of every object file.
 std::string text_of_linked(const abi::FatbinWrapper& wrapper) {
     std::vector<std::string> texts;
-    std::optional<FatbinError> lacks_ptx;
     const auto* parts = static_cast<const std::byte* const*>(wrapper.prelinked);
     for (; parts && *parts; ++parts) {
         try {
             texts.push_back(text_of_container(*parts));
         } catch (const FatbinError& error) {
-            if (error.kind != FatbinError::Kind::no_ptx)
+            // A launch by a kernel is refused where it stands.
+            if (error.kind != FatbinError::Kind::no_ptx || !is_device_runtime(*parts))
                 throw;
-            lacks_ptx = error;
         }
     }
-    // NVIDIA's library for launches by kernels is machine code. The launch itself is refused where it stands.
-    const bool kernels_launch = std::ranges::any_of(
-        texts, [](const std::string& text) { return text.find("__cudaCDP2") != text.npos; });
-    if (lacks_ptx && !kernels_launch)
-        throw FatbinError(*lacks_ptx);
     if (texts.empty())
         return text_of_container(wrapper.data);
     return link_ptx(std::move(texts));
