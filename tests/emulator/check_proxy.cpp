@@ -66,6 +66,29 @@ TEST_CASE("missing-proxy-fence: global memory written by the kernel and read by 
     require_silent({tile_and_bar, head + "fence.proxy.async.global;\n" + meet + load});
 }
 
+TEST_CASE("missing-proxy-fence: the block that reads may fence for the block that wrote global memory") {
+    const std::string load = "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], "
+                             "[%rd1], 256, [bar];";
+    const auto program = [&](const std::string& fence) {
+        return Case{
+            tile_and_bar,
+            addresses(64) +
+                "mov.u32 %r1, %ctaid.x;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra READ;\n"
+                "st.global.u32 [%rd11], %r0;//!\nbar.sync 0;\n"
+                "@%p0 st.release.gpu.global.u32 [%rd1+4096], 1;\nbra END;\nREAD:\n" +
+                initialised_barrier() +
+                "POLL:\n@%p0 ld.acquire.gpu.global.u32 %r2, [%rd1+4096];\n@%p0 setp.eq.u32 %p3, %r2, 0;\n"
+                "@!%p0 setp.ne.u32 %p3, %r0, %r0;\n@%p3 bra POLL;\n" +
+                fence + expect_256 + load + "//!\n" + wait_parity("bar", "0", "W") +
+                "ld.shared.u32 %r5, [%r11];\nEND:\n",
+            64, 2};
+    };
+    require_silent(program("@%p0 fence.proxy.async.global;\n"));
+    require_silent(program("@%p0 fence.proxy.async;\n"));
+    require_found("missing-proxy-fence", program(""), emu::Fault::none);
+    require_found("missing-proxy-fence", program("@%p0 fence.proxy.async.shared::cta;\n"), emu::Fault::none);
+}
+
 TEST_CASE("barrier-init-not-visible: to the async proxy") {
     const std::string use = expect_256 + "@%p0 " + bulk_load + "//!\n" + wait_parity("bar", "0", "W0") +
                             "ld.shared.u32 %r5, [%r11];\n";

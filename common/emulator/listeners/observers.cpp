@@ -10,13 +10,19 @@ namespace {
 /// Happens-before checks. The shadow of a launch lives as long as the launch.
 class Checks final : public Observer {
   public:
-    void on_launch_begin(const LaunchInfo&) override { launch_ = std::make_unique<check::LaunchChecks>(); }
+    void on_launch_begin(const LaunchInfo&) override {
+        launch_ = std::make_unique<check::LaunchChecks>(tensor_maps_);
+    }
     std::unique_ptr<ClusterListener> listen(Cluster& cluster) override {
         return std::make_unique<check::Checker>(cluster, *launch_);
     }
-    void on_launch_end(const LaunchInfo&) override { launch_.reset(); }
+    void on_launch_end(const LaunchInfo&) override {
+        launch_.reset();
+        tensor_maps_.end_launch();
+    }
 
   private:
+    check::TensorMapHistory tensor_maps_;
     std::unique_ptr<check::LaunchChecks> launch_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "listeners/guess.hpp"
 #include "listeners/shadow.hpp"
+#include "listeners/tensor_maps.hpp"
 #include "listeners/threads.hpp"
 #include "listeners/unwritten.hpp"
 #include "machine/cluster.hpp"
@@ -22,6 +23,9 @@ namespace emu::check {
 
 /// What the clusters of a launch share.
 struct LaunchChecks {
+    explicit LaunchChecks(TensorMapHistory& maps) : tensor_maps(maps) {}
+    TensorMapHistory& tensor_maps;
+    TensorMapReleases tensor_map_releases;
     RecordStore records; ///< Of accesses to global memory.
     std::mutex mutex;
     std::vector<std::unique_ptr<RecordStore>>
@@ -79,6 +83,8 @@ class Checker final : public ClusterListener {
     void on_async_commit(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t group) override;
     void on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,
                                  bool read_only, std::uint32_t pc) override;
+    void on_tensor_map_access(Warp& warp, unsigned lane, std::uint32_t pc, Address map,
+                              AccessKind kind) override;
     void on_block_start(Block& block) override;
     void on_cluster_end() override;
 
@@ -201,6 +207,16 @@ class Checker final : public ClusterListener {
     void check_use_visible(const MbarrierEvent& event, const BarrierState& barrier);
     void check_overwritten(const MbarrierEvent& event, const BarrierState& barrier);
 
+    // tensor_maps.cpp
+    void note_tensor_map_fence(const FenceEvent& event);
+    std::vector<Ref> writes_of(Address address, std::uint32_t bytes);
+    bool is_released(const Record& write, Component writer, const TensorMapFences::Fence& acquire) const;
+    const char* lacking_for_map(const Record& write, Ref ref,
+                                std::span<const TensorMapFences::Fence* const> acquires) const;
+    void check_tensor_map(const AsyncOperation& operation, const WarpClock& clock);
+    void tell_stale_map(const AsyncOperation& operation, const std::string& what,
+                        std::optional<SourceLine> change, const char* advice, bool warning);
+
     // race_sync.cpp
     void acquire(std::span<const WarpLanes> waiting, const ClockRef& clock);
     void check_divergence(std::span<const WarpLanes> arrived);
@@ -271,6 +287,7 @@ class Checker final : public ClusterListener {
     std::vector<Region> shared_;
     std::unordered_map<Address, std::vector<CoWriters>> co_writers_; ///< By word, where there are any.
     GuessedReads guesses_;
+    TensorMapFences tensor_map_fences_;
     std::map<BarrierKey, Accumulator> barriers_;
     std::map<std::uint32_t, Diagnostic>
         not_started_;          ///< By instruction; told at the end, unless a race says more.

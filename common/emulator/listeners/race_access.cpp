@@ -178,6 +178,19 @@ void Checker::access_one(Actor& actor, Address address, std::uint32_t bytes) {
     }
 }
 
+std::vector<Ref> Checker::writes_of(Address address, std::uint32_t bytes) {
+    std::vector<Ref> refs;
+    by_words(address, bytes, [&](Address word, unsigned mask) {
+        GlobalShadow::Page& page = pages_.page(word >> GlobalShadow::page_bits);
+        const GlobalShadow::Lock lock(page);
+        page.region.visit(word % GlobalShadow::page_bytes / 4, mask, [&](Cell& cell, unsigned, unsigned) {
+            if (cell.write && (refs.empty() || refs.back() != cell.write))
+                refs.push_back(cell.write);
+        });
+    });
+    return refs;
+}
+
 bool Checker::is_ordered(Ref old, const Record& r, unsigned k, unsigned n, const Actor& actor) const {
     constexpr unsigned packed = Record::bytes1 | Record::bytes2;
     if (!((r.flags | actor.record->flags) & packed)) [[likely]]

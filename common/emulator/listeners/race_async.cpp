@@ -120,6 +120,8 @@ void Checker::on_async_issue(const AsyncOperation& operation) {
     if (operation.completion == CompletionKind::none)
         return;
     WarpClock& clock = threads_.of(*operation.warp);
+    if (operation.tensor_map)
+        check_tensor_map(operation, clock);
     if (operation.kind == AsyncKind::cp_async_arrive) {
         // Its arrival publishes the cp.async the thread has issued so far (PTX ISA 9.7.13.15.13).
         Accumulator& arrived = mbarriers_[operation.barrier].arrived;

@@ -175,8 +175,9 @@ void Checker::on_fence(const FenceEvent& event) {
         threads_.memory_fence(event);
         return;
     }
-    case FenceKind::proxy_alias:
     case FenceKind::proxy_tensormap:
+        return note_tensor_map_fence(event);
+    case FenceKind::proxy_alias:
         return;
     }
 }

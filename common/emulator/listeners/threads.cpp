@@ -68,11 +68,15 @@ bool Threads::sees(const WarpClock& viewer, unsigned lane, const Record& record,
     if (record.cluster != cluster_) {
         if (record.epoch == 0) // RecordStore::forgotten
             return true;
-        const auto& foreign = viewer.base[lane]->foreign;
-        if (!foreign)
-            return false;
-        const auto it = foreign->find(record.cluster);
-        return it != foreign->end() && it->second->get(part, component) >= epoch;
+        const auto knows = [&](const std::shared_ptr<const Foreign>& foreign, Part of) {
+            if (!foreign)
+                return false;
+            const auto it = foreign->find(record.cluster);
+            return it != foreign->end() && it->second->get(of, component) >= epoch;
+        };
+        const SharedClock& base = *viewer.base[lane];
+        // A fence of the reading side covers what other clusters wrote and it knows of.
+        return knows(base.foreign, part) || (part == global_proxy && knows(base.fenced_foreign, order));
     }
     if (viewer.base[lane]->clock.get(part, component) >= epoch)
         return true;

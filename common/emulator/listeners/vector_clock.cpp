@@ -91,6 +91,7 @@ void Accumulator::join(const ClockRef& other) {
         return;
     clock_.join(o.clock);
     foreign_ = check::join_foreign(foreign_, o.foreign);
+    fenced_foreign_ = check::join_foreign(fenced_foreign_, o.fenced_foreign);
     includes_[next_++ % includes_.size()] = o.id;
 }
 
@@ -117,6 +118,7 @@ SharedClock* ClockSpace::make() {
 void ClockSpace::recycle(SharedClock* clock) {
     clock->clock.clear();
     clock->foreign.reset();
+    clock->fenced_foreign.reset();
     free_.push_back(clock);
 }
 
@@ -128,6 +130,7 @@ ClockRef ClockSpace::freeze(const Accumulator& accumulator) {
     SharedClock* clock = make();
     clock->clock = accumulator.clock_;
     clock->foreign = accumulator.foreign_;
+    clock->fenced_foreign = accumulator.fenced_foreign_;
     clock->includes = accumulator.includes_;
     return {clock, this};
 }
@@ -145,6 +148,7 @@ ClockRef ClockSpace::join(const ClockRef& a, const ClockRef& b) {
     clock->clock = a->clock;
     clock->clock.join(b->clock);
     clock->foreign = join_foreign(a->foreign, b->foreign);
+    clock->fenced_foreign = join_foreign(a->fenced_foreign, b->fenced_foreign);
     clock->includes = {a->id, b->id, a->includes[0], b->includes[0]};
     m.a = a->id;
     m.b = b->id;
@@ -161,6 +165,7 @@ ClockRef ClockSpace::fenced(const ClockRef& a, bool shared, bool global) {
     clock->clock = a->clock;
     clock->clock.fence(shared, global);
     clock->foreign = a->foreign;
+    clock->fenced_foreign = global ? a->foreign : a->fenced_foreign;
     clock->includes = {a->id, a->includes[0], a->includes[1], a->includes[2]};
     m.a = a->id;
     m.b = operation;

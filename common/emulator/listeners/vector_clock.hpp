@@ -55,7 +55,8 @@ std::shared_ptr<const Foreign> join_foreign(const std::shared_ptr<const Foreign>
 struct SharedClock {
     Clock clock;
     std::shared_ptr<const Foreign> foreign;
-    std::array<std::uint64_t, 4> includes{}; ///< Some clocks this one is known to include.
+    std::shared_ptr<const Foreign> fenced_foreign; ///< The part of it that has passed a global proxy fence.
+    std::array<std::uint64_t, 4> includes{};       ///< Some clocks this one is known to include.
     std::uint64_t id = 0;
     std::uint32_t references = 0;
 
@@ -114,7 +115,7 @@ class Accumulator {
   private:
     friend class ClockSpace;
     Clock clock_;
-    std::shared_ptr<const Foreign> foreign_;
+    std::shared_ptr<const Foreign> foreign_, fenced_foreign_;
     std::array<std::uint64_t, 4> includes_{};
     unsigned next_ = 0;
     bool empty_ = true;

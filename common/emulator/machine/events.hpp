@@ -117,6 +117,7 @@ struct FenceEvent {
     bool covers_global = true;
     bool acquire = true; ///< Direction, where the fence has one.
     bool release = true;
+    const Address* addresses = nullptr; ///< An acquire of the tensormap proxy: the map, 32 entries by lane.
 };
 
 /// An arrival at, or an observation of, an mbarrier.
@@ -185,6 +186,11 @@ class ClusterListener {
                                          std::uint64_t /*last_group*/, bool /*read_only*/,
                                          std::uint32_t /*pc*/) {}
     virtual void on_async_retired(const AsyncOperation&) {} ///< The last event; the operation dies.
+
+    /// tensormap.replace writes the 128 bytes of a map, tensormap.cp_fenceproxy reads one and writes another;
+    /// `map` is global or in the shared window.
+    virtual void on_tensor_map_access(Warp&, unsigned /*lane*/, std::uint32_t /*pc*/, Address /*map*/,
+                                      AccessKind) {}
 
     virtual void on_thread_exit(const WarpLanes&) {}
     virtual void on_block_start(Block&) {}

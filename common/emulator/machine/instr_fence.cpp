@@ -4,6 +4,8 @@
 
 #include "machine/async_operands.hpp"
 
+#include <array>
+
 namespace emu {
 
 namespace {
@@ -17,11 +19,14 @@ struct FenceOperands final : OpExtra {
 Flow run_fence(Warp& warp, const Op& op, LaneMask mask) {
     Cluster& cluster = warp.cluster();
     const auto& o = static_cast<const FenceOperands&>(*op.extra);
+    std::array<Address, warp_size> maps{};
     if (o.has_address)
         for_lanes(mask, [&](unsigned lane) {
             const Place place(warp, lane);
-            if (const auto at = global_address(place, o.address, "tensor map address"))
+            if (const auto at = global_address(place, o.address, "tensor map address")) {
                 check_global(place, *at, 128, "tensor map");
+                maps[lane] = *at;
+            }
         });
     if (o.event.kind == FenceKind::membar && o.event.scope >= Scope::gpu)
         for_lanes(mask, [&](unsigned lane) { cluster.async().fence(warp, lane, warp.pc()); });
@@ -31,6 +36,7 @@ Flow run_fence(Warp& warp, const Op& op, LaneMask mask) {
     event.warp = &warp;
     event.pc = warp.pc();
     event.mask = mask;
+    event.addresses = o.has_address ? maps.data() : nullptr;
     cluster.emit(&ClusterListener::on_fence, event);
     return Flow::next;
 }

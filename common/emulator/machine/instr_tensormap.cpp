@@ -113,6 +113,12 @@ std::byte* map_bytes(const Place& place, const AddressOperand& operand) {
                : nullptr;
 }
 
+void tell_access(const Place& place, const AddressOperand& operand, AccessKind kind) {
+    const std::uint64_t address = operand.value(place.warp, place.lane);
+    const Address map = operand.wide ? address : shared_window + static_cast<std::uint32_t>(address);
+    place.cluster().emit(&ClusterListener::on_tensor_map_access, place.warp, place.lane, place.pc, map, kind);
+}
+
 Flow run_replace(Warp& warp, const Op& op, LaneMask mask) {
     const auto& o = static_cast<const ReplaceOperands&>(*op.extra);
     for_lanes(mask, [&](unsigned lane) {
@@ -128,6 +134,7 @@ Flow run_replace(Warp& warp, const Op& op, LaneMask mask) {
         set_field(*map, o.field, o.index,
                   o.wide ? warp.row<std::uint64_t>(o.value)[lane] : warp.row<std::uint32_t>(o.value)[lane]);
         write_tensor_map(*map, span);
+        tell_access(place, o.address, AccessKind::write);
     });
     return Flow::next;
 }
@@ -146,6 +153,10 @@ Flow run_copy(Warp& warp, const Op& op, LaneMask mask) {
     if (!from)
         return Flow::next;
     std::memcpy(to, from, tensor_map_bytes);
+    const unsigned last = 31u - static_cast<unsigned>(std::countl_zero(mask));
+    tell_access(place, o.source, AccessKind::read);
+    tell_access(Place(warp, last), o.source, AccessKind::read); // All lanes read; two stand for them.
+    tell_access(place, o.destination, AccessKind::write);
     FenceEvent event;
     event.warp = &warp;
     event.pc = warp.pc();
