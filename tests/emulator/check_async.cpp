@@ -76,7 +76,7 @@ TEST_CASE("reuse-before-read-done: a bulk store's source overwritten") {
     // Bulk groups belong to a thread: another thread's wait is none.
     require_found("reuse-before-read-done",
                   {tile, store + commit +
-                             "setp.eq.u32 %p1, %r0, 1;\n@%p1 cp.async.bulk.wait_group.read 0;\n" + meet +
+                             "setp.eq.u32 %p1, %r0, 1;\n@%p1 cp.async.bulk.wait_group.read 0;//!\n" + meet +
                              again + wait_read});
 }
 

@@ -181,3 +181,116 @@ TEST_CASE("a race explains an uninitialised read, which is then not told") {
     const std::string body = addresses(64) + "ld.shared.u32 %r5, [%r11];//!\nst.shared.u32 [%r10], %r6;//!\n";
     require_found("race-shared", {tile, body});
 }
+
+TEST_CASE("barrier-reinit-in-use: initialised again before everybody is done with it") {
+    const auto round = [](const std::string& label, const std::string& mark) {
+        return "mbarrier.arrive.shared.b64 _, [bar];\n" + label +
+               ":\nmbarrier.try_wait.parity.shared.b64 %p7, [bar], 0;" + mark + "\n@!%p7 bra " + label +
+               ";\n";
+    };
+    const std::string init = "@%p0 mbarrier.init.shared.b64 [bar], 64;";
+    const std::string start = addresses(64) + init + "\nbar.sync 0;\n";
+    require_found("barrier-reinit-in-use",
+                  {tile_and_bar, start + round("A", "//!") + init + "//!\nbar.sync 0;\n" + round("B", "")});
+    require_silent(
+        {tile_and_bar, start + round("A", "") + "bar.sync 0;\n" + init + "\nbar.sync 0;\n" + round("B", "")});
+}
+
+TEST_CASE("barrier-reinit-in-use: all threads initialise, which is a warning") {
+    const std::string use =
+        "bar.sync 0;\nmbarrier.arrive.shared.b64 _, [bar];\n" + wait_parity("bar", "0", "W");
+    require_found("barrier-reinit-in-use",
+                  {tile_and_bar, addresses(64) + "mbarrier.init.shared.b64 [bar], 64;//!\n" + use},
+                  emu::Fault::none);
+    require_silent({tile_and_bar, addresses(64) + "@%p0 mbarrier.init.shared.b64 [bar], 64;\n" + use});
+}
+
+TEST_CASE("arrival-count-mismatch: an arrival too late for the phase that its thread waits for") {
+    const auto program = [](const std::string& count) {
+        return Case{tile_and_bar,
+                    addresses(48) + "@%p0 mbarrier.init.shared.b64 [bar], " + count + ";//!\nbar.sync 0;\n" +
+                        "mbarrier.arrive.shared.b64 _, [bar];//!\nW:\n"
+                        "mbarrier.try_wait.parity.shared.b64 %p7, [bar], 0;//!\n@!%p7 bra W;\n",
+                    48};
+    };
+    require_found("arrival-count-mismatch", program("32"));
+    require_silent(program("48"));
+}
+
+TEST_CASE("arrival-count-mismatch: two counts at one barrier of the block") {
+    const auto program = [](const std::string& other) {
+        return Case{"",
+                    "setp.lt.u32 %p1, %r0, 32;\n@!%p1 bra SECOND;\nbar.sync 1, 64;//!\nbra END;\nSECOND:\n"
+                    "bar.sync 1, " +
+                        other + ";//!\nEND:\n"};
+    };
+    require_found("arrival-count-mismatch", program("96"));
+    require_silent(program("64"));
+}
+
+TEST_CASE("divergent-barrier: threads that go past the barrier of their warp and end, which is a warning") {
+    const std::string some = addresses(64) + "setp.lt.u32 %p1, %r0, 40;\n@!%p1 bra OTHERS;\n";
+    const std::string work = "st.global.u32 [%rd11], %r0;";
+    require_found("divergent-barrier",
+                  {tile, some + "bar.sync 0;//!\nbra END;\nOTHERS:\n" + work + "//!\nEND:\n"},
+                  emu::Fault::none);
+    // To return early is what many kernels do, and what hardware allows for.
+    require_silent({tile, some + "bar.sync 0;\n" + work + "\nOTHERS:\n"});
+    require_silent({tile, addresses(64) + "bar.sync 0;\n@!%p0 bra END;\n" + work + "\nEND:\n"});
+}
+
+TEST_CASE("divergent-barrier: a loop that threads of a warp leave at different times") {
+    const auto program = [](const std::string& rounds) {
+        return Case{tile, addresses(64) +
+                              "mov.u32 %r1, 0;\nLOOP:\nst.global.u32 [%rd11], %r1;\nbar.sync 0;//!\n"
+                              "add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, " +
+                              rounds + ";\n@%p1 bra LOOP;\n"};
+    };
+    require_found("divergent-barrier", program("%r0"), emu::Fault::none);
+    require_silent(program("5"));
+}
+
+TEST_CASE("remote-block-exited: nothing makes the other block wait for the last access") {
+    const auto program = [](const std::string& access, const std::string& end) {
+        return Case{tile_and_bar,
+                    addresses(32) +
+                        "@%p0 mbarrier.init.shared.b64 [bar], 32;\n@%p0 "
+                        "fence.mbarrier_init.release.cluster;\n"
+                        "st.shared.u32 [%r10], %r0;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n"
+                        "mov.u32 %r1, %cluster_ctarank;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra END;\n"
+                        "mov.u32 %r2, bar;\nmapa.shared::cluster.u32 %r2, %r2, 0;\n"
+                        "mapa.shared::cluster.u32 %r3, %r10, 0;\n" +
+                        access + "END:\n" + end,
+                    32, 2, 2};
+    };
+    const std::string sync = "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
+    const std::string relaxed = "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n";
+    const std::string arrive = "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r2];//!\n";
+    const std::string read = "ld.shared::cluster.u32 %r4, [%r3];//!\nst.global.u32 [%rd11], %r4;\n";
+    for (const std::string& access : {arrive, read}) {
+        for (const Order& order : async_test::all_orders()) {
+            const auto outcome = run(program(access, ""), order);
+            REQUIRE(outcome.result.diagnostics.size() == 1);
+            REQUIRE(outcome.result.diagnostics.front().name == "remote-block-exited");
+        }
+        require_silent(program(access, sync));
+        require_silent(program(access, relaxed));
+    }
+    // The other block waits for the arrivals.
+    const std::string wait =
+        "@!%p1 bra DONE;\nW:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p7, "
+        "[bar], 0;\n@!%p7 bra W;\nDONE:\n";
+    require_silent(program(arrive, wait));
+    require_silent(program(read + arrive, wait));
+}
+
+TEST_CASE("uninitialised-shared: a copy to global memory takes bytes that nobody wrote") {
+    const auto program = [](const std::string& bytes) {
+        return Case{tile, addresses(64) + "setp.lt.u32 %p1, %r0, 60;\n@%p1 st.shared.u32 [%r10], %r6;\n" +
+                              "fence.proxy.async.shared::cta;\nbar.sync 0;\n@%p0 "
+                              "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], " +
+                              bytes + ";//!\n" + commit_and_wait_read};
+    };
+    require_found("uninitialised-shared", program("256"), emu::Fault::none);
+    require_silent(program("240"));
+}

@@ -93,6 +93,49 @@ TEST_CASE("a wait whose parity was not flipped sees the phase before") {
     require_silent({tile_and_bar, start + wait_parity("bar", "1", "W2") + read_mirror});
 }
 
+TEST_CASE("a test or try_wait whose answer nobody looks at is no wait") {
+    const std::string start =
+        addresses(64) + initialised_barrier() + expect_256 + "@%p0 " + bulk_load + "//!\n";
+    const std::string end = meet + wait_parity("bar", "0", "W2");
+    // As libcu++'s wrappers write it: the predicate becomes a register that nobody reads.
+    const auto ask = [](const std::string& what) {
+        return "{ .reg .pred Q; .reg .b32 unread;\nmbarrier." + what +
+               ".parity.shared.b64 Q, [bar], 0;//!\nselp.b32 unread, 1, 0, Q; }\n";
+    };
+    for (const std::string what : {"try_wait", "test_wait"})
+        require_explained("read-before-completion", {tile_and_bar, start + ask(what) + read_mirror + end},
+                          "only asked whether the phase had ended", "in a loop");
+    const std::string loop =
+        "AGAIN:\n{ .reg .pred Q; .reg .b32 r;\nmbarrier.try_wait.parity.shared.b64 Q, [bar], 0;\n"
+        "selp.b32 r, 1, 0, Q;\nsetp.eq.u32 %p2, r, 0; }\n@%p2 bra AGAIN;\n";
+    require_silent({tile_and_bar, start + loop + read_mirror});
+}
+
+TEST_CASE("a wait at another mbarrier than the copy's is named") {
+    const std::string two = tile_and_bar + ".shared .align 8 .b64 other;\n";
+    const std::string start = addresses(64) + "@%p0 mbarrier.init.shared.b64 [other], 1;\n" +
+                              initialised_barrier() + expect_256 + "@%p0 " + bulk_load +
+                              "//!\n@%p0 mbarrier.arrive.shared.b64 _, [other];\n";
+    const std::string wrong = "W1:\nmbarrier.try_wait.parity.shared.b64 %p7, [other], 0;//!\n@!%p7 bra W1;\n";
+    const std::string end = meet + wait_parity("bar", "0", "W2");
+    require_explained(
+        "read-before-completion", {two, start + wrong + read_mirror + end},
+        "completes at mbarrier bar, and thread (0,0,0) of block (0,0,0) waited at mbarrier other",
+        "Wait at the mbarrier that the copy was given");
+    require_silent({two, start + wrong + wait_parity("bar", "0", "W2") + read_mirror});
+}
+
+TEST_CASE("a wait by a thread that has no groups is named") {
+    const std::string store = addresses(64) + "st.shared.u32 [%r10], %r6;\nfence.proxy.async;\n" + meet +
+                              "@%p0 " + bulk_store +
+                              "//!\n@%p0 cp.async.bulk.commit_group;\nsetp.eq.u32 %p1, %r0, 32;\n";
+    const std::string again = meet + "add.u32 %r6, %r6, 1;\nst.shared.u32 [%r10], %r6;//!\n";
+    const std::string end = "@%p0 cp.async.bulk.wait_group 0;\n";
+    require_explained(
+        "reuse-before-read-done", {tile, store + "@%p1 cp.async.bulk.wait_group.read 0;//!\n" + again + end},
+        "thread (32,0,0) of block (0,0,0) waited, but groups belong to the thread", "issued it");
+}
+
 TEST_CASE("a relaxed arrival or a relaxed wait is named, with the barrier that lies between") {
     const std::string start = addresses(64) + "@%p0 mbarrier.init.shared.b64 [bar], 64;\n" + meet +
                               "st.shared.u32 [%r10], %r6;//!\n";
@@ -160,6 +203,32 @@ TEST_CASE("deadlock at a shuffle: lanes that are missing, or not in the mask") {
     require_found("deadlock", outside, emu::Fault::timeout);
     CHECK_THAT(run(outside, {emu::CompletionOrder::late, 1}).result.diagnostics.front().message,
                ContainsSubstring("does not name the thread's own lane, 8"));
+}
+
+TEST_CASE("deadlock at an mbarrier whose only arrivals raised the count for themselves") {
+    const auto program = [](const std::string& arrive) {
+        return Case{tile_and_bar,
+                    addresses(64) + "@%p0 mbarrier.init.shared.b64 [bar], 64;\n" + meet +
+                        "cp.async.ca.shared.global [%r10], [%rd10], 4;\n" + arrive +
+                        "W:\nmbarrier.try_wait.parity.shared.b64 %p7, [bar], 0;//!\n@!%p7 bra W;\n"};
+    };
+    const std::string raised = "cp.async.mbarrier.arrive.shared.b64 [bar];\n";
+    require_found("deadlock", program(raised), emu::Fault::timeout);
+    const auto outcome = run(program(raised), {emu::CompletionOrder::late, 1});
+    CHECK_THAT(outcome.result.diagnostics.front().advice, ContainsSubstring("Use the .noinc form"));
+    require_silent(program("cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n"));
+    require_silent(program(raised + "mbarrier.arrive.shared.b64 _, [bar];\n"));
+}
+
+TEST_CASE("deadlock: who polls is the cause when others wait for it at __syncthreads") {
+    const Case wrong{tile, addresses(64) +
+                               "@!%p0 bra MEET;\nPOLL:\nld.relaxed.gpu.global.u32 %r2, [%rd1+4096];//!\n"
+                               "setp.eq.u32 %p1, %r2, 0;\n@%p1 bra POLL;\nMEET:\nbar.sync 0;\n"};
+    const auto outcome = run(wrong, {emu::CompletionOrder::late, 1});
+    REQUIRE(outcome.result.diagnostics.size() == 1);
+    CHECK(outcome.result.diagnostics.front().name == "deadlock");
+    CHECK_THAT(outcome.result.diagnostics.front().advice,
+               ContainsSubstring("waits for a value that no thread"));
 }
 
 TEST_CASE("deadlock at the cluster barrier counts who has come") {

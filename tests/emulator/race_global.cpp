@@ -60,6 +60,18 @@ TEST_CASE("race-global: an atomic of block scope is not atomic for other blocks"
     require_silent({"", own_word + "red.relaxed.cta.global.add.u32 [%rd1], %r5;\n", 64, 1});
 }
 
+TEST_CASE("race-global: a store that changes nothing, unordered before another thread's change") {
+    // out is zero already; in another order the zero would destroy a sum.
+    const std::string zero =
+        "setp.eq.u32 %p0, %r0, 0;\nmov.u32 %r1, %ctaid.x;\nsetp.eq.and.u32 %p1, %r1, 0, %p0;\n"
+        "@%p1 st.global.u32 [%rd1], 0;";
+    const std::string add = "@%p0 red.global.add.u32 [%rd1], 1;";
+    require_found("race-global", {"", zero + "//!\n" + add + "//!\n", 32, 2});
+    require_silent({"", zero + "\n@%p1 " + add.substr(5) + "\n", 32, 2});
+    // All write the same: whoever comes first changes it, the others do not.
+    require_silent({"", "st.global.u32 [%rd1], 1;\n", 64, 4});
+}
+
 TEST_CASE("the finding does not depend on the number of host threads") {
     const Case wrong{"",
                      own_word + "shl.b32 %r4, %r0, 2;\ncvt.u64.u32 %rd9, %r4;\nadd.u64 %rd11, %rd1, %rd9;\n"

@@ -72,6 +72,7 @@ class Checker final : public ClusterListener {
     void on_barrier_complete(BarrierKind kind, unsigned id, std::span<const WarpLanes> arrived,
                              std::span<const WarpLanes> waiting) override;
     void on_mbarrier_init(const MbarrierEvent& event) override;
+    void on_mbarrier_inval(const MbarrierEvent& event) override;
     void on_mbarrier_arrive(const MbarrierEvent& event) override;
     void on_mbarrier_phase(const MbarrierEvent& event) override;
     void on_mbarrier_observed(const MbarrierEvent& event) override;
@@ -85,7 +86,9 @@ class Checker final : public ClusterListener {
                                  bool read_only, std::uint32_t pc) override;
     void on_tensor_map_access(Warp& warp, unsigned lane, std::uint32_t pc, Address map,
                               AccessKind kind) override;
+    void on_thread_exit(const WarpLanes& lanes) override;
     void on_block_start(Block& block) override;
+    void on_block_exit(Block& block) override;
     void on_cluster_end() override;
 
   private:
@@ -138,6 +141,15 @@ class Checker final : public ClusterListener {
         std::uint64_t phases = 0; ///< That it saw end; 0: it passed a fresh barrier.
         ClockRef unseen;          ///< What a relaxed wait did not acquire.
     };
+    /// What a thread did last at an mbarrier.
+    struct BarrierUse {
+        Warp* warp = nullptr; ///< nullptr: nothing.
+        std::uint32_t pc = 0;
+        Epoch epoch = 0;
+        bool arrived = false;    ///< It has arrived, lastly in phase `phase`
+        std::uint64_t phase = 0; ///< with the instruction `arrive_pc`.
+        std::uint32_t arrive_pc = 0;
+    };
     struct BarrierState {
         Component agent = 0; ///< Component whose epoch is the number of completed phases.
         Accumulator arrived;
@@ -155,9 +167,11 @@ class Checker final : public ClusterListener {
         std::uint32_t expect_pc = 0;
         Warp* expect_warp = nullptr;
         unsigned expect_lane = 0;
-        std::vector<Passed> passed; ///< By thread component.
-        Component last_passed = 0;  ///< The thread that passed last.
-        std::string overwritten;    ///< The thread that stored into the object, if one did.
+        std::vector<Passed> passed;   ///< By thread component.
+        Component last_passed = 0;    ///< The thread that passed last.
+        std::vector<BarrierUse> uses; ///< By thread component.
+        bool invalidated = false;
+        std::string overwritten; ///< The thread that stored into the object, if one did.
         std::uint32_t overwritten_pc = 0;
         std::unique_ptr<Withheld> withheld;
 
@@ -189,6 +203,7 @@ class Checker final : public ClusterListener {
     void note_co_writers(std::uint32_t write, const Actor& actor);
     bool wrote_it_too(std::uint32_t write, const Actor& actor) const;
     void check_clash(const AccessEvent& event);
+    void uninitialised_source(unsigned k, unsigned n, const Actor& actor);
     void check_started(const AccessEvent& event);
     void check_started(Warp& warp, unsigned lane, std::uint32_t pc, unsigned rank);
     bool is_ordered(Ref old, const Record& record, unsigned k, unsigned n, const Actor& actor) const;
@@ -206,6 +221,9 @@ class Checker final : public ClusterListener {
     void check_init_visible(const AsyncOperation& operation, std::uint32_t index, const WarpClock& clock);
     void check_use_visible(const MbarrierEvent& event, const BarrierState& barrier);
     void check_overwritten(const MbarrierEvent& event, const BarrierState& barrier);
+    BarrierUse& note_use(BarrierState& barrier, const MbarrierEvent& event);
+    void check_init_again(const MbarrierEvent& event, const BarrierState& barrier);
+    void check_late_arrival(const MbarrierEvent& event, const BarrierState& barrier, const BarrierUse& use);
 
     // tensor_maps.cpp
     void note_tensor_map_fence(const FenceEvent& event);
@@ -221,6 +239,9 @@ class Checker final : public ClusterListener {
     void acquire(std::span<const WarpLanes> waiting, const ClockRef& clock);
     void check_divergence(std::span<const WarpLanes> arrived);
     void publish_inits(std::span<const WarpLanes> arrived);
+    void note_remote_uses(const AccessEvent& event, const WarpClock& clock);
+    void note_remote_use(const Warp& warp, unsigned lane, std::uint32_t pc, unsigned rank);
+    void tell_skipped_barrier(const WarpLanes& lanes, unsigned waiting, std::uint32_t went_on, bool in_loop);
 
     void withhold(std::unique_ptr<Withheld>& withheld, WarpClock& clock, unsigned lane, std::uint32_t pc);
     Passed& pass(BarrierState& barrier, const MbarrierEvent& event);
@@ -239,9 +260,13 @@ class Checker final : public ClusterListener {
     Hint relaxed_order(const Record& old, Ref ref, unsigned k, const Actor& actor);
     Hint relaxed_arrival(const Withheld& withheld, const std::string& barrier, const std::string& instead,
                          const Record& old, Component component, const Actor& actor);
-    Hint short_wait(const Operation& operation, const Record& record, Ref ref, Component reader);
+    Hint short_wait(const Operation& operation, const Record& record, Ref ref, const Actor& reader);
     Hint short_group_wait(const Operation& operation, const Record& record, Ref ref);
+    Hint foreign_group_wait(const Operation& operation, const Record& record, Ref ref);
     Hint wrong_phase(const Operation& operation, Component reader);
+    Hint ignored_wait(const Operation& operation, const Warp& reader, unsigned lane);
+    Hint other_barrier(const Operation& operation, Component reader);
+    std::string barrier_name(std::uint32_t address) const;
 
     // race_report.cpp
     void conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
@@ -290,9 +315,17 @@ class Checker final : public ClusterListener {
     TensorMapFences tensor_map_fences_;
     std::map<BarrierKey, Accumulator> barriers_;
     std::map<std::uint32_t, Diagnostic>
-        not_started_;          ///< By instruction; told at the end, unless a race says more.
-    bool all_started_ = false; ///< A cluster barrier completed, so every block runs.
-    ClockRef cluster_barrier_; ///< What the last completed cluster barrier published.
+        not_started_; ///< By instruction; told at the end, unless a race says more.
+    /// The last access of a thread to the shared memory of another block of its cluster.
+    struct RemoteUse {
+        const Warp* warp = nullptr; ///< nullptr: none.
+        unsigned lane = 0;
+        std::uint32_t pc = 0;
+        Epoch epoch = 0;
+    };
+    std::vector<std::vector<RemoteUse>> remote_uses_; ///< By rank of the other block, then by component.
+    bool all_started_ = false;                        ///< A cluster barrier completed, so every block runs.
+    ClockRef cluster_barrier_;                        ///< What the last completed cluster barrier published.
     std::unique_ptr<Withheld> cluster_withheld_;
     std::unordered_map<std::uint32_t, BarrierState> mbarriers_; ///< By shared-window address.
     std::vector<Operation> operations_;                         ///< [0] is unused.

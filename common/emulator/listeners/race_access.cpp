@@ -73,8 +73,11 @@ void Checker::on_access(const AccessEvent& event) {
     WarpClock& clock = threads_.of(*event.warp);
     if (event.clash[0] != event.clash[1]) [[unlikely]]
         check_clash(event);
-    if (event.space == ptx::Space::shared && !all_started_ && cluster_.blocks().size() > 1) [[unlikely]]
-        check_started(event);
+    if (event.space == ptx::Space::shared && cluster_.blocks().size() > 1) [[unlikely]] {
+        if (!all_started_)
+            check_started(event);
+        note_remote_uses(event, clock);
+    }
     const unsigned flags = flags_of(event);
     const Address base = event.space == ptx::Space::shared ? shared_window : 0;
     bool published = false;
@@ -225,8 +228,11 @@ void Checker::touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Act
             conflict(w, cell.write, k, n, actor);
         else if (actor.record->is(Record::async_proxy) && !w.is(Record::async_proxy))
             missing_fence(w, cell.write, k, n, actor);
-    } else if (actor.shared && !actor.record->is(Record::async)) {
-        uninitialised(k, n, actor);
+    } else if (actor.shared) {
+        if (actor.record->is(Record::async))
+            uninitialised_source(k, n, actor);
+        else
+            uninitialised(k, n, actor);
     }
     if (cell.read == actor.ref)
         return;
@@ -262,8 +268,8 @@ bool Checker::keeps_weak_write(const Cell& cell, unsigned k, const Actor& actor)
         return false;
     const Record& old = record(cell.write, actor);
     const Record& mine = *actor.record;
-    return !old.is(Record::strong) && !old.is(Record::async) && !old.is(Record::same_value) &&
-           !old.is(Record::init) && old.cluster == mine.cluster && old.epoch == mine.epoch &&
+    return !old.is(Record::strong) && !old.is(Record::async) && !old.is(Record::init) &&
+           old.cluster == mine.cluster && old.epoch == mine.epoch &&
            Threads::component_of(old, cell.write, k) == Threads::component_of(mine, actor.ref, k);
 }
 

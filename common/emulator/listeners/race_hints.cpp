@@ -138,10 +138,24 @@ Checker::Hint Checker::relaxed_order(const Record& old, Ref ref, unsigned k, con
 
 // -- waits that did not wait for this operation
 
+std::string Checker::barrier_name(std::uint32_t address) const {
+    std::string name = "mbarrier " + shared_name(cluster_.info(), shared_offset(address));
+    if (cluster_.blocks().size() > 1)
+        name += " of cluster block " + std::to_string(shared_rank(address));
+    return name;
+}
+
 Checker::Hint Checker::short_wait(const Operation& operation, const Record& record, Ref ref,
-                                  Component reader) {
-    return operation.completion == CompletionKind::mbarrier ? wrong_phase(operation, reader)
-                                                            : short_group_wait(operation, record, ref);
+                                  const Actor& reader) {
+    if (operation.completion != CompletionKind::mbarrier) {
+        Hint hint = short_group_wait(operation, record, ref);
+        return hint ? hint : foreign_group_wait(operation, record, ref);
+    }
+    const Component thread = reader.clock->first + reader.lane;
+    Hint hint = ignored_wait(operation, *reader.clock->warp, reader.lane);
+    if (!hint)
+        hint = wrong_phase(operation, thread);
+    return hint ? hint : other_barrier(operation, thread);
 }
 
 Checker::Hint Checker::short_group_wait(const Operation& operation, const Record& record, Ref ref) {
@@ -183,6 +197,31 @@ Checker::Hint Checker::short_group_wait(const Operation& operation, const Record
         std::move(lines)};
 }
 
+/// Groups belong to the thread that committed them; that others wait is a common misunderstanding.
+Checker::Hint Checker::foreign_group_wait(const Operation& operation, const Record& record, Ref ref) {
+    if (operation.completion != CompletionKind::bulk_group)
+        return {};
+    const auto wait_of = [&](const Warp& warp, unsigned lane) {
+        const WarpClock& clock = threads_.of(warp);
+        return clock.streams ? clock.streams->bulk_waits[lane] : WarpStreams::Wait{};
+    };
+    const WarpStreams::Wait own = wait_of(*operation.warp, lane_of(ref));
+    if (own.any && record.operation < own.operations)
+        return {};
+    for (const Warp* warp : cluster_.warps())
+        for (unsigned lane = 0; lane < warp_size; ++lane) {
+            const WarpStreams::Wait wait = wait_of(*warp, lane);
+            if (!wait.any || wait.groups != 0) // Who has groups of its own waits for those.
+                continue;
+            const std::string other = thread_name(*warp, lane);
+            return {" " + other +
+                        " waited, but groups belong to the thread that committed them, and it has none.",
+                    how_to_wait(operation, !record.is(Record::write)),
+                    {cluster_.source_line(wait.pc, "wait of " + other)}};
+        }
+    return {};
+}
+
 Checker::Hint Checker::wrong_phase(const Operation& operation, Component reader) {
     const auto found = mbarriers_.find(operation.barrier);
     if (found == mbarriers_.end())
@@ -204,6 +243,39 @@ Checker::Hint Checker::wrong_phase(const Operation& operation, Component reader)
             "Wait until phase " + phase + " has ended (parity " + parity +
                 "); the parity to wait for changes with every phase and begins with 0.",
             {cluster_.source_line(passed->pc, "wait of " + thread)}};
+}
+
+/// The reader asked whether the phase had ended, and did not wait until it had.
+Checker::Hint Checker::ignored_wait(const Operation& operation, const Warp& reader, unsigned lane) {
+    const Warp::FailedTest test = reader.failed_test(lane);
+    if (test.address != operation.barrier)
+        return {};
+    const std::string thread = thread_name(reader, lane);
+    return {
+        " " + thread +
+            " only asked whether the phase had ended and went on without a yes: test_wait does not wait at "
+            "all, and try_wait may return false after some time.",
+        "Ask in a loop until the answer is true: while (!mbarrier_try_wait_parity(&bar, parity)) {}.",
+        {cluster_.source_line(test.pc, "asked by " + thread)}};
+}
+
+/// Nobody waits at the copy's barrier, but the reader waits at another one.
+Checker::Hint Checker::other_barrier(const Operation& operation, Component reader) {
+    const auto own = mbarriers_.find(operation.barrier);
+    if (own == mbarriers_.end() || own->second.passed_by(own->second.last_passed))
+        return {};
+    for (const auto& [address, barrier] : mbarriers_) {
+        const Passed* passed = barrier.passed_by(reader);
+        if (!passed)
+            continue;
+        const std::string thread = thread_name(*passed->warp, passed->lane);
+        return {
+            " The copy completes at " + barrier_name(operation.barrier) + ", and " + thread + " waited at " +
+                barrier_name(address) + ".",
+            "Wait at the mbarrier that the copy was given, or give the copy the mbarrier that is waited for.",
+            {cluster_.source_line(passed->pc, "wait of " + thread)}};
+    }
+    return {};
 }
 
 } // namespace emu::check

@@ -50,6 +50,24 @@ void Checker::uninitialised(unsigned k, unsigned n, const Actor& actor) {
     uninitialised_[pc] = {std::move(d), actor.is_write}; // An atomic update uses what it reads.
 }
 
+/// A copy to global memory spreads bytes that nobody has written.
+void Checker::uninitialised_source(unsigned k, unsigned n, const Actor& actor) {
+    const Operation& copy = operations_[actor.record->operation];
+    const std::uint32_t pc = actor.record->pc;
+    if (copy.completion != CompletionKind::bulk_group || cluster_.stopped() || uninitialised_.contains(pc))
+        return;
+    Diagnostic d;
+    d.name = "uninitialised-shared";
+    d.fault = Fault::none;
+    d.message = "The copy to global memory that " + who(actor) + " issues takes " + place(actor, k, n) +
+                ", which no thread has written.";
+    d.advice =
+        "Write the whole tile before it is stored, with zeros where there is no data, or store only the "
+        "part that has been written.";
+    d.locations.push_back(cluster_.source_line(pc, "copy issued by " + who(actor)));
+    uninitialised_[pc] = {std::move(d), true};
+}
+
 void Checker::tell_the_rest() {
     // Told at the end, because a read that came too early is a race or a missing wait, which says more.
     for (Undecided& finding : undecided_)

@@ -155,7 +155,10 @@ void Checker::decide(std::vector<SourceLine> lines, const std::string& message, 
     finding.if_not =
         make("read-before-completion", message + " Nobody has waited for the copy before that read.",
              how_to_wait(operations_[operation.operation], false), std::move(lines));
-    short_group_wait(operations_[operation.operation], operation, ref).extend(finding.if_not);
+    Hint hint = short_group_wait(operations_[operation.operation], operation, ref);
+    if (!hint)
+        hint = foreign_group_wait(operations_[operation.operation], operation, ref);
+    hint.extend(finding.if_not);
     finding.agent = Threads::component_of(operation, ref, 0);
     finding.epoch = operation.epoch;
     if (WarpClock& issuer = threads_.of(*operations_[operation.operation].warp); issuer.streams)
@@ -176,7 +179,11 @@ void Checker::race_with_early_read(const Record& old, Ref ref, unsigned k, unsig
         return decide(std::move(lines), message, *actor.record, actor.ref, actor.shared);
     Diagnostic finding = make("read-before-completion", message + " The reader has not waited for the copy.",
                               how_to_wait(copy, false), std::move(lines));
-    wrong_phase(copy, Threads::component_of(old, ref, k)).extend(finding);
+    Hint hint = wrong_phase(copy, Threads::component_of(old, ref, k));
+    if (!hint && old.cluster == threads_.cluster())
+        hint = ignored_wait(copy, *cluster_.block(old.rank())->warps()[old.warp_in_block()],
+                            lane_at(ref, old, k));
+    hint.extend(finding);
     cluster_.report(std::move(finding));
 }
 
@@ -189,6 +196,11 @@ bool Checker::is_guess(const Record& one, const Record& other) {
 
 std::string Checker::how_to_order(const Record& old, const Actor& actor) const {
     const Record& mine = *actor.record;
+    if (old.is(Record::strong) && mine.is(Record::strong)) // Else they would be no race.
+        return "An atomic of block scope (atomicAdd_block, cuda::thread_scope_block, .cta in PTX) is atomic "
+               "for "
+               "the threads of one block only, and these are of two. Use device scope: atomicAdd, "
+               "cuda::thread_scope_device, .gpu.";
     if (is_weak_handover(old, mine))
         return std::string("If the store releases a lock or sets a flag: an ordinary store takes no part in "
                            "the order that atomics make, not even behind __threadfence(). Write "
@@ -223,9 +235,10 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
     if (old.is(Record::strong) && mine.is(Record::strong) &&
         (same_block || !(old.is(Record::narrow) || mine.is(Record::narrow))))
         return;
-    // A write of the value that was there cannot be told from none.
-    if (old.is(Record::same_value) || mine.is(Record::same_value) || old.is(Record::init) ||
-        mine.is(Record::init))
+    // A write of the value that was there cannot be told from none, unless another thread then writes another
+    // value: in the other order that one would be lost.
+    if (mine.is(Record::same_value) || old.is(Record::init) || mine.is(Record::init) ||
+        (old.is(Record::same_value) && !(actor.is_write && mine.is(Record::by_lane))))
         return;
     // All threads write the same pointer, and each reads it: it finds what it wrote itself.
     if (!actor.is_write && old.is(Record::write) && wrote_it_too(record_of(ref), actor))
@@ -383,7 +396,7 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
     if (!theirs && is != "duplicate-copy" && is != "tx-count-mismatch") {
         Hint hint = relaxed_order(old, ref, k, actor);
         if (!hint)
-            hint = short_wait(operation, old, ref, actor.clock->first + actor.lane);
+            hint = short_wait(operation, old, ref, actor);
         hint.extend(finding);
     }
     cluster_.report(std::move(finding));
@@ -403,7 +416,8 @@ void Checker::check_clash(const AccessEvent& event) {
             first + " and " + thread_name(*event.warp, event.clash[1]) + " write different values to " +
                 place(actor, 0, event.bytes) +
                 " by the same instruction. Which of them stays there is not defined.",
-            "Check the index, or let one thread write.",
+            "Check the index, or let one thread write. If each thread should add its part, use an atomic "
+            "(atomicAdd, atomicOr, atomicMax): an ordinary read, change and write loses all but one.",
             {cluster_.source_line(event.pc, "write by both threads")});
 }
 

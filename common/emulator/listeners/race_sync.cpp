@@ -83,9 +83,17 @@ void Checker::on_barrier_complete(BarrierKind kind, unsigned id, std::span<const
     } else {
         const unsigned rank = kind == BarrierKind::block ? arrived.front().warp->block().rank() : 0;
         all = std::exchange(barriers_[{kind, rank, id}], {});
-        if (kind == BarrierKind::block)
+        if (kind == BarrierKind::block) {
             check_divergence(arrived);
-        else
+            for (const WarpLanes& lanes : waiting) {
+                auto& passed = threads_.of(*lanes.warp).passed_barriers;
+                const auto same = std::ranges::find(passed, lanes.pc, &WarpClock::PassedBarrier::pc);
+                if (same == passed.end())
+                    passed.push_back({lanes.pc, lanes.mask});
+                else
+                    same->lanes |= lanes.mask;
+            }
+        } else
             publish_inits(arrived);
         if (kind == BarrierKind::cluster) {
             check_divergence(arrived);
@@ -146,6 +154,107 @@ void Checker::check_divergence(std::span<const WarpLanes> arrived) {
     }
 }
 
+/// Threads that end while others of their warp wait at an aligned barrier, though they did more than return
+/// early: they went on past it, or have passed it before, in a loop.
+void Checker::on_thread_exit(const WarpLanes& lanes) {
+    const Warp& warp = *lanes.warp;
+    const LaneMask others = warp.present() & ~warp.exited();
+    if (!others || cluster_.stopped())
+        return;
+    const auto& sources = cluster_.info().kernel->sources;
+    for (LaneMask left = others; left; left &= left - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(left));
+        const Wait wait = warp.wait_of(lane);
+        const std::uint32_t pc = warp.lane_pc(lane);
+        if ((wait != Wait::block_barrier && wait != Wait::cluster_barrier) ||
+            (sources[pc]->opcode != "bar" && !sources[pc]->has("aligned")))
+            continue;
+        const WarpClock& clock = threads_.of(warp);
+        std::uint32_t went_on = 0;
+        for (const WarpClock::Recent& each : clock.recent)
+            if (each.pc != ~0u && each.epoch == clock.now)
+                went_on = std::max(went_on, each.pc);
+        const auto passed = std::ranges::find(clock.passed_barriers, pc, &WarpClock::PassedBarrier::pc);
+        const bool in_loop = passed != clock.passed_barriers.end() && (passed->lanes & lanes.mask);
+        if (went_on || in_loop)
+            tell_skipped_barrier(lanes, lane, went_on, in_loop);
+        return;
+    }
+}
+
+void Checker::tell_skipped_barrier(const WarpLanes& lanes, unsigned waiting, std::uint32_t went_on,
+                                   bool in_loop) {
+    const std::uint32_t pc = lanes.warp->lane_pc(waiting);
+    if (!first_time("divergent-barrier", pc, pc))
+        return;
+    const std::string other = thread_name(*lanes.warp, waiting);
+    const std::string ended = thread_name(*lanes.warp, static_cast<unsigned>(std::countr_zero(lanes.mask)));
+    std::vector<SourceLine> lines{cluster_.source_line(pc, "wait of " + other)};
+    if (went_on)
+        lines.push_back(cluster_.source_line(went_on, "meanwhile " + ended));
+    publish("divergent-barrier",
+            other + " waits at a barrier that " + ended + ", a thread of its warp, " +
+                (in_loop ? "passes less often: it left the loop earlier and ended."
+                         : "does not reach: it went on and ended.") +
+                " The barrier is 'aligned': all threads of a warp must execute it, equally often.",
+            "Let all threads run through the branch or loop and guard the work, not the barrier: "
+            "if (i < n) { ... } __syncthreads();",
+            std::move(lines), true);
+}
+
+// -- the end of blocks that others use
+
+void Checker::note_remote_uses(const AccessEvent& event, const WarpClock&) {
+    const unsigned own = event.warp->block().rank();
+    for_lanes(event.mask, [&](unsigned lane) {
+        if (const unsigned rank = shared_rank(static_cast<std::uint32_t>(event.addresses[lane])); rank != own)
+            note_remote_use(*event.warp, lane, event.pc, rank);
+    });
+}
+
+void Checker::note_remote_use(const Warp& warp, unsigned lane, std::uint32_t pc, unsigned rank) {
+    if (remote_uses_.size() <= rank)
+        remote_uses_.resize(cluster_.blocks().size());
+    if (rank >= remote_uses_.size())
+        return;
+    const WarpClock& clock = threads_.of(warp);
+    auto& uses = remote_uses_[rank];
+    if (uses.size() <= clock.first + lane)
+        uses.resize(clock.first + warp_size);
+    uses[clock.first + lane] = {&warp, lane, pc, clock.now};
+}
+
+/// Whoever uses the shared memory of another block must have told it so before it ends.
+void Checker::on_block_exit(Block& block) {
+    if (block.rank() >= remote_uses_.size() || remote_uses_[block.rank()].empty() || cluster_.stopped())
+        return;
+    Accumulator known;
+    for (const auto& warp : block.warps())
+        threads_.gather(known, {warp.get(), warp->present(), 0});
+    const auto knows = [&](Component thread, Epoch epoch) {
+        if (known.clock().get(order, thread) >= epoch)
+            return true;
+        // A relaxed arrival publishes nothing, but it comes behind the access.
+        return cluster_withheld_ && cluster_withheld_->phase != 0 &&
+               cluster_withheld_->clock->clock.get(order, thread) >= epoch &&
+               known.clock().get(order, cluster_withheld_->agent) >= cluster_withheld_->phase;
+    };
+    const auto& uses = remote_uses_[block.rank()];
+    for (Component thread = 0; thread < uses.size(); ++thread) {
+        const RemoteUse& use = uses[thread];
+        if (!use.warp || knows(thread, use.epoch) || !first_time("remote-block-exited", use.pc, use.pc))
+            continue;
+        const std::string user = thread_name(*use.warp, use.lane);
+        publish(
+            "remote-block-exited",
+            user + " uses the shared memory of cluster block " + std::to_string(block.rank()) +
+                ", which has ended, and nothing made it wait for that use: in another run it ends before.",
+            "Put a cluster barrier (cluster.sync(), barrier.cluster) behind the last access to the shared "
+            "memory of another block, before any block ends.",
+            {cluster_.source_line(use.pc, "by " + user)});
+    }
+}
+
 // -- fences
 
 void Checker::on_fence(const FenceEvent& event) {
@@ -187,6 +296,8 @@ void Checker::on_fence(const FenceEvent& event) {
 void Checker::on_mbarrier_init(const MbarrierEvent& event) {
     WarpClock& clock = threads_.of(*event.warp);
     BarrierState& barrier = mbarriers_[event.address];
+    if (barrier.init_warp && !barrier.invalidated)
+        check_init_again(event, barrier);
     barrier = {};
     barrier.agent = threads_.new_component(1);
     barrier.completed = threads_.space().bottom();
@@ -239,6 +350,87 @@ void Checker::check_overwritten(const MbarrierEvent& event, const BarrierState& 
         std::move(lines));
 }
 
+void Checker::on_mbarrier_inval(const MbarrierEvent& event) {
+    if (const auto found = mbarriers_.find(event.address); found != mbarriers_.end())
+        found->second.invalidated = true;
+}
+
+Checker::BarrierUse& Checker::note_use(BarrierState& barrier, const MbarrierEvent& event) {
+    const WarpClock& clock = threads_.of(*event.warp);
+    const Component thread = clock.first + event.lane;
+    if (barrier.uses.size() <= thread)
+        barrier.uses.resize(thread + warp_size);
+    BarrierUse& use = barrier.uses[thread];
+    use.warp = event.warp;
+    use.pc = event.pc;
+    use.epoch = clock.now;
+    return use;
+}
+
+/// A barrier at rest may be initialised once more when everybody is done with it. (PTX wants mbarrier.inval
+/// first, and hardware does not.)
+void Checker::check_init_again(const MbarrierEvent& event, const BarrierState& barrier) {
+    const WarpClock& clock = threads_.of(*event.warp);
+    const std::string name = barrier_name(event.address);
+    const std::string initialiser = thread_name(*event.warp, event.lane);
+    const auto is_behind = [&](Component thread, Epoch epoch) {
+        Record before;
+        before.cluster = threads_.cluster();
+        before.epoch = epoch;
+        return threads_.sees(clock, event.lane, before, thread);
+    };
+    for (Component thread = 0; thread < barrier.uses.size(); ++thread) {
+        const BarrierUse& use = barrier.uses[thread];
+        if (!use.warp || is_behind(thread, use.epoch))
+            continue;
+        if (!first_time("barrier-reinit-in-use", use.pc, event.pc))
+            return;
+        const std::string user = thread_name(*use.warp, thread - threads_.of(*use.warp).first);
+        return publish(
+            "barrier-reinit-in-use",
+            initialiser + " initialises " + name + " again, and nothing orders that behind its last use by " +
+                user + ": a thread that comes later finds another phase than it waits for.",
+            "Initialise an mbarrier once, before the loop; its phases follow each other by themselves. "
+            "If another count is needed: a __syncthreads() behind everybody's last wait, "
+            "mbarrier.inval, mbarrier.init by one thread, and a __syncthreads() again.",
+            {cluster_.source_line(use.pc, "used by " + user),
+             cluster_.source_line(event.pc, "initialised again by " + initialiser)});
+    }
+    if (is_behind(barrier.init_component, barrier.init_epoch) ||
+        !first_time("barrier-reinit-in-use", barrier.init_pc, event.pc))
+        return;
+    const std::string other = thread_name(*barrier.init_warp, barrier.init_lane);
+    publish("barrier-reinit-in-use",
+            other + " and " + initialiser + " both initialise " + name +
+                ", and nothing orders one before the other. What the second one destroys is lost.",
+            "One thread initialises an mbarrier: if (threadIdx.x == 0).",
+            {cluster_.source_line(barrier.init_pc, "initialised by " + other),
+             cluster_.source_line(event.pc, "initialised again by " + initialiser)},
+            true);
+}
+
+/// A thread whose arrival came after the phase that it waits for had ended: it was one too many for that
+/// phase.
+void Checker::check_late_arrival(const MbarrierEvent& event, const BarrierState& barrier,
+                                 const BarrierUse& use) {
+    if (!use.arrived || use.phase != event.phase + 1 ||
+        !first_time("arrival-count-mismatch", use.arrive_pc, event.pc))
+        return;
+    const std::string thread = thread_name(*event.warp, event.lane);
+    const std::string ended = std::to_string(event.phase);
+    publish("arrival-count-mismatch",
+            thread + " waits for phase " + ended + " of " + barrier_name(event.address) +
+                ", which had ended before it arrived: others had made up the count, and its own arrival is "
+                "counted in phase " +
+                std::to_string(use.phase) + ".",
+            "More threads arrive in a phase than the count given to mbarrier.init. Give init the number of "
+            "threads that arrive, for instance blockDim.x.",
+            {cluster_.source_line(use.arrive_pc, "arrival of " + thread),
+             cluster_.source_line(event.pc, "wait of " + thread),
+             cluster_.source_line(barrier.init_pc,
+                                  "initialised by " + thread_name(*barrier.init_warp, barrier.init_lane))});
+}
+
 void Checker::on_mbarrier_arrive(const MbarrierEvent& event) {
     const auto found = mbarriers_.find(event.address);
     if (found == mbarriers_.end())
@@ -268,9 +460,13 @@ void Checker::on_mbarrier_arrive(const MbarrierEvent& event) {
     }
     if (!event.warp)
         return;
-    if (shared_rank(event.address) != event.warp->block().rank())
-        check_started(*event.warp, event.lane, event.pc, shared_rank(event.address));
+    if (const unsigned rank = shared_rank(event.address); rank != event.warp->block().rank()) {
+        check_started(*event.warp, event.lane, event.pc, rank);
+        if (event.semantics != Semantics::relaxed)
+            note_remote_use(*event.warp, event.lane, event.pc, rank);
+    }
     check_use_visible(event, barrier);
+    BarrierUse& use = note_use(barrier, event);
     if (event.tx > 0) {
         std::erase_if(held_, [&](const auto& each) {
             const Operation& copy = operations_[each.first];
@@ -283,6 +479,9 @@ void Checker::on_mbarrier_arrive(const MbarrierEvent& event) {
     }
     if (event.count == 0)
         return;
+    use.arrived = true;
+    use.phase = event.phase;
+    use.arrive_pc = event.pc;
     WarpClock& clock = threads_.of(*event.warp);
     if (event.semantics == Semantics::relaxed) {
         threads_.gather_fenced(barrier.arrived, clock, event.lane);
@@ -321,7 +520,9 @@ void Checker::on_mbarrier_observed(const MbarrierEvent& event) {
     WarpClock& clock = threads_.of(*event.warp);
     BarrierState& barrier = found->second;
     Passed& passed = pass(barrier, event);
+    const BarrierUse& use = note_use(barrier, event);
     if (passed.phases < event.phase + 1) {
+        check_late_arrival(event, barrier, use);
         passed.phases = event.phase + 1;
         passed.epoch = clock.now;
     }

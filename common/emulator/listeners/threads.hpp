@@ -87,6 +87,12 @@ struct WarpClock {
         std::uint32_t record = 0;
     };
     std::array<Recent, 32> recent;
+    /// The aligned barriers that lanes have passed.
+    struct PassedBarrier {
+        std::uint32_t pc = 0;
+        LaneMask lanes = 0;
+    };
+    std::vector<PassedBarrier> passed_barriers;
     std::array<Recent, 8> recent_cp_async; ///< `record` is the index of an operation.
 };
 

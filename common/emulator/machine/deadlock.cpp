@@ -14,12 +14,14 @@ namespace {
 enum class Cause : std::uint8_t {
     too_many_bytes, ///< All arrivals have come, and more bytes than were announced.
     too_few_bytes,
-    expect_missing, ///< Copies landed, and nobody arrived who would have announced their bytes.
-    arrive_missing, ///< Bytes were announced and landed, but by expect_tx alone.
-    fresh_barrier,  ///< Nobody has arrived since the initialisation.
-    phase_at_rest,  ///< Nobody has arrived in the phase that is waited for; earlier ones have ended.
+    expect_missing,  ///< Copies landed, and nobody arrived who would have announced their bytes.
+    arrive_missing,  ///< Bytes were announced and landed, but by expect_tx alone.
+    arrivals_raised, ///< Only arrivals of cp.async have come, each of which raised the count for itself.
+    fresh_barrier,   ///< Nobody has arrived since the initialisation.
+    phase_at_rest,   ///< Nobody has arrived in the phase that is waited for; earlier ones have ended.
     arrivals,
     named_barrier,
+    grid_barrier,
     block_barrier,
     cluster_barrier,
     warp_lanes,
@@ -51,6 +53,8 @@ Cause cause_of(const Mbarrier& b) {
         return Cause::expect_missing;
     if (b.expected_bytes != 0 && b.tx == 0 && b.pending == b.expected)
         return Cause::arrive_missing;
+    if (b.at_rest() && b.raised)
+        return Cause::arrivals_raised;
     if (b.at_rest() && b.expected_bytes == 0)
         return b.phase == 0 ? Cause::fresh_barrier : Cause::phase_at_rest;
     return Cause::arrivals;
@@ -140,6 +144,11 @@ WaitText describe_wait(Cluster& cluster, const Warp& warp, unsigned lane) {
     }
     if (const Warp::FailedTest test = warp.failed_test(lane); test.address)
         return at_mbarrier(cluster, warp, test.address, test.pc);
+    if (is_inlined_from(*cluster.info().kernel, pc, "/cooperative_groups/details/sync.h"))
+        return {"at the barrier of the grid (grid.sync()), which not all blocks have reached",
+                pc,
+                Cause::grid_barrier,
+                {}};
     return {"polling without anything that could change", pc, Cause::polling, {}};
 }
 
@@ -170,6 +179,12 @@ std::string advice_for(Cause cause, const Mbarrier& b) {
     case Cause::arrive_missing:
         return "The bytes have been announced and have landed, but expect_tx is no arrival: use "
                "mbarrier.arrive.expect_tx, or arrive as well.";
+    case Cause::arrivals_raised:
+        return "cp.async.mbarrier.arrive without .noinc first raises the arrivals that the phase waits for "
+               "by one, "
+               "so its own arrival changes nothing. Use the .noinc form, which mbarrier.init counts, or let "
+               "each "
+               "thread arrive with mbarrier.arrive as well.";
     case Cause::fresh_barrier:
         return "Somebody must arrive at the mbarrier: the arrive (for a copy: arrive.expect_tx) is missing, "
                "or stands behind this wait. A producer that waits until a stage is free begins with parity "
@@ -179,6 +194,10 @@ std::string advice_for(Cause cause, const Mbarrier& b) {
     case Cause::named_barrier:
         return "The number of threads given to the barrier must be the number of threads that come to it "
                "(bar.sync and bar.arrive together), in whole warps of 32.";
+    case Cause::grid_barrier:
+        return "Every thread of every block must reach the same grid.sync(), equally often: none may stand "
+               "in a "
+               "branch that some blocks do not enter, and no block may return before.";
     case Cause::block_barrier:
         return "Every thread of the block must reach the same __syncthreads(): none may stand in a branch or "
                "loop that only some threads enter.";
@@ -210,6 +229,7 @@ Diagnostic describe_deadlock(Cluster& cluster) {
     std::map<std::pair<std::uint32_t, std::string>, Group> groups;
     std::uint64_t exited = 0;
     Cause cause = Cause::count_;
+    bool polling = false;
     Mbarrier barrier;
     for (Warp* warp : cluster.warps()) {
         exited += static_cast<std::uint64_t>(std::popcount(warp->exited()));
@@ -218,6 +238,7 @@ Diagnostic describe_deadlock(Cluster& cluster) {
             Group& g = groups[{wait.pc, wait.text}];
             if (g.threads++ == 0)
                 g.first = thread_name(*warp, lane);
+            polling |= wait.cause == Cause::polling;
             if (wait.cause < cause) {
                 cause = wait.cause;
                 barrier = wait.barrier;
@@ -238,7 +259,12 @@ Diagnostic describe_deadlock(Cluster& cluster) {
     if (exited)
         d.message += "\n  " + count_of(exited, "thread") + " of this " +
                      (cluster.blocks().size() > 1 ? "cluster" : "block") + " already ended.";
-    d.advice = advice_for(cause, barrier);
+    // Others wait at __syncthreads() for the threads that poll.
+    d.advice = advice_for(polling && cause == Cause::block_barrier ? Cause::polling : cause, barrier);
+    if (exited && cause == Cause::arrivals)
+        d.advice +=
+            " Threads that return early do not arrive: let them arrive_and_drop first, or give the barrier "
+            "the number of those that come.";
     return d;
 }
 

@@ -2,6 +2,7 @@
 
 #include "machine/access.hpp"
 #include "machine/cluster.hpp"
+#include "machine/reports.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -214,10 +215,18 @@ void decode_exit(DecodeContext& c, Op& op) {
 }
 
 Flow trap_thread(Warp& warp, const Op&, LaneMask mask) {
+    const LaunchInfo& info = warp.cluster().info();
+    const bool grid =
+        !info.config.cooperative && is_inlined_from(*info.kernel, warp.pc(), "/cooperative_groups.h");
     warp.cluster().report(
         "trap", Fault::trap, warp, warp.pc(), static_cast<unsigned>(std::countr_zero(mask)),
-        "The kernel executed a trap instruction.",
-        "The program or a library it uses stops here on purpose: look at the condition before it.");
+        std::string("The kernel executed a trap instruction.") +
+            (grid
+                 ? " Cooperative groups do so when grid.sync() is called in a launch that is not cooperative."
+                 : ""),
+        grid ? "Launch the kernel with cudaLaunchCooperativeKernel, or with the launch attribute "
+               "cudaLaunchAttributeCooperative, and no more blocks than the device can hold at once."
+             : "The program or a library it uses stops here on purpose: look at the condition before it.");
     return Flow::next;
 }
 

@@ -3,6 +3,8 @@
 
 #include "machine/async_operands.hpp"
 
+#include <algorithm>
+
 namespace emu {
 
 namespace {
@@ -21,6 +23,7 @@ struct MbarrierOperands final : OpExtra {
     bool own_block = true; ///< The object must lie in the executing thread's block.
     bool parity = false;
     bool blocking = false; ///< try_wait
+    bool ignored = false;  ///< The program does not use the answer.
     Semantics semantics = Semantics::release;
     Scope scope = Scope::cta;
 };
@@ -242,8 +245,23 @@ struct Waiting {
     }
 };
 
+/// A test whose answer nobody looks at tells nothing, so it counts as one that failed. A try_wait may always
+/// return at once.
+Flow ask_in_vain(Warp& warp, const Op& op, LaneMask mask) {
+    const MbarrierOperands& o = operands(op);
+    for_lanes(mask, [&](unsigned lane) {
+        std::uint32_t address = 0;
+        if (barrier_of(Place(warp, lane), o, address))
+            warp.note_test(lane, address, warp.pc());
+    });
+    warp.set_predicate(op.dst, mask, 0);
+    return Flow::next;
+}
+
 Flow run_wait(Warp& warp, const Op& op, LaneMask mask) {
     const MbarrierOperands& o = operands(op);
+    if (o.ignored)
+        return ask_in_vain(warp, op, mask);
     LaneMask passed = warp.take_grants(mask);
     LaneMask failed = 0;
     Waiting waiting;
@@ -349,6 +367,33 @@ void decode_arrive(DecodeContext& context, Op& op) {
     finish(context, op, std::move(o), run_arrive);
 }
 
+bool mentions(const ptx::Operand& operand, std::uint32_t reg) {
+    if (operand.kind == ptx::Operand::Kind::reg && operand.index == reg)
+        return true;
+    return std::ranges::any_of(operand.elements, [&](const ptx::Operand& e) { return mentions(e, reg); });
+}
+
+/// Whether the function does anything with the register: what is only selected, compared, moved or converted
+/// into another register counts if that one does. Follows a few such steps.
+bool is_used(const ptx::Function& function, std::uint32_t reg, unsigned steps = 3) {
+    static constexpr std::string_view plain[] = {"selp", "setp", "mov", "cvt", "and", "or", "xor", "not"};
+    return std::ranges::any_of(function.body, [&](const ptx::Instruction& each) {
+        if (each.guard == static_cast<std::int64_t>(reg))
+            return true;
+        if (std::ranges::none_of(each.operands, [&](const ptx::Operand& o) { return mentions(o, reg); }))
+            return false;
+        const ptx::Operand& result = each.operands.front();
+        const bool writes_one = result.kind == ptx::Operand::Kind::reg;
+        const bool is_wait = each.opcode == "mbarrier";
+        if (!writes_one || !(is_wait || std::ranges::find(plain, each.opcode) != std::end(plain)))
+            return true;
+        const auto sources = std::span(each.operands).subspan(1);
+        if (std::ranges::none_of(sources, [&](const ptx::Operand& o) { return mentions(o, reg); }))
+            return false; // It is written here.
+        return is_wait || steps == 0 || result.index == reg || is_used(function, result.index, steps - 1);
+    });
+}
+
 void decode_wait(DecodeContext& context, Op& op) {
     context.allow({"test_wait", "try_wait", "parity", "acquire", "relaxed", "cta", "cluster", "shared",
                    "shared::cta", "b64"});
@@ -362,7 +407,11 @@ void decode_wait(DecodeContext& context, Op& op) {
     // The suspend-time hint of try_wait is a bound on time, which does not exist here.
     if (context.operand_count() > 3)
         context.source(3, ptx::Type::u32);
-    op.dst = context.predicate(context.operand(0));
+    const ptx::Operand& answer = context.operand(0);
+    op.dst = context.predicate(answer);
+    o->ignored =
+        answer.kind == ptx::Operand::Kind::sink ||
+        (answer.kind == ptx::Operand::Kind::reg && !is_used(*context.function().source, answer.index));
     finish(context, op, std::move(o), run_wait);
     op.progress = false; // A poll that fails must not hide an endless wait.
 }

@@ -21,6 +21,8 @@ struct Mbarrier {
     std::int64_t expected_bytes = 0, arrived_bytes = 0;
     std::uint64_t phase = 0; ///< Phases completed since init.
     std::uint32_t init_pc = 0;
+    bool raised =
+        false; ///< A cp.async.mbarrier.arrive without .noinc has raised `pending` for its own arrival.
     /// Who executed mbarrier.inval. The state stays: hardware lets threads finish that use the object at the
     /// same time.
     struct Invalidation {
