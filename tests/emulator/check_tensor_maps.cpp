@@ -52,6 +52,8 @@ class Maps {
     }
     /// As cudaMemcpy would.
     void put_other() { put(map_, other_); }
+    /// A tensor whose last 16 bytes are half padding.
+    void put_short() { put(map_, tensor_, 62); }
     /// Threads find the map in %rd0, another one in %rd2.
     emu::LaunchOutcome run(const std::string& body, std::uint32_t blocks = 1) {
         const std::array<std::uint64_t, 3> parameters{map_, tensor_, other_map_};
@@ -61,12 +63,12 @@ class Maps {
     }
 
   private:
-    static void put(emu::Address at, emu::Address tensor) {
+    static void put(emu::Address at, emu::Address tensor, std::uint32_t words = 64) {
         emu::TensorMap map;
         map.type = emu::TensorType::u32;
         map.rank = 1;
         map.address = tensor;
-        map.dims[0] = 64;
+        map.dims[0] = words;
         map.box[0] = 32;
         map.element_strides[0] = 1;
         emu::write_tensor_map(map, std::span<std::byte, emu::tensor_map_bytes>(
@@ -193,4 +195,23 @@ TEST_CASE("race-shared: a map changed in shared memory is copied behind __syncwa
     INFO(findings_of(outcome));
     REQUIRE(outcome.result.diagnostics.size() == 1);
     CHECK(outcome.result.diagnostics.front().name == "race-shared");
+}
+
+TEST_CASE("a tensor store may take padding that nobody wrote, but no data") {
+    const auto store = [](const std::string& threads) {
+        return "setp.eq.u32 %p0, %r0, 0;\nmov.u32 %r1, 32;\nmov.u32 %r2, tile;\n"
+               "shl.b32 %r3, %r0, 2;\nadd.u32 %r3, %r3, %r2;\nsetp.lt.u32 %p1, %r0, " +
+               threads +
+               ";\n@%p1 st.shared.u32 [%r3], %r0;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
+               "@%p0 cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd0, {%r1}], [tile];\n"
+               "@%p0 cp.async.bulk.commit_group;\n@%p0 cp.async.bulk.wait_group 0;\n";
+    };
+    for (const Order& order : async_test::all_orders()) {
+        Maps maps(order);
+        maps.put_short();
+        REQUIRE(maps.run(store("30")).result.diagnostics.empty());
+        const auto outcome = maps.run(store("29"));
+        REQUIRE(outcome.result.diagnostics.size() == 1);
+        REQUIRE(outcome.result.diagnostics.front().name == "uninitialised-shared");
+    }
 }

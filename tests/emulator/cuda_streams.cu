@@ -1,6 +1,8 @@
 // Streams, events, host functions and graphs. Passes on a GPU as well.
 #include "cuda_support.cuh"
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -26,7 +28,10 @@ cudaEvent_t new_event() {
 
 struct Stream {
     cudaStream_t handle = new_stream();
-    ~Stream() { cudaStreamDestroy(handle); }
+    ~Stream() {
+        if (handle)
+            cudaStreamDestroy(handle);
+    }
 };
 struct Event {
     cudaEvent_t handle = new_event();
@@ -221,6 +226,38 @@ TEST_CASE("a capture must be joined") {
     CHECK(cudaStreamEndCapture(stream.handle, &graph) == cudaErrorStreamCaptureUnjoined);
     CHECK(graph == nullptr);
     CHECK(cudaGetLastError() == cudaErrorStreamCaptureUnjoined);
+}
+
+TEST_CASE("a stream that was captured may be destroyed before the capture ends") {
+    const auto list = empty_list();
+    const Stream stream;
+    for (const bool join : {true, false}) {
+        const auto other = std::make_unique<Stream>();
+        auto fork = std::make_unique<Event>(), joined = std::make_unique<Event>();
+        CHECK_CUDA(cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeGlobal));
+        CHECK_CUDA(cudaEventRecord(fork->handle, stream.handle));
+        CHECK_CUDA(cudaStreamWaitEvent(other->handle, fork->handle, 0));
+        append<<<1, 1, 0, other->handle>>>(list.data(), 2);
+        CHECK_CUDA(cudaEventRecord(joined->handle, other->handle));
+        if (join)
+            CHECK_CUDA(cudaStreamWaitEvent(stream.handle, joined->handle, 0));
+        CHECK_CUDA(cudaStreamDestroy(std::exchange(other->handle, nullptr)));
+        fork.reset();
+        joined.reset();
+        cudaGraph_t graph = nullptr;
+        CHECK(cudaStreamEndCapture(stream.handle, &graph) ==
+              (join ? cudaSuccess : cudaErrorStreamCaptureUnjoined));
+        if (!join)
+            continue;
+        cudaGraphExec_t exec = nullptr;
+        CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+        CHECK_CUDA(cudaGraphLaunch(exec, stream.handle));
+        CHECK_CUDA(cudaStreamSynchronize(stream.handle));
+        CHECK(contents(list) == std::vector<int>{2});
+        CHECK_CUDA(cudaGraphExecDestroy(exec));
+        CHECK_CUDA(cudaGraphDestroy(graph));
+    }
+    cudaGetLastError();
 }
 
 TEST_CASE("a graph built by hand") {

@@ -70,8 +70,12 @@ void Streams::destroy_stream(void* handle) {
     const auto found = streams_.find(handle);
     if (found == streams_.end())
         throw ApiError(Error::invalid_handle);
-    if (found->second->capture)
-        found->second->capture->invalidated = true;
+    const Stream& gone = *found->second;
+    if (gone.capture) {
+        // A stream that forked off may go before the capture ends; it must have been joined all the same.
+        gone.capture->invalidated |= gone.capture->origin == &gone;
+        gone.capture->abandoned.insert(gone.capture->abandoned.end(), gone.last.begin(), gone.last.end());
+    }
     streams_.erase(found);
 }
 
@@ -179,13 +183,13 @@ Error Streams::end_capture(State& state, void* handle, Graph** graph) {
     if (capture->mode != CaptureMode::relaxed && capture->thread != std::this_thread::get_id())
         return Error::capture_wrong_thread;
     // Every other stream of this capture must have been joined: its last nodes lie before the origin's.
-    bool unjoined = false;
+    const auto loose = [&](Node* node) { return !contains(origin.last, node) && is_leaf(*node); };
+    bool unjoined = std::ranges::any_of(capture->abandoned, loose);
     const std::lock_guard lock(mutex_);
     for (const auto& [key, other] : streams_) {
         if (other->capture != capture || other.get() == &origin)
             continue;
-        unjoined |= std::ranges::any_of(
-            other->last, [&](Node* node) { return !contains(origin.last, node) && is_leaf(*node); });
+        unjoined |= std::ranges::any_of(other->last, loose);
         other->capture.reset();
         other->last.clear();
     }

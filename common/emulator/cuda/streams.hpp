@@ -35,6 +35,7 @@ struct Capture {
     CaptureMode mode = CaptureMode::global;
     std::thread::id thread; ///< That began it.
     struct Stream* origin = nullptr;
+    std::vector<Node*> abandoned; ///< The last nodes of streams that were destroyed meanwhile.
 };
 
 struct Event {

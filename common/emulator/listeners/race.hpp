@@ -100,6 +100,7 @@ class Checker final : public ClusterListener {
         const Record* record = nullptr;
         bool is_write = false;
         bool shared = false;
+        bool padding = false;     ///< Bytes that belong to nobody, see AsyncPiece.
         Address word = 0;         ///< Address of the word: shared-window or global.
         bool first_write = false; ///< Nobody has written the word before.
         LaneMask together = 0; ///< All lanes that write the same value to the same place in this instruction.
@@ -199,7 +200,6 @@ class Checker final : public ClusterListener {
     void touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
     void touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
     bool keeps_weak_write(const Cell& cell, unsigned k, const Actor& actor);
-    void overwrite_mbarrier(const Actor& actor);
     void note_co_writers(std::uint32_t write, const Actor& actor);
     bool wrote_it_too(std::uint32_t write, const Actor& actor) const;
     void check_clash(const AccessEvent& event);
@@ -218,12 +218,6 @@ class Checker final : public ClusterListener {
     void touch_pieces(const AsyncOperation& operation, const Operation& known, WarpClock& clock);
     void touch_range(Actor actor, Address address, std::uint32_t bytes, bool shared);
     std::uint32_t add_operation(const AsyncOperation& operation, WarpClock& clock);
-    void check_init_visible(const AsyncOperation& operation, std::uint32_t index, const WarpClock& clock);
-    void check_use_visible(const MbarrierEvent& event, const BarrierState& barrier);
-    void check_overwritten(const MbarrierEvent& event, const BarrierState& barrier);
-    BarrierUse& note_use(BarrierState& barrier, const MbarrierEvent& event);
-    void check_init_again(const MbarrierEvent& event, const BarrierState& barrier);
-    void check_late_arrival(const MbarrierEvent& event, const BarrierState& barrier, const BarrierUse& use);
 
     // tensor_maps.cpp
     void note_tensor_map_fence(const FenceEvent& event);
@@ -243,6 +237,14 @@ class Checker final : public ClusterListener {
     void note_remote_use(const Warp& warp, unsigned lane, std::uint32_t pc, unsigned rank);
     void tell_skipped_barrier(const WarpLanes& lanes, unsigned waiting, std::uint32_t went_on, bool in_loop);
 
+    // race_mbarrier.cpp
+    void check_init_visible(const AsyncOperation& operation, std::uint32_t index, const WarpClock& clock);
+    void check_use_visible(const MbarrierEvent& event, const BarrierState& barrier);
+    void check_overwritten(const MbarrierEvent& event, const BarrierState& barrier);
+    BarrierUse& note_use(BarrierState& barrier, const MbarrierEvent& event);
+    void check_init_again(const MbarrierEvent& event, const BarrierState& barrier);
+    void check_late_arrival(const MbarrierEvent& event, const BarrierState& barrier, const BarrierUse& use);
+    void overwrite_mbarrier(const Actor& actor);
     void withhold(std::unique_ptr<Withheld>& withheld, WarpClock& clock, unsigned lane, std::uint32_t pc);
     Passed& pass(BarrierState& barrier, const MbarrierEvent& event);
 

@@ -93,7 +93,13 @@ void Checker::touch_pieces(const AsyncOperation& operation, const Operation& kno
         }
         if (operation.reads_shared && operation.source_pieces.empty() && known.reads) {
             become(known.reads, false);
-            touch_range(actor, piece.shared, piece.bytes, true);
+            const std::uint32_t data = piece.bytes - piece.padding;
+            touch_range(actor, piece.shared, data, true);
+            if (piece.padding) {
+                actor.padding = true;
+                touch_range(actor, piece.shared + data, piece.padding, true);
+                actor.padding = false;
+            }
         }
         if (operation.writes_shared && known.writes) {
             become(known.writes, true);

@@ -68,11 +68,11 @@ std::string Checker::how_to_wait(const Operation& operation, bool reading_source
     case CompletionKind::cp_async_group:
         return "Wait with cp.async.wait_group (after commit_group) or wait_all" + others;
     case CompletionKind::bulk_group:
-        return reading_source ? "The thread that issued it must commit_group and wait_group.read; then a "
-                                "__syncthreads() tells the others that the source may be overwritten."
-                              : "The thread that issued it must commit_group and wait_group (not "
-                                "wait_group.read, which only says that the source was read); then a barrier "
-                                "must tell the others.";
+        return reading_source
+                   ? "The thread that issued it must commit_group and wait_group.read; then a "
+                     "__syncthreads() tells the others that the source may be overwritten."
+                   : "The thread that issued it must commit_group and wait_group (not wait_group.read, which "
+                     "only says that the source was read); then a barrier must tell the others.";
     default:
         return "Wait for the phase of the mbarrier that the operation completes (try_wait until it returns "
                "true) in every thread that uses the bytes, or in one thread before a __syncthreads().";
@@ -174,12 +174,11 @@ Checker::Hint Checker::short_group_wait(const Operation& operation, const Record
     std::vector<SourceLine> lines{
         cluster_.source_line(wait.pc, "wait of " + thread_name(*operation.warp, lane))};
     if (group >= wait.groups)
-        return {
-            " The issuing thread did wait, but had not committed the copy to a group before; a wait covers "
-            "committed groups only.",
-            std::string("Put ") + (bulk ? "cp.async.bulk." : "cp.async.") +
-                "commit_group between the copy and the wait.",
-            std::move(lines)};
+        return {" The issuing thread did wait, but had not committed the copy to a group before; a wait "
+                "covers committed groups only.",
+                std::string("Put ") + (bulk ? "cp.async.bulk." : "cp.async.") +
+                    "commit_group between the copy and the wait.",
+                std::move(lines)};
     const std::uint64_t later = wait.groups - 1 - group;
     if (later >= wait.pending)
         return {};
@@ -251,12 +250,11 @@ Checker::Hint Checker::ignored_wait(const Operation& operation, const Warp& read
     if (test.address != operation.barrier)
         return {};
     const std::string thread = thread_name(reader, lane);
-    return {
-        " " + thread +
-            " only asked whether the phase had ended and went on without a yes: test_wait does not wait at "
-            "all, and try_wait may return false after some time.",
-        "Ask in a loop until the answer is true: while (!mbarrier_try_wait_parity(&bar, parity)) {}.",
-        {cluster_.source_line(test.pc, "asked by " + thread)}};
+    return {" " + thread +
+                " only asked whether the phase had ended and went on without a yes: test_wait does not wait "
+                "at all, and try_wait may return false after some time.",
+            "Ask in a loop until the answer is true: while (!mbarrier_try_wait_parity(&bar, parity)) {}.",
+            {cluster_.source_line(test.pc, "asked by " + thread)}};
 }
 
 /// Nobody waits at the copy's barrier, but the reader waits at another one.

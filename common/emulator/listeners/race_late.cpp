@@ -44,8 +44,7 @@ void Checker::uninitialised(unsigned k, unsigned n, const Actor& actor) {
     d.name = "uninitialised-shared";
     d.message = who(actor) + " reads " + place(actor, k, n) + ", which no thread has written.";
     d.advice = "Shared memory starts with arbitrary contents. Write it first, and put a barrier between the "
-               "write and "
-               "the read.";
+               "write and the read.";
     d.locations.push_back(cluster_.source_line(actor.record->pc, "read by " + who(actor)));
     uninitialised_[pc] = {std::move(d), actor.is_write}; // An atomic update uses what it reads.
 }
@@ -54,16 +53,16 @@ void Checker::uninitialised(unsigned k, unsigned n, const Actor& actor) {
 void Checker::uninitialised_source(unsigned k, unsigned n, const Actor& actor) {
     const Operation& copy = operations_[actor.record->operation];
     const std::uint32_t pc = actor.record->pc;
-    if (copy.completion != CompletionKind::bulk_group || cluster_.stopped() || uninitialised_.contains(pc))
+    if (actor.padding || copy.completion != CompletionKind::bulk_group || cluster_.stopped() ||
+        uninitialised_.contains(pc))
         return;
     Diagnostic d;
     d.name = "uninitialised-shared";
     d.fault = Fault::none;
     d.message = "The copy to global memory that " + who(actor) + " issues takes " + place(actor, k, n) +
                 ", which no thread has written.";
-    d.advice =
-        "Write the whole tile before it is stored, with zeros where there is no data, or store only the "
-        "part that has been written.";
+    d.advice = "Write the whole tile before it is stored, with zeros where there is no data, or store only "
+               "the part that has been written.";
     d.locations.push_back(cluster_.source_line(pc, "copy issued by " + who(actor)));
     uninitialised_[pc] = {std::move(d), true};
 }

@@ -198,8 +198,7 @@ std::string Checker::how_to_order(const Record& old, const Actor& actor) const {
     const Record& mine = *actor.record;
     if (old.is(Record::strong) && mine.is(Record::strong)) // Else they would be no race.
         return "An atomic of block scope (atomicAdd_block, cuda::thread_scope_block, .cta in PTX) is atomic "
-               "for "
-               "the threads of one block only, and these are of two. Use device scope: atomicAdd, "
+               "for the threads of one block only, and these are of two. Use device scope: atomicAdd, "
                "cuda::thread_scope_device, .gpu.";
     if (is_weak_handover(old, mine))
         return std::string("If the store releases a lock or sets a flag: an ordinary store takes no part in "

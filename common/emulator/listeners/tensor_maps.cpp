@@ -15,8 +15,7 @@ constexpr std::uint32_t map_bytes = TensorMapHistory::map_bytes;
 const char* const how_to_acquire =
     "In each block that uses the map, a thread executes fence.proxy.tensormap::generic.acquire on it "
     "(cuda::ptx::fence_proxy_tensormap_generic with sem_acquire) behind the change and before the copy; "
-    "other "
-    "threads of the block follow behind a __syncthreads().";
+    "other threads of the block follow behind a __syncthreads().";
 
 bool is_map_in_global_memory(const Cluster& cluster, Address map) {
     const auto allocation = cluster.launch().device().memory().find(map);
@@ -214,8 +213,7 @@ void Checker::check_tensor_map(const AsyncOperation& operation, const WarpClock&
                         ? "The thread that changed the map executes fence.proxy.tensormap::generic.release "
                           "behind the change and before the barrier or flag that tells others "
                           "(cuda::ptx::fence_proxy_tensormap_generic with sem_release), or changes it in "
-                          "shared "
-                          "memory and copies it with tensormap.cp_fenceproxy."
+                          "shared memory and copies it with tensormap.cp_fenceproxy."
                         : how_to_acquire,
                     false);
     if (writes.empty() && stale && acquires.empty())
@@ -223,8 +221,8 @@ void Checker::check_tensor_map(const AsyncOperation& operation, const WarpClock&
             operation,
             stale->by_kernel
                 ? "changed by an earlier launch, and no thread of its block has acquired the change"
-                : "changed after an earlier launch had used it, and no thread of its block has "
-                  "acquired the change",
+                : "changed after an earlier launch had used it, and no thread of its block has acquired the "
+                  "change",
             stale->by_kernel ? std::optional(stale->line) : std::nullopt, how_to_acquire, !stale->by_kernel);
 }
 

@@ -181,10 +181,8 @@ std::string advice_for(Cause cause, const Mbarrier& b) {
                "mbarrier.arrive.expect_tx, or arrive as well.";
     case Cause::arrivals_raised:
         return "cp.async.mbarrier.arrive without .noinc first raises the arrivals that the phase waits for "
-               "by one, "
-               "so its own arrival changes nothing. Use the .noinc form, which mbarrier.init counts, or let "
-               "each "
-               "thread arrive with mbarrier.arrive as well.";
+               "by one, so its own arrival changes nothing. Use the .noinc form, which mbarrier.init counts, "
+               "or let each thread arrive with mbarrier.arrive as well.";
     case Cause::fresh_barrier:
         return "Somebody must arrive at the mbarrier: the arrive (for a copy: arrive.expect_tx) is missing, "
                "or stands behind this wait. A producer that waits until a stage is free begins with parity "
@@ -196,8 +194,7 @@ std::string advice_for(Cause cause, const Mbarrier& b) {
                "(bar.sync and bar.arrive together), in whole warps of 32.";
     case Cause::grid_barrier:
         return "Every thread of every block must reach the same grid.sync(), equally often: none may stand "
-               "in a "
-               "branch that some blocks do not enter, and no block may return before.";
+               "in a branch that some blocks do not enter, and no block may return before.";
     case Cause::block_barrier:
         return "Every thread of the block must reach the same __syncthreads(): none may stand in a branch or "
                "loop that only some threads enter.";
@@ -262,9 +259,8 @@ Diagnostic describe_deadlock(Cluster& cluster) {
     // Others wait at __syncthreads() for the threads that poll.
     d.advice = advice_for(polling && cause == Cause::block_barrier ? Cause::polling : cause, barrier);
     if (exited && cause == Cause::arrivals)
-        d.advice +=
-            " Threads that return early do not arrive: let them arrive_and_drop first, or give the barrier "
-            "the number of those that come.";
+        d.advice += " Threads that return early do not arrive: let them arrive_and_drop first, or give the "
+                    "barrier the number of those that come.";
     return d;
 }
 

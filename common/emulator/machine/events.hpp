@@ -68,6 +68,8 @@ struct AsyncPiece {
     Address global = 0;       ///< 0 when the bytes are filled, not copied.
     std::uint32_t shared = 0; ///< Shared-window address.
     std::uint32_t bytes = 0;
+    /// The last so many of these bytes lie behind the tensor's row: a store takes them along in its 16 bytes.
+    std::uint32_t padding = 0;
 };
 
 /// One asynchronous operation, as listeners see it. Lives until on_async_retired.

@@ -175,9 +175,8 @@ void decode_call(DecodeContext& c, Op& op) {
         } else if ((site->builtin = find_builtin(callee.name))) {
             op.handler = call_builtin;
         } else if (callee.name.starts_with("__cudaCDP2")) {
-            c.unsupported(
-                "kernels that launch kernels are outside of what this emulator executes; launch from the "
-                "host, or run the program on a GPU");
+            c.unsupported("kernels that launch kernels are outside of what this emulator executes; launch "
+                          "from the host, or run the program on a GPU");
         } else {
             c.unsupported("device function " + std::string(callee.name) +
                           " has no body in this module (device code is not linked here; build without -rdc)");

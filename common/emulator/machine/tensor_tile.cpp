@@ -179,8 +179,15 @@ void TensorTile::list_load(std::uint32_t shared, std::vector<AsyncPiece>& pieces
 }
 
 void TensorTile::list_store(std::uint32_t shared, std::vector<AsyncPiece>& pieces) const {
-    for (std::uint32_t r = 0; r < rows_; ++r)
+    for (std::uint32_t r = 0; r < rows_; ++r) {
+        const std::size_t first = pieces.size();
         list_row(row(r, Clip::at_chunk), shared, false, pieces);
+        const Row inside = row(r, Clip::at_element);
+        const Address end = inside.global + inside.bytes;
+        for (AsyncPiece& piece : std::span(pieces).subspan(first))
+            if (const Address after = piece.global + piece.bytes; after > end)
+                piece.padding = static_cast<std::uint32_t>(std::min<Address>(piece.bytes, after - end));
+    }
 }
 
 // -- operations

@@ -1,0 +1,329 @@
+// Edges and checks of mbarriers: initialised, overwritten, arrived at, observed.
+
+#include "listeners/race.hpp"
+#include "machine/reports.hpp"
+
+#include <algorithm>
+
+namespace emu::check {
+
+void Checker::on_mbarrier_init(const MbarrierEvent& event) {
+    WarpClock& clock = threads_.of(*event.warp);
+    BarrierState& barrier = mbarriers_[event.address];
+    if (barrier.init_warp && !barrier.invalidated)
+        check_init_again(event, barrier);
+    barrier = {};
+    barrier.agent = threads_.new_component(1);
+    barrier.completed = threads_.space().bottom();
+    barrier.init_warp = event.warp;
+    barrier.init_lane = event.lane;
+    barrier.init_pc = event.pc;
+    barrier.init_component = clock.first + event.lane;
+    barrier.init_epoch = clock.now;
+    barrier.init_knowledge = clock.base[event.lane];
+    Actor actor;
+    actor.clock = &clock;
+    actor.lane = event.lane;
+    actor.is_write = true;
+    actor.shared = true;
+    const std::uint32_t id =
+        record_for(clock, event.pc, Record::by_lane | Record::write | Record::init | Record::local);
+    actor.record = &store(true)[id];
+    actor.ref = make_ref(id, event.lane);
+    access_one(actor, event.address, 8);
+}
+
+void Checker::overwrite_mbarrier(const Actor& actor) {
+    const auto address = static_cast<std::uint32_t>(actor.word) & ~7u;
+    const auto found = mbarriers_.find(address);
+    const Mbarrier* const object = cluster_.mbarrier(address);
+    if (found == mbarriers_.end() || !object || object->invalidated || !found->second.overwritten.empty())
+        return;
+    found->second.overwritten = who(actor);
+    found->second.overwritten_pc = actor.record->pc;
+}
+
+/// Memory of an mbarrier may serve something else when nobody uses the barrier any more. Told when somebody
+/// does.
+void Checker::check_overwritten(const MbarrierEvent& event, const BarrierState& barrier) {
+    if (barrier.overwritten.empty() || !first_time("barrier-uninitialised", event.pc, barrier.overwritten_pc))
+        return;
+    const std::string name = "mbarrier " + shared_name(cluster_.info(), shared_offset(event.address));
+    const std::string user =
+        event.warp ? thread_name(*event.warp, event.lane) : std::string("an asynchronous copy");
+    std::vector<SourceLine> lines{
+        cluster_.source_line(barrier.overwritten_pc, "written by " + barrier.overwritten)};
+    if (event.warp)
+        lines.push_back(cluster_.source_line(event.pc, "used by " + user));
+    publish("barrier-uninitialised",
+            barrier.overwritten + " wrote ordinary data over " + name + ", which " + user +
+                " uses after that. The object is destroyed; what the barrier does now is not defined.",
+            "Only mbarrier instructions may touch the 8 bytes between mbarrier.init and mbarrier.inval. "
+            "Check the index of the write: an array that lies before the barrier may have been overrun.",
+            std::move(lines));
+}
+
+void Checker::on_mbarrier_inval(const MbarrierEvent& event) {
+    if (const auto found = mbarriers_.find(event.address); found != mbarriers_.end())
+        found->second.invalidated = true;
+}
+
+Checker::BarrierUse& Checker::note_use(BarrierState& barrier, const MbarrierEvent& event) {
+    const WarpClock& clock = threads_.of(*event.warp);
+    const Component thread = clock.first + event.lane;
+    if (barrier.uses.size() <= thread)
+        barrier.uses.resize(thread + warp_size);
+    BarrierUse& use = barrier.uses[thread];
+    use.warp = event.warp;
+    use.pc = event.pc;
+    use.epoch = clock.now;
+    return use;
+}
+
+/// A barrier at rest may be initialised once more when everybody is done with it. (PTX wants mbarrier.inval
+/// first, and hardware does not.)
+void Checker::check_init_again(const MbarrierEvent& event, const BarrierState& barrier) {
+    const WarpClock& clock = threads_.of(*event.warp);
+    const std::string name = barrier_name(event.address);
+    const std::string initialiser = thread_name(*event.warp, event.lane);
+    const auto is_behind = [&](Component thread, Epoch epoch) {
+        Record before;
+        before.cluster = threads_.cluster();
+        before.epoch = epoch;
+        return threads_.sees(clock, event.lane, before, thread);
+    };
+    for (Component thread = 0; thread < barrier.uses.size(); ++thread) {
+        const BarrierUse& use = barrier.uses[thread];
+        if (!use.warp || is_behind(thread, use.epoch))
+            continue;
+        if (!first_time("barrier-reinit-in-use", use.pc, event.pc))
+            return;
+        const std::string user = thread_name(*use.warp, thread - threads_.of(*use.warp).first);
+        return publish("barrier-reinit-in-use",
+                       initialiser + " initialises " + name +
+                           " again, and nothing orders that behind its last use by " + user +
+                           ": a thread that comes later finds another phase than it waits for.",
+                       "Initialise an mbarrier once, before the loop; its phases follow each other by "
+                       "themselves. If another count is needed: a __syncthreads() behind everybody's last "
+                       "wait, mbarrier.inval, mbarrier.init by one thread, and a __syncthreads() again.",
+                       {cluster_.source_line(use.pc, "used by " + user),
+                        cluster_.source_line(event.pc, "initialised again by " + initialiser)});
+    }
+    if (is_behind(barrier.init_component, barrier.init_epoch) ||
+        !first_time("barrier-reinit-in-use", barrier.init_pc, event.pc))
+        return;
+    const std::string other = thread_name(*barrier.init_warp, barrier.init_lane);
+    publish("barrier-reinit-in-use",
+            other + " and " + initialiser + " both initialise " + name +
+                ", and nothing orders one before the other. What the second one destroys is lost.",
+            "One thread initialises an mbarrier: if (threadIdx.x == 0).",
+            {cluster_.source_line(barrier.init_pc, "initialised by " + other),
+             cluster_.source_line(event.pc, "initialised again by " + initialiser)},
+            true);
+}
+
+/// A thread whose arrival came after the phase that it waits for had ended: it was one too many for that
+/// phase.
+void Checker::check_late_arrival(const MbarrierEvent& event, const BarrierState& barrier,
+                                 const BarrierUse& use) {
+    if (!use.arrived || use.phase != event.phase + 1 ||
+        !first_time("arrival-count-mismatch", use.arrive_pc, event.pc))
+        return;
+    const std::string thread = thread_name(*event.warp, event.lane);
+    const std::string ended = std::to_string(event.phase);
+    publish("arrival-count-mismatch",
+            thread + " waits for phase " + ended + " of " + barrier_name(event.address) +
+                ", which had ended before it arrived: others had made up the count, and its own arrival is "
+                "counted in phase " +
+                std::to_string(use.phase) + ".",
+            "More threads arrive in a phase than the count given to mbarrier.init. Give init the number of "
+            "threads that arrive, for instance blockDim.x.",
+            {cluster_.source_line(use.arrive_pc, "arrival of " + thread),
+             cluster_.source_line(event.pc, "wait of " + thread),
+             cluster_.source_line(barrier.init_pc,
+                                  "initialised by " + thread_name(*barrier.init_warp, barrier.init_lane))});
+}
+
+void Checker::on_mbarrier_arrive(const MbarrierEvent& event) {
+    const auto found = mbarriers_.find(event.address);
+    if (found == mbarriers_.end())
+        return;
+    BarrierState& barrier = found->second;
+    check_overwritten(event, barrier);
+    if (event.operation) {
+        const auto live = live_.find(event.operation->id);
+        if (live == live_.end())
+            return;
+        Operation& operation = operations_[live->second];
+        operation.completed = true;
+        std::erase(barrier.pending, live->second);
+        // The completion is a release (PTX ISA 8.9.1), and what the issuing thread did before the copy came
+        // before it.
+        barrier.arrived.join(operation.clock);
+        operation.clock = {};
+        barrier.arrived.raise(order, threads_.of(*operation.warp).first + operation.lane, operation.epoch);
+        const auto complete = [&](std::uint32_t record, bool shared) {
+            if (record)
+                std::atomic_ref(store(shared)[record].epoch)
+                    .store(static_cast<Epoch>(event.phase + 1), std::memory_order_relaxed);
+        };
+        complete(operation.reads, operation.reads_shared);
+        complete(operation.writes, operation.writes_shared);
+        return;
+    }
+    if (!event.warp)
+        return;
+    if (const unsigned rank = shared_rank(event.address); rank != event.warp->block().rank()) {
+        check_started(*event.warp, event.lane, event.pc, rank);
+        if (event.semantics != Semantics::relaxed)
+            note_remote_use(*event.warp, event.lane, event.pc, rank);
+    }
+    check_use_visible(event, barrier);
+    BarrierUse& use = note_use(barrier, event);
+    if (event.tx > 0) {
+        std::erase_if(held_, [&](const auto& each) {
+            const Operation& copy = operations_[each.first];
+            return copy.barrier == event.address && copy.issued_in == event.phase &&
+                   copy.warp == event.warp && copy.lane == event.lane;
+        });
+        barrier.expect_pc = event.pc;
+        barrier.expect_warp = event.warp;
+        barrier.expect_lane = event.lane;
+    }
+    if (event.count == 0)
+        return;
+    use.arrived = true;
+    use.phase = event.phase;
+    use.arrive_pc = event.pc;
+    WarpClock& clock = threads_.of(*event.warp);
+    if (event.semantics == Semantics::relaxed) {
+        threads_.gather_fenced(barrier.arrived, clock, event.lane);
+        withhold(barrier.withheld, clock, event.lane, event.pc);
+    } else {
+        threads_.gather(barrier.arrived, clock, event.lane);
+    }
+    threads_.advance(clock);
+}
+
+void Checker::on_mbarrier_phase(const MbarrierEvent& event) {
+    const auto found = mbarriers_.find(event.address);
+    if (found == mbarriers_.end())
+        return;
+    BarrierState& barrier = found->second;
+    std::vector<std::uint32_t> decided;
+    for (const auto& [index, findings] : held_)
+        if (operations_[index].barrier == event.address && operations_[index].issued_in <= event.phase)
+            decided.push_back(index);
+    std::ranges::for_each(decided, [this](std::uint32_t index) { publish_held(index); });
+    for (const std::uint32_t index : barrier.pending)
+        if (operations_[index].issued_in == event.phase && !operations_[index].reported)
+            unfinished_phase(barrier, index, event.address, event.phase);
+    barrier.arrived.raise(order, barrier.agent, static_cast<Epoch>(event.phase + 1));
+    if (barrier.withheld)
+        barrier.withheld->end_phase(threads_.space(), barrier.arrived);
+    barrier.completed = threads_.space().freeze(barrier.arrived);
+}
+
+void Checker::on_mbarrier_observed(const MbarrierEvent& event) {
+    const auto found = mbarriers_.find(event.address);
+    if (found == mbarriers_.end())
+        return;
+    check_overwritten(event, found->second);
+    check_use_visible(event, found->second);
+    WarpClock& clock = threads_.of(*event.warp);
+    BarrierState& barrier = found->second;
+    Passed& passed = pass(barrier, event);
+    const BarrierUse& use = note_use(barrier, event);
+    if (passed.phases < event.phase + 1) {
+        check_late_arrival(event, barrier, use);
+        passed.phases = event.phase + 1;
+        passed.epoch = clock.now;
+    }
+    if (event.semantics == Semantics::relaxed)
+        passed.unseen = barrier.completed;
+    else
+        threads_.learn(clock, event.lane, barrier.completed);
+}
+
+void Checker::on_mbarrier_passed_fresh(const MbarrierEvent& event) {
+    const auto found = mbarriers_.find(event.address);
+    if (found == mbarriers_.end())
+        return;
+    check_overwritten(event, found->second);
+    check_use_visible(event, found->second);
+    pass(found->second, event);
+}
+
+Checker::Passed& Checker::pass(BarrierState& barrier, const MbarrierEvent& event) {
+    const Component thread = threads_.of(*event.warp).first + event.lane;
+    if (barrier.passed.size() <= thread)
+        barrier.passed.resize(thread + warp_size);
+    Passed& passed = barrier.passed[thread];
+    passed.warp = event.warp;
+    passed.lane = event.lane;
+    passed.pc = event.pc;
+    barrier.last_passed = thread;
+    return passed;
+}
+
+void Checker::withhold(std::unique_ptr<Withheld>& withheld, WarpClock& clock, unsigned lane,
+                       std::uint32_t pc) {
+    if (!withheld) {
+        withheld = std::make_unique<Withheld>();
+        withheld->agent = threads_.new_component(1);
+        withheld->clock = threads_.space().bottom();
+    }
+    threads_.gather(withheld->arriving, clock, lane);
+    withheld->arrivals[clock.first + lane] = {clock.warp, lane, pc};
+}
+
+void Checker::Withheld::end_phase(ClockSpace& space, Accumulator& published) {
+    if (arriving.empty())
+        return;
+    clock = space.join(clock, space.freeze(std::exchange(arriving, {})));
+    published.raise(order, agent, ++phase);
+}
+
+void Checker::check_use_visible(const MbarrierEvent& event, const BarrierState& barrier) {
+    if (barrier.published)
+        return;
+    Record init;
+    init.cluster = threads_.cluster();
+    init.epoch = barrier.init_epoch;
+    const WarpClock& clock = threads_.of(*event.warp);
+    if (threads_.sees(clock, event.lane, init, barrier.init_component) ||
+        !first_time("barrier-init-not-visible", barrier.init_pc, barrier.init_pc))
+        return;
+    cluster_.report(init_not_visible(barrier, event.address, *event.warp, event.lane, event.pc, false));
+}
+
+void Checker::check_init_visible(const AsyncOperation& operation, std::uint32_t index,
+                                 const WarpClock& clock) {
+    const auto found = mbarriers_.find(operation.barrier);
+    if (found == mbarriers_.end() || found->second.published)
+        return;
+    const BarrierState& barrier = found->second;
+    // A thread that initialises, expects and issues in one go needs no fence on hardware, and published code
+    // has none.
+    if (operation.warp == barrier.init_warp && operation.lane == barrier.init_lane &&
+        clock.base[operation.lane] == barrier.init_knowledge)
+        return;
+    Record init;
+    init.cluster = threads_.cluster();
+    init.epoch = barrier.init_epoch;
+    // st.async works in the generic proxy and needs no proxy fence.
+    const bool generic = operation.kind == AsyncKind::st_async;
+    bool visible =
+        threads_.sees(clock, operation.lane, init, barrier.init_component, generic ? order : shared_proxy);
+    if (!visible && barrier.init_fence) {
+        init.epoch = barrier.init_fence;
+        visible = threads_.sees(clock, operation.lane, init, barrier.init_component);
+    }
+    if (!visible)
+        hold(
+            index,
+            init_not_visible(barrier, operation.barrier, *operation.warp, operation.lane, operation.pc, true),
+            barrier.init_pc);
+}
+
+} // namespace emu::check
