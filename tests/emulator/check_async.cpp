@@ -155,3 +155,23 @@ TEST_CASE("overlapping stores of two blocks are reported") {
                              fence + meet + "@%p0 " + bulk_store + "//!\n" + commit_and_wait_read;
     require_found("duplicate-copy", {tile, body, 64, 2});
 }
+
+TEST_CASE("red.async: several threads of a cluster add to one counter; stores may not meet there") {
+    const std::string shared = ".shared .align 8 .b8 tile[256];\n.shared .align 8 .b64 bar;\n";
+    const std::string start = addresses(32) +
+                              "@%p0 st.shared.u32 [tile], 0;\n@%p0 mbarrier.init.shared.b64 [bar], 1;\n"
+                              "@%p0 fence.mbarrier_init.release.cluster;\n"
+                              "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;\n"
+                              "barrier.cluster.arrive; barrier.cluster.wait;\n"
+                              "mov.u32 %r12, bar; mapa.shared::cluster.u32 %r12, %r12, 0;\n"
+                              "mapa.shared::cluster.u32 %r13, %r9, 0;\n"
+                              "mov.u32 %r14, %cluster_ctarank; setp.ne.u32 %p2, %r14, 0;\n";
+    const std::string end = "barrier.cluster.arrive; barrier.cluster.wait;\n";
+    const std::string result = "@%p2 bra DONE;\n" + wait_parity("bar", "0", "W") +
+                               "ld.shared.u32 %r5, [tile];\nst.global.u32 [%rd11], %r5;\nDONE:\n";
+    const std::string form = ".shared::cluster.mbarrier::complete_tx::bytes";
+    const std::string add = "red.async.relaxed.cluster" + form + ".add.u32 [%r13], 1, [%r12];//!\n";
+    const std::string store = "st.async" + form + ".b32 [%r13], %r0, [%r12];//!\n";
+    require_silent({shared, start + add + result + end, 32, 2, 2});
+    require_found("duplicate-copy", {shared, start + store + result + end, 32, 2, 2});
+}

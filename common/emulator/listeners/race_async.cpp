@@ -9,12 +9,14 @@ namespace {
 /// cp.async, st.async and red.async belong to the generic proxy; bulk and tensor copies to the async proxy
 /// (PTX ISA 9.7.9.25).
 bool in_async_proxy(AsyncKind kind) {
-    return kind != AsyncKind::cp_async && kind != AsyncKind::st_async && kind != AsyncKind::cp_async_arrive;
+    return kind != AsyncKind::cp_async && kind != AsyncKind::st_async && kind != AsyncKind::red_async &&
+           kind != AsyncKind::cp_async_arrive;
 }
 
-/// Reductions are relaxed atomics at gpu scope, element by element, so several may be under way at one place.
+/// Reductions are relaxed atomics (of gpu scope, red.async of cluster scope), element by element, so several
+/// may be under way at one place.
 bool is_reduction(AsyncKind kind) {
-    return kind == AsyncKind::bulk_reduce || kind == AsyncKind::tensor_reduce;
+    return kind == AsyncKind::bulk_reduce || kind == AsyncKind::tensor_reduce || kind == AsyncKind::red_async;
 }
 
 } // namespace

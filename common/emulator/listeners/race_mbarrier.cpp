@@ -311,8 +311,8 @@ void Checker::check_init_visible(const AsyncOperation& operation, std::uint32_t 
     Record init;
     init.cluster = threads_.cluster();
     init.epoch = barrier.init_epoch;
-    // st.async works in the generic proxy and needs no proxy fence.
-    const bool generic = operation.kind == AsyncKind::st_async;
+    // st.async and red.async work in the generic proxy and need no proxy fence.
+    const bool generic = operation.kind == AsyncKind::st_async || operation.kind == AsyncKind::red_async;
     bool visible =
         threads_.sees(clock, operation.lane, init, barrier.init_component, generic ? order : shared_proxy);
     if (!visible && barrier.init_fence) {

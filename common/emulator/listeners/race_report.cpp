@@ -39,6 +39,8 @@ const char* name_of(AsyncKind kind) {
         return "tensor reduction";
     case AsyncKind::st_async:
         return "st.async";
+    case AsyncKind::red_async:
+        return "red.async";
     case AsyncKind::prefetch:
         return "prefetch";
     }

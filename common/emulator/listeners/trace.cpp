@@ -13,9 +13,9 @@ namespace emu {
 namespace {
 
 const char* name_of(AsyncKind kind) {
-    constexpr const char* names[] = {"cp.async",    "bulk load",   "bulk store",     "bulk to cluster",
-                                     "bulk reduce", "tensor load", "tensor store",   "tensor reduce",
-                                     "st.async",    "prefetch",    "cp.async arrive"};
+    constexpr const char* names[] = {"cp.async",    "bulk load",   "bulk store",   "bulk to cluster",
+                                     "bulk reduce", "tensor load", "tensor store", "tensor reduce",
+                                     "st.async",    "red.async",   "prefetch",     "cp.async arrive"};
     return names[static_cast<unsigned>(kind)];
 }
 

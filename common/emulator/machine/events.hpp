@@ -54,7 +54,8 @@ enum class AsyncKind : std::uint8_t {
     tensor_load,
     tensor_store,
     tensor_reduce,
-    st_async, ///< st.async, red.async.
+    st_async,
+    red_async,
     prefetch,
     /// cp.async.mbarrier.arrive: moves nothing; its arrival (count 1, tx 0) at `barrier` follows the landing
     /// of all cp_async operations of the same thread with a smaller id. Issued, landed and retired like the

@@ -40,7 +40,8 @@ void store_one(const Place& place, const StoreOperands& o) {
         !find_barrier(place, *barrier))
         return;
     auto task = std::make_unique<StoreTask>();
-    task->operation = make_operation(place, AsyncKind::st_async, CompletionKind::mbarrier);
+    task->operation = make_operation(place, o.reduction ? AsyncKind::red_async : AsyncKind::st_async,
+                                     CompletionKind::mbarrier);
     task->operation.source_done = true;
     task->destination = *destination;
     task->bytes = bytes;
