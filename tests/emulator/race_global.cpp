@@ -60,6 +60,24 @@ TEST_CASE("race-global: an atomic of block scope is not atomic for other blocks"
     require_silent({"", own_word + "red.relaxed.cta.global.add.u32 [%rd1], %r5;\n", 64, 1});
 }
 
+TEST_CASE("race-global: a flag that is read without a fence behind it is named") {
+    const auto program = [](const std::string& fence) {
+        return Case{
+            "",
+            "mov.u32 %r1, %ctaid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra READ;\n"
+            "st.global.u32 [%rd1], 7;//!\nfence.acq_rel.gpu;\nst.relaxed.gpu.global.u32 [%rd1+4096], 1;\n"
+            "bra END;\nREAD:\nld.relaxed.gpu.global.u32 %r2, [%rd1+4096];\nsetp.eq.u32 %p2, %r2, 0;\n"
+            "@%p2 bra READ;\n" +
+                fence + "ld.global.u32 %r3, [%rd1];//!\nst.global.u32 [%rd1+8192], %r3;\nEND:\n",
+            1, 2};
+    };
+    require_found("race-global", program(""));
+    const auto outcome = run(program(""), {emu::CompletionOrder::late, 1});
+    CHECK(outcome.result.diagnostics.front().message.find("has read a flag") != std::string::npos);
+    CHECK(outcome.result.diagnostics.front().advice.find("__threadfence()") != std::string::npos);
+    require_silent(program("fence.acq_rel.gpu;\n"));
+}
+
 TEST_CASE("race-global: a store that changes nothing, unordered before another thread's change") {
     // out is zero already; in another order the zero would destroy a sum.
     const std::string zero =

@@ -151,3 +151,16 @@ TEST_CASE("race-shared: who writes where a copy lands is told to wait for it") {
     REQUIRE(d.advice.find("Wait for the phase of the mbarrier") != std::string::npos);
     REQUIRE(d.advice.find("__syncthreads() between its access and the issue") != std::string::npos);
 }
+
+TEST_CASE("race-shared: volatile accesses that count on lockstep are a warning, polls are not") {
+    const std::string write = addresses(32) + "st.volatile.shared.u32 [%r10], %r6;";
+    const std::string read = "ld.volatile.shared.u32 %r5, [%r11];";
+    const std::string end = "st.global.u32 [%rd11], %r5;\n";
+    require_found("race-shared", {tile, write + "//!\n" + read + "//!\n" + end, 32}, emu::Fault::none);
+    require_silent({tile, write + "\nbar.warp.sync 0xffffffff;\n" + read + "\n" + end, 32});
+    const std::string zero = addresses(32) + "st.volatile.shared.u32 [%r10], 0;\nbar.warp.sync 0xffffffff;\n";
+    require_silent({tile,
+                    zero + "st.volatile.shared.u32 [%r10], 1;\nPOLL:\n" + read +
+                        "\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra POLL;\n" + end,
+                    32});
+}

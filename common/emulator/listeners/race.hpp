@@ -260,6 +260,7 @@ class Checker final : public ClusterListener {
     };
     std::string how_to_wait(const Operation& operation, bool reading_source) const;
     Hint relaxed_order(const Record& old, Ref ref, unsigned k, const Actor& actor);
+    Hint unfenced_flag(const Record& old, Ref ref, unsigned k, const Actor& actor);
     Hint relaxed_arrival(const Withheld& withheld, const std::string& barrier, const std::string& instead,
                          const Record& old, Component component, const Actor& actor);
     Hint short_wait(const Operation& operation, const Record& record, Ref ref, const Actor& reader);
@@ -284,6 +285,8 @@ class Checker final : public ClusterListener {
     bool read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor);
     void decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref,
                 bool shared);
+    bool counts_on_lockstep(const Record& old, Ref ref, unsigned k, const Actor& actor);
+    void tell_lockstep(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void uninitialised(unsigned k, unsigned n, const Actor& actor);
     void use_unwritten(std::uint32_t load);

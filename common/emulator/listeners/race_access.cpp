@@ -22,6 +22,8 @@ unsigned flags_of(const AccessEvent& e) {
         flags |= Record::update;
     if (is_strong(e)) {
         flags |= Record::strong;
+        if (e.semantics == Semantics::volatile_)
+            flags |= Record::is_volatile;
         if (e.scope == Scope::cta && e.semantics != Semantics::volatile_)
             flags |= Record::narrow;
     }

@@ -136,6 +136,34 @@ Checker::Hint Checker::relaxed_order(const Record& old, Ref ref, unsigned k, con
     return {};
 }
 
+/// The reader has read a flag that was released behind the write, but did not acquire it.
+Checker::Hint Checker::unfenced_flag(const Record& old, Ref ref, unsigned k, const Actor& actor) {
+    if (!actor.clock->sync || old.epoch == 0)
+        return {};
+    const auto& pending = (*actor.clock->sync)[actor.lane].pending;
+    if (!pending)
+        return {};
+    const Component component = Threads::component_of(old, ref, k);
+    const Clock* known = &pending->clock();
+    if (old.cluster != threads_.cluster()) {
+        if (!pending->foreign())
+            return {};
+        const auto found = pending->foreign()->find(old.cluster);
+        if (found == pending->foreign()->end())
+            return {};
+        known = found->second.get();
+    }
+    if (known->get(order, component) < old.epoch)
+        return {};
+    return {
+        " " + who(actor) +
+            " has read a flag that is set behind the write, but by a relaxed or volatile read, with no fence "
+            "between the flag and the data.",
+        "Put a __threadfence() between the read of the flag and the read of the data, or load the flag with "
+        "cuda::memory_order_acquire (ld.acquire in PTX).",
+        {}};
+}
+
 // -- waits that did not wait for this operation
 
 std::string Checker::barrier_name(std::uint32_t address) const {

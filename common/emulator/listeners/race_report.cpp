@@ -211,6 +211,13 @@ std::string Checker::how_to_order(const Record& old, const Actor& actor) const {
                (old.cluster != mine.cluster
                     ? " Otherwise set it before the launch, or with an atomic."
                     : " If it gives the first value: put a __syncthreads() between the two lines.");
+    if (old.cluster != mine.cluster && old.is(Record::write) && !actor.is_write && actor.clock->sync)
+        return "Blocks are not ordered inside a launch. If a flag or counter tells the reader that the data "
+               "is "
+               "there, fences are missing: the writer needs __threadfence() between the data and the flag, "
+               "the "
+               "reader between the flag and the data; or the flag is stored with "
+               "cuda::memory_order_release and loaded with cuda::memory_order_acquire, both of device scope.";
     if (old.cluster != mine.cluster)
         return "Blocks are not ordered inside a launch. Use atomics, give each block its own memory, or use "
                "two launches.";
@@ -234,8 +241,11 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
     // Morally strong accesses do not race (PTX ISA 8.7.1): atomics, if their scope includes both threads.
     const bool same_block = old.cluster == mine.cluster && old.rank() == mine.rank();
     if (old.is(Record::strong) && mine.is(Record::strong) &&
-        (same_block || !(old.is(Record::narrow) || mine.is(Record::narrow))))
+        (same_block || !(old.is(Record::narrow) || mine.is(Record::narrow)))) {
+        if (counts_on_lockstep(old, ref, k, actor)) [[unlikely]]
+            tell_lockstep(old, ref, k, n, actor);
         return;
+    }
     // A write of the value that was there cannot be told from none, unless another thread then writes another
     // value: in the other order that one would be lost.
     if (mine.is(Record::same_value) || old.is(Record::init) || mine.is(Record::init) ||
@@ -271,8 +281,50 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
              how_to_order(old, actor),
              {cluster_.source_line(old.pc, verb(old) + " " + other),
               cluster_.source_line(mine.pc, verb(mine) + " " + later)});
-    relaxed_order(old, ref, k, actor).extend(finding);
+    Hint hint = relaxed_order(old, ref, k, actor);
+    if (!hint)
+        hint = unfenced_flag(old, ref, k, actor);
+    hint.extend(finding);
     cluster_.report(std::move(finding));
+}
+
+/// Volatile accesses of lanes to each other's shared memory, once the way to reduce within a warp. A loop may
+/// poll, which is no mistake.
+bool Checker::counts_on_lockstep(const Record& old, Ref ref, unsigned k, const Actor& actor) {
+    const Record& mine = *actor.record;
+    if (!actor.shared || actor.is_write || !old.is(Record::write) || !old.is(Record::is_volatile) ||
+        !mine.is(Record::is_volatile) || old.warp != mine.warp ||
+        Threads::component_of(old, ref, k) == Threads::component_of(mine, actor.ref, k))
+        return false;
+    const ptx::Instruction* const read = cluster_.info().kernel->sources[mine.pc];
+    for (const auto& function : cluster_.info().kernel->functions) {
+        const auto& body = function->source->body;
+        if (read < body.data() || read >= body.data() + body.size())
+            continue;
+        const auto at = static_cast<std::size_t>(read - body.data());
+        for (std::size_t i = at; i < body.size(); ++i)
+            if (body[i].opcode == "bra" && body[i].operands.front().kind == ptx::Operand::Kind::label &&
+                body[i].operands.front().index <= at)
+                return false;
+        return true;
+    }
+    return false;
+}
+
+void Checker::tell_lockstep(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
+    if (!first_time("race-shared", old.pc, actor.record->pc))
+        return;
+    const std::string writer = who(old, ref, k);
+    publish(
+        "race-shared",
+        who(actor) + " reads " + place(actor, k, n) + ", which " + writer +
+            ", another lane of its warp, has written, and nothing orders the two. Both are volatile, which "
+            "keeps values out of registers and orders nothing; lanes of a warp do not run in lockstep.",
+        "Put a __syncwarp() between the write and the read, and one between the read and the next write; or "
+        "pass the values by __shfl_down_sync().",
+        {cluster_.source_line(old.pc, "write by " + writer),
+         cluster_.source_line(actor.record->pc, "read by " + who(actor))},
+        true);
 }
 
 void Checker::missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {

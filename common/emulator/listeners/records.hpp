@@ -31,6 +31,7 @@ struct Record {
         init = 512,       ///< mbarrier.init.
         update = 1024,    ///< A write that read first: an atomic.
         local = 2048,     ///< Of shared memory: lies in the cluster's own store.
+        is_volatile = 4096, ///< By ld.volatile or st.volatile.
     };
     std::uint32_t cluster = 0; ///< Linear index in the grid.
     std::uint32_t pc = 0;
