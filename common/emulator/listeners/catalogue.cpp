@@ -16,7 +16,7 @@ constexpr CatalogueEntry entries[] = {
      "the next "
      "one. Inside a warp it is a __syncwarp(): lanes do not run in lockstep. A barrier is there but was "
      "passed "
-     "with .relaxed, which publishes nothing."},
+     "with .relaxed, which publishes nothing. Nor does volatile order anything."},
     {"race-global", "Race in global memory",
      "Two threads used the same bytes of global memory, at least one of them wrote, and nothing orders one "
      "before the "
@@ -34,7 +34,10 @@ constexpr CatalogueEntry entries[] = {
      "then the "
      "barrier, then one thread issues the copy. Where the copy only overwrites such bytes, or reads global "
      "memory "
-     "that the same kernel wrote, the finding is a warning."},
+     "that the same kernel wrote, the finding is a warning. A tensor map in global memory that changes has "
+     "fences of its own: "
+     "fence.proxy.tensormap with release behind the change, and with acquire in each block that "
+     "uses the map."},
     {"read-before-completion", "Read before an asynchronous copy completed",
      "A thread read bytes that an asynchronous operation writes, and had not observed its completion, "
      "neither itself "
@@ -84,10 +87,15 @@ constexpr CatalogueEntry entries[] = {
      "then all "
      "pass __syncthreads() or, in a cluster, a cluster barrier."},
     {"barrier-reinit-in-use", "mbarrier initialised again while in use",
-     "mbarrier.init was executed on a barrier on which arrivals, bytes or waiting threads are outstanding.",
-     "init stands inside the loop. Initialise once; phases follow each other by themselves."},
+     "mbarrier.init was executed on a barrier on which arrivals, bytes or waiting threads are outstanding, "
+     "or "
+     "several threads initialised it.",
+     "init stands inside the loop. Initialise once; phases follow each other by themselves. One thread does "
+     "it: if "
+     "(threadIdx.x == 0)."},
     {"arrival-count-mismatch", "More arrivals than expected",
-     "A phase of an mbarrier got more arrivals than the count given to mbarrier.init.",
+     "A phase of an mbarrier got more arrivals than the count given to mbarrier.init, or threads "
+     "name different counts at one barrier of the block.",
      "The count was computed for another number of threads or warps, or a thread arrives twice in one "
      "phase."},
     {"out-of-bounds", "Access outside an allocation",
@@ -104,19 +112,22 @@ constexpr CatalogueEntry entries[] = {
      "contents are "
      "arbitrary; on hardware often zero, or what the previous block left.",
      "The load loop covers fewer elements than the read, a counter is not set to zero, or the tail of a tile "
-     "was skipped."},
+     "was skipped. Where a copy to global memory takes such bytes, the finding is a warning."},
     {"divergent-barrier", "A warp split across barriers",
      "Threads of one warp arrived at a block barrier by different instructions. __syncthreads() is an "
      "aligned barrier: "
      "all threads of a warp must execute the same one.",
-     "__syncthreads() in both branches of an if, or in a loop that threads leave at different times."},
+     "__syncthreads() in both branches of an if, or in a loop that threads leave at different times. Where "
+     "the others "
+     "have ended without it, the finding is a warning."},
     {"exited-with-copies-in-flight", "Block ended while copies use its shared memory",
      "All threads of a block exited although an asynchronous operation that reads or writes its shared "
      "memory was never "
      "waited for. That memory may belong to another block by then.",
      "Missing wait_group or wait_group.read before the end, or a load whose mbarrier nobody waited for."},
     {"remote-block-exited", "Shared memory of an exited block",
-     "A block of a cluster used the shared memory of another block that has exited.",
+     "A block of a cluster used the shared memory of another block that has exited, or that "
+     "nothing keeps from exiting before.",
      "The last cluster barrier is missing: all blocks must stay until nobody needs their shared memory."},
     {"remote-block-not-started", "Shared memory of a block that may not have started",
      "A block of a cluster used the shared memory of another block before anything told it that this block "

@@ -329,6 +329,8 @@ class Checker final : public ClusterListener {
         Epoch epoch = 0;
     };
     std::vector<std::vector<RemoteUse>> remote_uses_; ///< By rank of the other block, then by component.
+    std::map<std::uint32_t, Diagnostic> left_early_;  ///< By instruction; told at the end, unless an access
+                                                      ///< comes behind the other block's end.
     bool all_started_ = false;                        ///< A cluster barrier completed, so every block runs.
     ClockRef cluster_barrier_;                        ///< What the last completed cluster barrier published.
     std::unique_ptr<Withheld> cluster_withheld_;

@@ -82,6 +82,10 @@ void Checker::tell_the_rest() {
         if (!raced_.contains(pc))
             cluster_.report(std::move(diagnostic));
     not_started_.clear();
+    for (auto& [pc, diagnostic] : left_early_)
+        if (!cluster_.stopped())
+            cluster_.report(std::move(diagnostic));
+    left_early_.clear();
     for (auto& [pc, finding] : uninitialised_)
         if (finding.used && !raced_.contains(pc))
             cluster_.report(std::move(finding.diagnostic));

@@ -245,7 +245,7 @@ void Checker::on_block_exit(Block& block) {
         if (!use.warp || knows(thread, use.epoch) || !first_time("remote-block-exited", use.pc, use.pc))
             continue;
         const std::string user = thread_name(*use.warp, use.lane);
-        publish(
+        left_early_[use.pc] = make(
             "remote-block-exited",
             user + " uses the shared memory of cluster block " + std::to_string(block.rank()) +
                 ", which has ended, and nothing made it wait for that use: in another run it ends before.",
