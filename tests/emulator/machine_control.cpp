@@ -5,6 +5,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <chrono>
+
 using namespace emu;
 using namespace emu::test;
 
@@ -247,4 +249,40 @@ TEST_CASE("trap stops the launch") {
     const auto outcome = run(kernel_text("  trap;\n  ret;"), {0});
     CHECK(outcome.finding() == "trap");
     CHECK(outcome.launch.result.fault == Fault::trap);
+}
+
+TEST_CASE("a call costs the same however many functions with local variables the kernel could call") {
+    // Unoptimised code has thousands of such functions, and addresses of variables in each.
+    const auto seconds = [](unsigned functions) {
+        std::string module, never;
+        for (unsigned f = 0; f < functions; ++f) {
+            const std::string name = "f" + std::to_string(f);
+            module +=
+                ".func (.param .b32 r) " + name + "(.param .b32 a)\n{\n.reg .b32 %r<3>; .reg .b64 %rd<9>;\n";
+            for (unsigned v = 0; v < 8; ++v)
+                module += ".local .align 4 .b8 v" + std::to_string(v) + "[8];\n";
+            module += "ld.param.u32 %r1, [a];\n";
+            for (unsigned v = 0; v < 8; ++v)
+                module += "mov.u64 %rd" + std::to_string(v) + ", v" + std::to_string(v) + ";\n";
+            module += "st.local.u32 [%rd7], %r1;\nst.local.u32 [%rd0], 7;\nld.local.u32 %r2, [%rd7];\n"
+                      "add.u32 %r2, %r2, 1;\nst.param.b32 [r], %r2;\nret;\n}\n";
+            never += "@%p1 call (%r3), " + name + ", (%r3);\n";
+        }
+        const std::string text =
+            kernel_text("mov.u32 %r3, %r1; mov.u32 %r4, 0; setp.ne.u32 %p1, %r0, 32;\n" + never +
+                            "AGAIN: call (%r3), f0, (%r3); add.u32 %r4, %r4, 1;\n"
+                            "setp.lt.u32 %p2, %r4, 2000; @%p2 bra AGAIN;\n"
+                            "mul.wide.u32 %rd1, %r1, 4; add.u64 %rd1, %rd0, %rd1;\n"
+                            "st.global.u32 [%rd1], %r3; ret;",
+                        module);
+        const auto start = std::chrono::steady_clock::now();
+        const Outcome outcome = run(text, std::vector<std::uint32_t>(32));
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+        for (std::uint32_t i = 0; i < 32; ++i)
+            REQUIRE(outcome.words[i] == 2000 + i);
+        return took.count();
+    };
+    const double one = seconds(1), many = seconds(300);
+    INFO(one << " s with one function, " << many << " s with 300");
+    CHECK(many < 10 * one + 0.2); // 300 functions are parsed as well.
 }

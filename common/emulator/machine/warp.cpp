@@ -89,8 +89,13 @@ void Warp::fill_address_rows() {
         row<std::uint32_t>(special_row(Special::local_base32))[lane] = local_base_[lane];
         row<std::uint64_t>(special_row(Special::local_base64))[lane] = local_base_[lane];
     }
+    // Before the first group runs, all rows; then those of the frame, which belong to the function in it.
+    const bool started = active_ != 0;
+    const std::uint32_t function = kernel.function_of[pc_];
     for (std::size_t i = 0; i < kernel.address_rows.size(); ++i) {
         const Kernel::AddressRow& wanted = kernel.address_rows[i];
+        if (started && (wanted.shared || wanted.function != function))
+            continue;
         const Row r{(static_cast<std::uint32_t>(Special::count_) + static_cast<std::uint32_t>(i)) * row_bytes,
                     Row::Base::specials};
         for (unsigned lane = 0; lane < warp_size; ++lane) {
