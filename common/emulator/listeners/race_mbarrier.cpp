@@ -97,8 +97,10 @@ void Checker::check_init_again(const MbarrierEvent& event, const BarrierState& b
     const auto& sources = cluster_.info().kernel->sources;
     const std::uint32_t first = sources[barrier.init_pc]->location, second = sources[event.pc]->location;
     const auto in_loop = [&](const BarrierUse& use) {
-        return barrier.init_pc == event.pc ||
-               (first != 0 && first == second && sources[use.pc]->has("parity"));
+        // A function that is called (code built with -G) may initialise one barrier after the other.
+        if (barrier.init_pc == event.pc)
+            return cluster_.info().kernel->function_of[event.pc] == 0;
+        return first != 0 && first == second && sources[use.pc]->has("parity");
     };
     for (Component thread = 0; thread < barrier.uses.size(); ++thread) {
         const BarrierUse& use = barrier.uses[thread];
