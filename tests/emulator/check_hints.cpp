@@ -220,6 +220,21 @@ TEST_CASE("deadlock at an mbarrier whose only arrivals raised the count for them
     require_silent(program(raised + "mbarrier.arrive.shared.b64 _, [bar];\n"));
 }
 
+TEST_CASE("deadlock at an mbarrier that counts threads which returned early") {
+    const auto program = [](const std::string& leave) {
+        return Case{tile_and_bar,
+                    addresses(64) + "@%p0 mbarrier.init.shared.b64 [bar], 64;\n" + meet +
+                        "setp.ge.u32 %p1, %r0, 40;\n" + leave +
+                        "mbarrier.arrive.shared.b64 _, [bar];\n"
+                        "W:\nmbarrier.try_wait.parity.shared.b64 %p7, [bar], 0;//!\n@!%p7 bra W;\n"};
+    };
+    const Case wrong = program("@%p1 exit;\n");
+    require_found("deadlock", wrong, emu::Fault::timeout);
+    CHECK_THAT(run(wrong, {emu::CompletionOrder::late, 1}).result.diagnostics.front().advice,
+               ContainsSubstring("arrive_and_drop"));
+    require_silent(program("@%p1 mbarrier.arrive_drop.shared.b64 _, [bar];\n@%p1 exit;\n"));
+}
+
 TEST_CASE("deadlock: who polls is the cause when others wait for it at __syncthreads") {
     const Case wrong{tile, addresses(64) +
                                "@!%p0 bra MEET;\nPOLL:\nld.relaxed.gpu.global.u32 %r2, [%rd1+4096];//!\n"

@@ -1,6 +1,7 @@
 // A program whose first argument says what it does; cuda_program_test.cpp runs it and looks at its output and
 // status.
 
+#include <cooperative_groups.h>
 #include <cstdio>
 #include <cstring>
 #include <cuda_runtime.h>
@@ -13,6 +14,11 @@ namespace {
 
 __global__ void store(int* p) { *p = 1; }
 __global__ void print() { printf("thread %d of block %d\n", threadIdx.x, blockIdx.x); }
+
+__global__ void meet_in_grid(bool all) {
+    if (all || blockIdx.x == 0)
+        cooperative_groups::this_grid().sync();
+}
 
 /// Frees in its destructor, which runs after main() has ended.
 struct LateUser {
@@ -40,6 +46,19 @@ int fault_and(bool ask) {
 
 int refused_launch() {
     store<<<1, 5000>>>(nullptr);
+    return 0;
+}
+
+int plain_grid_sync() {
+    meet_in_grid<<<2, 32>>>(true);
+    std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
+
+int grid_sync_of(bool all) {
+    void* arguments[]{&all};
+    cudaLaunchCooperativeKernel(meet_in_grid, 2, 32, arguments);
+    std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
     return 0;
 }
 
@@ -96,6 +115,12 @@ int main(int argc, char** argv) {
         return fault_and(true);
     if (is("refused-launch"))
         return refused_launch();
+    if (is("grid-sync-plain"))
+        return plain_grid_sync();
+    if (is("grid-sync-some"))
+        return grid_sync_of(false);
+    if (is("grid-sync-all"))
+        return grid_sync_of(true);
     if (is("unsupported"))
         return unsupported_function();
     if (is("fork"))

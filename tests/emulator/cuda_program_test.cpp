@@ -99,6 +99,19 @@ TEST_CASE("a refused launch is explained and makes the status 1") {
     CHECK(count(ended.err, "5000x1x1") == 1);
 }
 
+TEST_CASE("grid.sync() in a plain launch, or not by all blocks, is named") {
+    const Finished plain = run_program("grid-sync-plain");
+    CHECK(plain.out == "cudaErrorLaunchFailure\n");
+    CHECK(count(plain.err, "error[trap]") == 1);
+    CHECK(count(plain.err, "cudaLaunchCooperativeKernel") == 1);
+    const Finished some = run_program("grid-sync-some");
+    CHECK(count(some.err, "error[deadlock]") == 1);
+    CHECK(count(some.err, "Every thread of every block must reach the same grid.sync()") == 1);
+    const Finished all = run_program("grid-sync-all");
+    CHECK(all.out == "cudaSuccess\n");
+    CHECK(all.err.empty());
+}
+
 TEST_CASE("an unsupported function is named once and returns an error") {
     const Finished ended = run_program("unsupported");
     CHECK(ended.exit_code == 3);

@@ -2,6 +2,8 @@
 
 #include "check_support.hpp"
 
+#include <catch2/matchers/catch_matchers_string.hpp>
+
 using namespace check_test;
 
 namespace {
@@ -56,7 +58,11 @@ TEST_CASE("the last block reads what the others wrote: fence and atomic counter"
 }
 
 TEST_CASE("race-global: an atomic of block scope is not atomic for other blocks") {
-    require_found("race-global", {"", own_word + "red.relaxed.cta.global.add.u32 [%rd1], %r5;//!\n", 64, 4});
+    const Case wrong{"", own_word + "red.relaxed.cta.global.add.u32 [%rd1], %r5;//!\n", 64, 4};
+    require_found("race-global", wrong);
+    const auto outcome = run(wrong, {emu::CompletionOrder::late, 1});
+    CHECK_THAT(outcome.result.diagnostics.front().advice,
+               Catch::Matchers::ContainsSubstring("Use device scope"));
     require_silent({"", own_word + "red.relaxed.cta.global.add.u32 [%rd1], %r5;\n", 64, 1});
 }
 
