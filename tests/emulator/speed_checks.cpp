@@ -129,8 +129,12 @@ double resident_bytes() {
 } // namespace
 
 int main() {
-    const double one = rate(1, log_size, 7);
-    const double two = rate(2, log_size, 7);
+    // In turns, because the speed of a shared machine drifts; the best of each is the least disturbed.
+    double one = 0, two = 0;
+    for (int turn = 0; turn < 6; ++turn) {
+        one = std::max(one, rate(1, log_size, 4));
+        two = std::max(two, rate(2, log_size, 4));
+    }
     const double before = resident_bytes();
     const double large = rate(2, log_large_size, 1);
     const double memory = (resident_bytes() - before) / (2.0 * sizeof(float) * (1u << 2 * log_large_size));
