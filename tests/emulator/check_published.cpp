@@ -35,6 +35,32 @@ TEST_CASE("CuTe's tests initialise, expect and copy in one thread without a fenc
     require_found("barrier-init-not-visible", {tile_and_bar, alone + later});
 }
 
+TEST_CASE("a fence after init is asked for where cuda::ptx initialises, whoever issues the copy") {
+    const auto names = [](const std::string& header) {
+        const Case c{tile_and_bar, addresses(64) + "@!%p0 bra MEET;\n" +
+                                       ".loc 2 40 5, function_name $L__info_string0, inlined_at 1 7 3\n"
+                                       "mbarrier.init.shared.b64 [bar], 1;\n.loc 1 8 3\n" +
+                                       expect_256 + bulk_load + "\nMEET:\n" + meet + wait_and_read};
+        emu::Device device(emu::Settings{});
+        device.add_observer(emu::make_checks());
+        const auto in = device.memory().allocate(1 << 12, emu::Allocation::Kind::device);
+        const std::array<std::uint64_t, 2> parameters{in, in + 2048};
+        const auto program =
+            device.load(c.text() + ".file 1 \"/home/reader/program.cu\"\n.file 2 \"" + header + "\"\n" +
+                        ".section .debug_str { $L__info_string0: .b8 0 }\n");
+        const auto outcome = device.launch(*program, "k", {{1, 1, 1}, {64, 1, 1}, {1, 1, 1}, 0, false},
+                                           std::as_bytes(std::span(parameters)));
+        INFO(outcome.message);
+        std::vector<std::string> found;
+        for (const auto& d : outcome.result.diagnostics)
+            found.push_back(d.name);
+        return found;
+    };
+    CHECK(names("/usr/local/cuda/include/cccl/cuda/__ptx/instructions/generated/mbarrier_init.h") ==
+          std::vector<std::string>{"barrier-init-not-visible"});
+    CHECK(names("/home/reader/cute/arch/copy_sm90_desc.hpp").empty());
+}
+
 TEST_CASE("a full cluster barrier publishes initialisations to copies, a relaxed one does not") {
     const auto program = [](const std::string& arrive) {
         return Case{tile_and_bar,

@@ -314,9 +314,11 @@ void Checker::check_init_visible(const AsyncOperation& operation, std::uint32_t 
         return;
     const BarrierState& barrier = found->second;
     // A thread that initialises, expects and issues in one go needs no fence on hardware, and published code
-    // has none.
+    // (CuTe's) has none. Code that uses cuda::ptx is held to what the examples of that interface did.
     if (operation.warp == barrier.init_warp && operation.lane == barrier.init_lane &&
-        clock.base[operation.lane] == barrier.init_knowledge)
+        clock.base[operation.lane] == barrier.init_knowledge &&
+        !is_inlined_from(*cluster_.info().kernel, barrier.init_pc,
+                         "/cuda/__ptx/instructions/generated/mbarrier_init.h"))
         return;
     Record init;
     init.cluster = threads_.cluster();
