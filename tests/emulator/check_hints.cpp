@@ -163,15 +163,7 @@ TEST_CASE("the words for waiting are those of the interface that issued the copy
                                ".loc 2 40 5, function_name $L__info_string0, inlined_at 1 7 3\n"
                                "cp.async.ca.shared.global [%r10], [%rd10], 4;\n.loc 1 8 3\n" +
                                "cp.async.commit_group;\n" + meet + read_mirror + "cp.async.wait_all;\n"};
-        emu::Device device(emu::Settings{});
-        device.add_observer(emu::make_checks());
-        const auto in = device.memory().allocate(1 << 12, emu::Allocation::Kind::device);
-        const std::array<std::uint64_t, 2> parameters{in, in + 2048};
-        const auto program =
-            device.load(c.text() + ".file 1 \"/home/reader/program.cu\"\n.file 2 \"" + header + "\"\n" +
-                        ".section .debug_str { $L__info_string0: .b8 0 }\n");
-        const auto outcome = device.launch(*program, "k", {{1, 1, 1}, {64, 1, 1}, {1, 1, 1}, 0, false},
-                                           std::as_bytes(std::span(parameters)));
+        const auto outcome = run_inlined_from(header, c);
         INFO(outcome.message);
         REQUIRE(outcome.result.diagnostics.size() == 1);
         CHECK(outcome.result.diagnostics.front().name == "read-before-completion");

@@ -128,4 +128,16 @@ inline const std::string bulk_store = "cp.async.bulk.global.shared::cta.bulk_gro
 inline const std::string commit_and_wait_read =
     "@%p0 cp.async.bulk.commit_group;\n@%p0 cp.async.bulk.wait_group.read 0;\n";
 
+/// Runs a program whose `.loc 2` lines stand in `header` and were inlined into a reader's file.
+inline emu::LaunchOutcome run_inlined_from(const std::string& header, const Case& c) {
+    emu::Device device(emu::Settings{});
+    device.add_observer(emu::make_checks());
+    const auto in = device.memory().allocate(1 << 12, emu::Allocation::Kind::device);
+    const std::array<std::uint64_t, 2> parameters{in, in + 2048};
+    const auto program = device.load(c.text() + ".file 1 \"/home/reader/program.cu\"\n.file 2 \"" + header +
+                                     "\"\n" + ".section .debug_str { $L__info_string0: .b8 0 }\n");
+    return device.launch(*program, "k", {{1, 1, 1}, {64, 1, 1}, {1, 1, 1}, 0, false},
+                         std::as_bytes(std::span(parameters)));
+}
+
 } // namespace check_test

@@ -10,18 +10,6 @@
 
 namespace {
 
-template <class Function>
-Function entry_point(const char* name, unsigned version = 12000) {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult status{};
-    REQUIRE(cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &status) ==
-            cudaSuccess);
-    INFO(name);
-    REQUIRE(status == cudaDriverEntryPointSuccess);
-    REQUIRE(function != nullptr);
-    return reinterpret_cast<Function>(function);
-}
-
 constexpr const char* module_text = R"(
 .version 8.0
 .target sm_90
@@ -48,11 +36,11 @@ constexpr const char* module_text = R"(
 
 TEST_CASE("a module from text, its function and its variable") {
     CHECK_CUDA(cudaFree(nullptr));
-    const auto load = entry_point<PFN_cuModuleLoadData_v2000>("cuModuleLoadData");
-    const auto get_function = entry_point<PFN_cuModuleGetFunction_v2000>("cuModuleGetFunction");
-    const auto get_global = entry_point<PFN_cuModuleGetGlobal_v3020>("cuModuleGetGlobal");
-    const auto launch = entry_point<PFN_cuLaunchKernel_v4000>("cuLaunchKernel");
-    const auto copy_to = entry_point<PFN_cuMemcpyHtoD_v3020>("cuMemcpyHtoD");
+    const auto load = driver_function<PFN_cuModuleLoadData_v2000>("cuModuleLoadData", 12000);
+    const auto get_function = driver_function<PFN_cuModuleGetFunction_v2000>("cuModuleGetFunction", 12000);
+    const auto get_global = driver_function<PFN_cuModuleGetGlobal_v3020>("cuModuleGetGlobal", 12000);
+    const auto launch = driver_function<PFN_cuLaunchKernel_v4000>("cuLaunchKernel", 12000);
+    const auto copy_to = driver_function<PFN_cuMemcpyHtoD_v3020>("cuMemcpyHtoD", 12000);
     CUmodule module = nullptr;
     CUfunction function = nullptr;
     REQUIRE(load(&module, module_text) == CUDA_SUCCESS);
@@ -81,12 +69,12 @@ TEST_CASE("a module from text, its function and its variable") {
 
 TEST_CASE("modules linked at run time") {
     CHECK_CUDA(cudaFree(nullptr));
-    const auto create = entry_point<PFN_cuLinkCreate_v6050>("cuLinkCreate");
-    const auto add = entry_point<PFN_cuLinkAddData_v6050>("cuLinkAddData");
-    const auto complete = entry_point<PFN_cuLinkComplete_v5050>("cuLinkComplete");
-    const auto destroy = entry_point<PFN_cuLinkDestroy_v5050>("cuLinkDestroy");
-    const auto load = entry_point<PFN_cuModuleLoadData_v2000>("cuModuleLoadData");
-    const auto get_function = entry_point<PFN_cuModuleGetFunction_v2000>("cuModuleGetFunction");
+    const auto create = driver_function<PFN_cuLinkCreate_v6050>("cuLinkCreate", 12000);
+    const auto add = driver_function<PFN_cuLinkAddData_v6050>("cuLinkAddData", 12000);
+    const auto complete = driver_function<PFN_cuLinkComplete_v5050>("cuLinkComplete", 12000);
+    const auto destroy = driver_function<PFN_cuLinkDestroy_v5050>("cuLinkDestroy", 12000);
+    const auto load = driver_function<PFN_cuModuleLoadData_v2000>("cuModuleLoadData", 12000);
+    const auto get_function = driver_function<PFN_cuModuleGetFunction_v2000>("cuModuleGetFunction", 12000);
     CUlinkState state = nullptr;
     REQUIRE(create(0, nullptr, nullptr, &state) == CUDA_SUCCESS);
     std::string text = module_text;
@@ -105,7 +93,7 @@ TEST_CASE("modules linked at run time") {
 
 TEST_CASE("a module that is not PTX is refused") {
     CHECK_CUDA(cudaFree(nullptr));
-    const auto load = entry_point<PFN_cuModuleLoadData_v2000>("cuModuleLoadData");
+    const auto load = driver_function<PFN_cuModuleLoadData_v2000>("cuModuleLoadData", 12000);
     CUmodule module = nullptr;
     CHECK(load(&module, ".version 8.0\n.target sm_90\n.address_size 64\nnonsense here;\n") ==
           CUDA_ERROR_INVALID_PTX);
@@ -113,7 +101,7 @@ TEST_CASE("a module that is not PTX is refused") {
 
 TEST_CASE("a module for later devices is refused") {
     CHECK_CUDA(cudaFree(nullptr));
-    const auto load = entry_point<PFN_cuModuleLoadData_v2000>("cuModuleLoadData");
+    const auto load = driver_function<PFN_cuModuleLoadData_v2000>("cuModuleLoadData", 12000);
     CUmodule module = nullptr;
     const std::string body = "\n.address_size 64\n.visible .entry nothing() { ret; }\n";
     for (int attempt = 0; attempt < 2; ++attempt)
@@ -123,13 +111,13 @@ TEST_CASE("a module for later devices is refused") {
 }
 
 TEST_CASE("device and context") {
-    const auto get_device = entry_point<PFN_cuDeviceGet_v2000>("cuDeviceGet");
-    const auto get_name = entry_point<PFN_cuDeviceGetName_v2000>("cuDeviceGetName");
-    const auto error_name = entry_point<PFN_cuGetErrorName_v6000>("cuGetErrorName");
-    const auto create = entry_point<PFN_cuCtxCreate_v3020>("cuCtxCreate", 3020);
-    const auto current = entry_point<PFN_cuCtxGetCurrent_v4000>("cuCtxGetCurrent");
-    const auto destroy = entry_point<PFN_cuCtxDestroy_v4000>("cuCtxDestroy");
-    REQUIRE(entry_point<PFN_cuInit_v2000>("cuInit")(0) == CUDA_SUCCESS);
+    const auto get_device = driver_function<PFN_cuDeviceGet_v2000>("cuDeviceGet", 12000);
+    const auto get_name = driver_function<PFN_cuDeviceGetName_v2000>("cuDeviceGetName", 12000);
+    const auto error_name = driver_function<PFN_cuGetErrorName_v6000>("cuGetErrorName", 12000);
+    const auto create = driver_function<PFN_cuCtxCreate_v3020>("cuCtxCreate", 3020);
+    const auto current = driver_function<PFN_cuCtxGetCurrent_v4000>("cuCtxGetCurrent", 12000);
+    const auto destroy = driver_function<PFN_cuCtxDestroy_v4000>("cuCtxDestroy", 12000);
+    REQUIRE(driver_function<PFN_cuInit_v2000>("cuInit", 12000)(0) == CUDA_SUCCESS);
     CUdevice device = -1;
     CHECK(get_device(&device, 0) == CUDA_SUCCESS);
     CHECK(get_device(&device, 99) == CUDA_ERROR_INVALID_DEVICE);
@@ -157,7 +145,7 @@ TEST_CASE("entry points by name") {
 
 TEST_CASE("tensor maps") {
     CHECK_CUDA(cudaFree(nullptr));
-    const auto encode = entry_point<PFN_cuTensorMapEncodeTiled_v12000>("cuTensorMapEncodeTiled");
+    const auto encode = driver_function<PFN_cuTensorMapEncodeTiled_v12000>("cuTensorMapEncodeTiled", 12000);
     const Memory<float> data(64 * 64);
     alignas(128) CUtensorMap map{};
     const cuuint64_t dims[2] = {64, 64}, strides[1] = {64 * sizeof(float)}, odd_strides[1] = {20};
@@ -175,17 +163,17 @@ TEST_CASE("tensor maps") {
 }
 
 TEST_CASE("the runtime makes the primary context current where none is, and it can be taken away") {
-    const auto pop = entry_point<PFN_cuCtxPopCurrent_v4000>("cuCtxPopCurrent");
-    const auto push = entry_point<PFN_cuCtxPushCurrent_v4000>("cuCtxPushCurrent");
-    const auto get = entry_point<PFN_cuCtxGetCurrent_v4000>("cuCtxGetCurrent");
-    const auto set = entry_point<PFN_cuCtxSetCurrent_v4000>("cuCtxSetCurrent");
-    const auto get_limit = entry_point<PFN_cuCtxGetLimit_v3010>("cuCtxGetLimit");
-    const auto load = entry_point<PFN_cuModuleLoadData_v2000>("cuModuleLoadData");
-    const auto unload = entry_point<PFN_cuModuleUnload_v2000>("cuModuleUnload");
-    const auto allocate = entry_point<PFN_cuMemAlloc_v3020>("cuMemAlloc");
-    const auto release = entry_point<PFN_cuMemFree_v3020>("cuMemFree");
-    const auto make_stream = entry_point<PFN_cuStreamCreate_v2000>("cuStreamCreate");
-    const auto destroy_stream = entry_point<PFN_cuStreamDestroy_v4000>("cuStreamDestroy");
+    const auto pop = driver_function<PFN_cuCtxPopCurrent_v4000>("cuCtxPopCurrent", 12000);
+    const auto push = driver_function<PFN_cuCtxPushCurrent_v4000>("cuCtxPushCurrent", 12000);
+    const auto get = driver_function<PFN_cuCtxGetCurrent_v4000>("cuCtxGetCurrent", 12000);
+    const auto set = driver_function<PFN_cuCtxSetCurrent_v4000>("cuCtxSetCurrent", 12000);
+    const auto get_limit = driver_function<PFN_cuCtxGetLimit_v3010>("cuCtxGetLimit", 12000);
+    const auto load = driver_function<PFN_cuModuleLoadData_v2000>("cuModuleLoadData", 12000);
+    const auto unload = driver_function<PFN_cuModuleUnload_v2000>("cuModuleUnload", 12000);
+    const auto allocate = driver_function<PFN_cuMemAlloc_v3020>("cuMemAlloc", 12000);
+    const auto release = driver_function<PFN_cuMemFree_v3020>("cuMemFree", 12000);
+    const auto make_stream = driver_function<PFN_cuStreamCreate_v2000>("cuStreamCreate", 12000);
+    const auto destroy_stream = driver_function<PFN_cuStreamDestroy_v4000>("cuStreamDestroy", 12000);
     CHECK_CUDA(cudaFree(nullptr));
     CUmodule module = nullptr;
     CUdeviceptr memory = 0;

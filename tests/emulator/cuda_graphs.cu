@@ -64,17 +64,6 @@ cudaError_t allocate_and_free() {
     return error == cudaSuccess ? cudaFree(pointer) : error;
 }
 
-template <class Function>
-Function entry_point(const char* name, unsigned version = 13000) {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult status{};
-    INFO(name);
-    REQUIRE(cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &status) ==
-            cudaSuccess);
-    REQUIRE(status == cudaDriverEntryPointSuccess);
-    return reinterpret_cast<Function>(function);
-}
-
 void count_up(void* counter) { ++*static_cast<int*>(counter); }
 
 cudaKernelNodeParams launch_of_add(void** arguments, unsigned threads) {
@@ -385,17 +374,18 @@ TEST_CASE("nodes that copy to and from a variable can be changed") {
 
 TEST_CASE("a graph made with the driver") {
     Memory<int> data(std::vector<int>(4, 7));
-    const auto create = entry_point<PFN_cuGraphCreate_v10000>("cuGraphCreate");
-    const auto add_memset = entry_point<PFN_cuGraphAddMemsetNode_v10000>("cuGraphAddMemsetNode");
-    const auto add_kernel = entry_point<PFN_cuGraphAddKernelNode_v12000>("cuGraphAddKernelNode");
-    const auto add_copy = entry_point<PFN_cuGraphAddMemcpyNode_v10000>("cuGraphAddMemcpyNode");
-    const auto copy_params = entry_point<PFN_cuGraphMemcpyNodeGetParams_v10000>("cuGraphMemcpyNodeGetParams");
-    const auto instantiate = entry_point<PFN_cuGraphInstantiateWithFlags_v11040>("cuGraphInstantiate");
-    const auto launch = entry_point<PFN_cuGraphLaunch_v10000>("cuGraphLaunch");
-    const auto update = entry_point<PFN_cuGraphExecUpdate_v12000>("cuGraphExecUpdate");
-    const auto destroy_exec = entry_point<PFN_cuGraphExecDestroy_v10000>("cuGraphExecDestroy");
-    const auto destroy = entry_point<PFN_cuGraphDestroy_v10000>("cuGraphDestroy");
-    const auto context_of = entry_point<PFN_cuCtxGetCurrent_v4000>("cuCtxGetCurrent");
+    const auto create = driver_function<PFN_cuGraphCreate_v10000>("cuGraphCreate");
+    const auto add_memset = driver_function<PFN_cuGraphAddMemsetNode_v10000>("cuGraphAddMemsetNode");
+    const auto add_kernel = driver_function<PFN_cuGraphAddKernelNode_v12000>("cuGraphAddKernelNode");
+    const auto add_copy = driver_function<PFN_cuGraphAddMemcpyNode_v10000>("cuGraphAddMemcpyNode");
+    const auto copy_params =
+        driver_function<PFN_cuGraphMemcpyNodeGetParams_v10000>("cuGraphMemcpyNodeGetParams");
+    const auto instantiate = driver_function<PFN_cuGraphInstantiateWithFlags_v11040>("cuGraphInstantiate");
+    const auto launch = driver_function<PFN_cuGraphLaunch_v10000>("cuGraphLaunch");
+    const auto update = driver_function<PFN_cuGraphExecUpdate_v12000>("cuGraphExecUpdate");
+    const auto destroy_exec = driver_function<PFN_cuGraphExecDestroy_v10000>("cuGraphExecDestroy");
+    const auto destroy = driver_function<PFN_cuGraphDestroy_v10000>("cuGraphDestroy");
+    const auto context_of = driver_function<PFN_cuCtxGetCurrent_v4000>("cuCtxGetCurrent");
     CUcontext context = nullptr;
     CHECK(context_of(&context) == CUDA_SUCCESS);
 

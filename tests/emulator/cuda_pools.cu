@@ -24,17 +24,6 @@ cudaMemPool_t make_pool() {
     return pool;
 }
 
-template <class Function>
-Function entry_point(const char* name, unsigned version = 13000) {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult status{};
-    INFO(name);
-    REQUIRE(cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &status) ==
-            cudaSuccess);
-    REQUIRE(status == cudaDriverEntryPointSuccess);
-    return reinterpret_cast<Function>(function);
-}
-
 int range_attribute(cudaMemRangeAttribute which, const void* pointer, std::size_t bytes) {
     int value = 77;
     CHECK_CUDA(cudaMemRangeGetAttribute(&value, sizeof value, which, pointer, bytes));
@@ -44,18 +33,18 @@ int range_attribute(cudaMemRangeAttribute which, const void* pointer, std::size_
 /// The driver's functions for addresses and memory apart.
 struct VirtualMemory {
     PFN_cuMemGetAllocationGranularity_v10020 granularity =
-        entry_point<PFN_cuMemGetAllocationGranularity_v10020>("cuMemGetAllocationGranularity");
+        driver_function<PFN_cuMemGetAllocationGranularity_v10020>("cuMemGetAllocationGranularity");
     PFN_cuMemAddressReserve_v10020 reserve =
-        entry_point<PFN_cuMemAddressReserve_v10020>("cuMemAddressReserve");
-    PFN_cuMemAddressFree_v10020 free = entry_point<PFN_cuMemAddressFree_v10020>("cuMemAddressFree");
-    PFN_cuMemCreate_v10020 create = entry_point<PFN_cuMemCreate_v10020>("cuMemCreate");
-    PFN_cuMemRelease_v10020 release = entry_point<PFN_cuMemRelease_v10020>("cuMemRelease");
-    PFN_cuMemMap_v10020 map = entry_point<PFN_cuMemMap_v10020>("cuMemMap");
-    PFN_cuMemUnmap_v10020 unmap = entry_point<PFN_cuMemUnmap_v10020>("cuMemUnmap");
-    PFN_cuMemSetAccess_v10020 set_access = entry_point<PFN_cuMemSetAccess_v10020>("cuMemSetAccess");
-    PFN_cuMemGetAccess_v10020 get_access = entry_point<PFN_cuMemGetAccess_v10020>("cuMemGetAccess");
+        driver_function<PFN_cuMemAddressReserve_v10020>("cuMemAddressReserve");
+    PFN_cuMemAddressFree_v10020 free = driver_function<PFN_cuMemAddressFree_v10020>("cuMemAddressFree");
+    PFN_cuMemCreate_v10020 create = driver_function<PFN_cuMemCreate_v10020>("cuMemCreate");
+    PFN_cuMemRelease_v10020 release = driver_function<PFN_cuMemRelease_v10020>("cuMemRelease");
+    PFN_cuMemMap_v10020 map = driver_function<PFN_cuMemMap_v10020>("cuMemMap");
+    PFN_cuMemUnmap_v10020 unmap = driver_function<PFN_cuMemUnmap_v10020>("cuMemUnmap");
+    PFN_cuMemSetAccess_v10020 set_access = driver_function<PFN_cuMemSetAccess_v10020>("cuMemSetAccess");
+    PFN_cuMemGetAccess_v10020 get_access = driver_function<PFN_cuMemGetAccess_v10020>("cuMemGetAccess");
     PFN_cuMemRetainAllocationHandle_v11000 retain =
-        entry_point<PFN_cuMemRetainAllocationHandle_v11000>("cuMemRetainAllocationHandle");
+        driver_function<PFN_cuMemRetainAllocationHandle_v11000>("cuMemRetainAllocationHandle");
 };
 
 CUmemAllocationProp on_device_0() {
@@ -110,11 +99,11 @@ TEST_CASE("a pool counts its own memory and keeps what its threshold says") {
 
 TEST_CASE("pools through the driver") {
     CHECK_CUDA(cudaFree(nullptr));
-    const auto of_device = entry_point<PFN_cuDeviceGetDefaultMemPool_v11020>("cuDeviceGetDefaultMemPool");
-    const auto ask = entry_point<PFN_cuMemPoolGetAttribute_v11020>("cuMemPoolGetAttribute");
-    const auto allocate = entry_point<PFN_cuMemAllocFromPoolAsync_v11020>("cuMemAllocFromPoolAsync");
-    const auto free = entry_point<PFN_cuMemFreeAsync_v11020>("cuMemFreeAsync");
-    const auto access = entry_point<PFN_cuMemPoolGetAccess_v11020>("cuMemPoolGetAccess");
+    const auto of_device = driver_function<PFN_cuDeviceGetDefaultMemPool_v11020>("cuDeviceGetDefaultMemPool");
+    const auto ask = driver_function<PFN_cuMemPoolGetAttribute_v11020>("cuMemPoolGetAttribute");
+    const auto allocate = driver_function<PFN_cuMemAllocFromPoolAsync_v11020>("cuMemAllocFromPoolAsync");
+    const auto free = driver_function<PFN_cuMemFreeAsync_v11020>("cuMemFreeAsync");
+    const auto access = driver_function<PFN_cuMemPoolGetAccess_v11020>("cuMemPoolGetAccess");
     CUmemoryPool pool = nullptr;
     REQUIRE(of_device(&pool, 0) == CUDA_SUCCESS);
     CUdeviceptr pointer = 0;
@@ -201,8 +190,8 @@ TEST_CASE("many copies in one call") {
 
 TEST_CASE("a stream writes a value and finds it") {
     const Memory<std::uint32_t> data(std::vector<std::uint32_t>(2, 0));
-    const auto write = entry_point<PFN_cuStreamWriteValue32_v11070>("cuStreamWriteValue32");
-    const auto wait = entry_point<PFN_cuStreamWaitValue32_v11070>("cuStreamWaitValue32");
+    const auto write = driver_function<PFN_cuStreamWriteValue32_v11070>("cuStreamWriteValue32");
+    const auto wait = driver_function<PFN_cuStreamWaitValue32_v11070>("cuStreamWaitValue32");
     const auto address = reinterpret_cast<CUdeviceptr>(data.data());
     cudaStream_t stream = nullptr;
     CHECK_CUDA(cudaStreamCreate(&stream));

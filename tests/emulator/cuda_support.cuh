@@ -17,6 +17,19 @@
         CHECK(cuda_error == cudaSuccess);                                                                    \
     } while (false)
 
+/// A function of the driver, as the runtime hands it out.
+template <class Function>
+Function driver_function(const char* name, unsigned version = 13000) {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult status{};
+    INFO(name);
+    REQUIRE(cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &status) ==
+            cudaSuccess);
+    REQUIRE(status == cudaDriverEntryPointSuccess);
+    REQUIRE(function != nullptr);
+    return reinterpret_cast<Function>(function);
+}
+
 /// Device memory.
 template <class T>
 class Memory {

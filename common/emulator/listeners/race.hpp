@@ -238,6 +238,8 @@ class Checker final : public ClusterListener {
     void tell_skipped_barrier(const WarpLanes& lanes, unsigned waiting, std::uint32_t went_on, bool in_loop);
 
     // race_mbarrier.cpp
+    Diagnostic init_not_visible(const BarrierState& barrier, std::uint32_t address, Warp& warp, unsigned lane,
+                                std::uint32_t pc, bool by_copy) const;
     void check_init_visible(const AsyncOperation& operation, std::uint32_t index, const WarpClock& clock);
     void check_use_visible(const MbarrierEvent& event, const BarrierState& barrier);
     void check_overwritten(const MbarrierEvent& event, const BarrierState& barrier);
@@ -270,8 +272,12 @@ class Checker final : public ClusterListener {
     Hint ignored_wait(const Operation& operation, const Warp& reader, unsigned lane);
     Hint other_barrier(const Operation& operation, Component reader);
     std::string barrier_name(std::uint32_t address) const;
+    bool counts_on_lockstep(const Record& old, Ref ref, unsigned k, const Actor& actor);
+    void tell_lockstep(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
 
     // race_report.cpp
+    void unfinished_phase(const BarrierState& barrier, std::uint32_t index, std::uint32_t address,
+                          std::uint64_t phase);
     void conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     bool saw_issue(const Operation& operation, Ref ref, const Actor& actor) const;
     const char* name_of_conflict(const Record& old, Ref ref, const Operation& operation,
@@ -285,18 +291,12 @@ class Checker final : public ClusterListener {
     bool read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor);
     void decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref,
                 bool shared);
-    bool counts_on_lockstep(const Record& old, Ref ref, unsigned k, const Actor& actor);
-    void tell_lockstep(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void uninitialised(unsigned k, unsigned n, const Actor& actor);
     void use_unwritten(std::uint32_t load);
     void hold(std::uint32_t operation, Diagnostic diagnostic, std::uint32_t about);
     void publish_held(std::uint32_t operation);
     void tell_the_rest();
-    void unfinished_phase(const BarrierState& barrier, std::uint32_t index, std::uint32_t address,
-                          std::uint64_t phase);
-    Diagnostic init_not_visible(const BarrierState& barrier, std::uint32_t address, Warp& warp, unsigned lane,
-                                std::uint32_t pc, bool by_copy) const;
     /// True the first time these two instructions get this finding.
     bool first_time(const char* name, std::uint32_t pc_a, std::uint32_t pc_b);
     static Diagnostic make(const char* name, std::string message, std::string advice,

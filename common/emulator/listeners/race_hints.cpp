@@ -304,4 +304,45 @@ Checker::Hint Checker::other_barrier(const Operation& operation, Component reade
     return {};
 }
 
+// -- lockstep
+
+/// Volatile accesses of lanes to each other's shared memory, once the way to reduce within a warp. A loop may
+/// poll, which is no mistake.
+bool Checker::counts_on_lockstep(const Record& old, Ref ref, unsigned k, const Actor& actor) {
+    const Record& mine = *actor.record;
+    if (!actor.shared || actor.is_write || !old.is(Record::write) || !old.is(Record::is_volatile) ||
+        !mine.is(Record::is_volatile) || old.warp != mine.warp ||
+        Threads::component_of(old, ref, k) == Threads::component_of(mine, actor.ref, k))
+        return false;
+    const ptx::Instruction* const read = cluster_.info().kernel->sources[mine.pc];
+    for (const auto& function : cluster_.info().kernel->functions) {
+        const auto& body = function->source->body;
+        if (read < body.data() || read >= body.data() + body.size())
+            continue;
+        const auto at = static_cast<std::size_t>(read - body.data());
+        for (std::size_t i = at; i < body.size(); ++i)
+            if (body[i].opcode == "bra" && body[i].operands.front().kind == ptx::Operand::Kind::label &&
+                body[i].operands.front().index <= at)
+                return false;
+        return true;
+    }
+    return false;
+}
+
+void Checker::tell_lockstep(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
+    if (!first_time("race-shared", old.pc, actor.record->pc))
+        return;
+    const std::string writer = who(old, ref, k);
+    publish(
+        "race-shared",
+        who(actor) + " reads " + place(actor, k, n) + ", which " + writer +
+            ", another lane of its warp, has written, and nothing orders the two. Both are volatile, which "
+            "keeps values out of registers and orders nothing; lanes of a warp do not run in lockstep.",
+        "Put a __syncwarp() between the write and the read, and one between the read and the next write; or "
+        "pass the values by __shfl_down_sync().",
+        {cluster_.source_line(old.pc, "write by " + writer),
+         cluster_.source_line(actor.record->pc, "read by " + who(actor))},
+        true);
+}
+
 } // namespace emu::check

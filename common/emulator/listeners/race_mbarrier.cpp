@@ -338,4 +338,24 @@ void Checker::check_init_visible(const AsyncOperation& operation, std::uint32_t 
             barrier.init_pc);
 }
 
+// -- in words
+
+Diagnostic Checker::init_not_visible(const BarrierState& barrier, std::uint32_t address, Warp& warp,
+                                     unsigned lane, std::uint32_t pc, bool by_copy) const {
+    const std::string user = thread_name(warp, lane);
+    const std::string name = "mbarrier " + shared_name(cluster_.info(), shared_offset(address));
+    return make("barrier-init-not-visible",
+                by_copy ? name + " is used by an asynchronous copy, which sees memory through the async "
+                                 "proxy; no fence makes its initialisation visible there."
+                        : name + " is used by " + user +
+                              ", and no barrier makes its initialisation visible to that thread.",
+                by_copy ? "The thread that called mbarrier.init must then execute fence.proxy.async or "
+                          "fence.mbarrier_init.release.cluster, before the barrier that lets others use it."
+                        : "Put a __syncthreads() (in a cluster: a cluster barrier) between mbarrier.init and "
+                          "the first use by another thread.",
+                {cluster_.source_line(barrier.init_pc,
+                                      "initialised by " + thread_name(*barrier.init_warp, barrier.init_lane)),
+                 cluster_.source_line(pc, "used by " + user)});
+}
+
 } // namespace emu::check

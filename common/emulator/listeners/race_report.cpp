@@ -288,45 +288,6 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
     cluster_.report(std::move(finding));
 }
 
-/// Volatile accesses of lanes to each other's shared memory, once the way to reduce within a warp. A loop may
-/// poll, which is no mistake.
-bool Checker::counts_on_lockstep(const Record& old, Ref ref, unsigned k, const Actor& actor) {
-    const Record& mine = *actor.record;
-    if (!actor.shared || actor.is_write || !old.is(Record::write) || !old.is(Record::is_volatile) ||
-        !mine.is(Record::is_volatile) || old.warp != mine.warp ||
-        Threads::component_of(old, ref, k) == Threads::component_of(mine, actor.ref, k))
-        return false;
-    const ptx::Instruction* const read = cluster_.info().kernel->sources[mine.pc];
-    for (const auto& function : cluster_.info().kernel->functions) {
-        const auto& body = function->source->body;
-        if (read < body.data() || read >= body.data() + body.size())
-            continue;
-        const auto at = static_cast<std::size_t>(read - body.data());
-        for (std::size_t i = at; i < body.size(); ++i)
-            if (body[i].opcode == "bra" && body[i].operands.front().kind == ptx::Operand::Kind::label &&
-                body[i].operands.front().index <= at)
-                return false;
-        return true;
-    }
-    return false;
-}
-
-void Checker::tell_lockstep(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
-    if (!first_time("race-shared", old.pc, actor.record->pc))
-        return;
-    const std::string writer = who(old, ref, k);
-    publish(
-        "race-shared",
-        who(actor) + " reads " + place(actor, k, n) + ", which " + writer +
-            ", another lane of its warp, has written, and nothing orders the two. Both are volatile, which "
-            "keeps values out of registers and orders nothing; lanes of a warp do not run in lockstep.",
-        "Put a __syncwarp() between the write and the read, and one between the read and the next write; or "
-        "pass the values by __shfl_down_sync().",
-        {cluster_.source_line(old.pc, "write by " + writer),
-         cluster_.source_line(actor.record->pc, "read by " + who(actor))},
-        true);
-}
-
 void Checker::missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
     const Part part = actor.shared ? shared_proxy : global_proxy;
     if (old.is(Record::same_value) || old.epoch == 0 ||
@@ -520,24 +481,6 @@ void Checker::unfinished_phase(const BarrierState& barrier, std::uint32_t index,
         "expect_tx must announce the bytes of all copies of the phase, edges included: the full box of a "
         "tensor copy.",
         std::move(lines));
-}
-
-Diagnostic Checker::init_not_visible(const BarrierState& barrier, std::uint32_t address, Warp& warp,
-                                     unsigned lane, std::uint32_t pc, bool by_copy) const {
-    const std::string user = thread_name(warp, lane);
-    const std::string name = "mbarrier " + shared_name(cluster_.info(), shared_offset(address));
-    return make("barrier-init-not-visible",
-                by_copy ? name + " is used by an asynchronous copy, which sees memory through the async "
-                                 "proxy; no fence makes its initialisation visible there."
-                        : name + " is used by " + user +
-                              ", and no barrier makes its initialisation visible to that thread.",
-                by_copy ? "The thread that called mbarrier.init must then execute fence.proxy.async or "
-                          "fence.mbarrier_init.release.cluster, before the barrier that lets others use it."
-                        : "Put a __syncthreads() (in a cluster: a cluster barrier) between mbarrier.init and "
-                          "the first use by another thread.",
-                {cluster_.source_line(barrier.init_pc,
-                                      "initialised by " + thread_name(*barrier.init_warp, barrier.init_lane)),
-                 cluster_.source_line(pc, "used by " + user)});
 }
 
 } // namespace emu::check
