@@ -1,8 +1,9 @@
 """Measures on a GPU what the book says about speed, and writes it down with everything that it depends on.
 
 CHAPTER is a number or a name; without it all chapters are measured. The file of the GPU (docs/measurements/h200.json) is
-updated: tables that were not measured this time stay. `--show` needs no GPU: it prints a file's tables and every claim with
-its figure, its bound and PASS or FAIL, and ends with status 1 if one fails. Clocks and other settings are never changed.
+updated: tables that were not measured this time stay. `--show` needs no GPU: it prints a file's tables, the reasons that the
+book gives with what each stands on, and every claim with its figure, its bound and PASS or FAIL, and ends with status 1 if
+one fails. Clocks and other settings are never changed.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .. import backend, bench_claims, bench_run, bench_tables, bench_tuner, build, chapters
+from .. import backend, bench_claims, bench_run, bench_tables, bench_tuner, build, chapters, reasons
 from ..backend import Backend
 from ..bench_file import Measurements, Tables, read, rounded, show_table
 from ..chapters import Chapter
@@ -52,7 +53,8 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     if options.show is not None:
         if options.chapter:
             raise UsageError("--show takes a file and no chapters")
-        return show(Path(options.show) if options.show else workspace.root / _DIRECTORY / _SHOWN, options.all)
+        own = reasons.texts(workspace.root, [chapter.directory for chapter in chapters.all_chapters(workspace)])
+        return show(Path(options.show) if options.show else workspace.root / _DIRECTORY / _SHOWN, options.all, own)
     known = chapters.all_chapters(workspace)
     chosen = [chapters.resolve(name, known) for name in options.chapter] or known
     if backend.select(options.backend) is Backend.EMULATOR:
@@ -83,8 +85,8 @@ def file_name(gpu: str) -> str:
     return words or "gpu"
 
 
-def show(path: Path, raw: bool) -> int:
-    """Prints a file; fails if one of its claims does."""
+def show(path: Path, raw: bool, own: Sequence[reasons.Text] = ()) -> int:
+    """Prints a file and the reasons of these texts; fails if one of its claims does."""
     found = read(path)
     for key, value in found.about.items():
         print(f"{key}: {value}")
@@ -95,6 +97,8 @@ def show(path: Path, raw: bool) -> int:
             print()
             for line in show_table(name, table):
                 print(line)
+    for line in reasons.shown(own):
+        print(line)
     print()
     for claim in found.claims:
         print(claim)
