@@ -1,5 +1,6 @@
 /// @file bench.cu
 /// Chapter 1's measurements: how far each memory is, and how many bytes must be on their way to use it.
+#include "mixes.cuh"
 #include "sync_copy.cuh"
 
 #include "workbook/bench.hpp"
@@ -247,6 +248,7 @@ constexpr workbook::BenchPart parts[] = {
     {"latency", "pointer chasing through each memory", latency},
     {"staircase", "latency against the size of what is followed through", staircase},
     {"little", "bandwidth against bytes in flight", little},
+    {"mixes", "bandwidth against the share of reading", mixes},
 };
 
 } // namespace

@@ -1,0 +1,118 @@
+/// @file mixes.cuh
+/// A measurement for the page 'How to measure': what the memory gives depends on how much of the traffic is
+/// reading.
+#pragma once
+
+#include "workbook/bench.hpp"
+#include "workbook/bench_data.cuh"
+#include "workbook/buffer.hpp"
+#include "workbook/launch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sync_copy {
+
+inline constexpr int mix_block = 256;
+inline constexpr int mix_steps = 4; ///< elements of each array that a thread takes
+
+/// The arrays of a mix lie one behind the other, `count` elements each.
+template <int reads, int writes>
+__global__ void mix(const uint4* in, uint4* out, unsigned* sums, std::size_t count) {
+    const std::size_t first = std::size_t{blockIdx.x} * mix_block * mix_steps + threadIdx.x;
+    unsigned sum = 0;
+#pragma unroll
+    for (int step = 0; step < mix_steps; ++step) {
+        const std::size_t i = first + step * mix_block;
+        uint4 value = make_uint4(static_cast<unsigned>(i), 1, 2, 3);
+#pragma unroll
+        for (int k = 0; k < reads; ++k) {
+            const uint4 more = in[k * count + i];
+            value = make_uint4(value.x + more.x, value.y + more.y, value.z + more.z, value.w + more.w);
+        }
+#pragma unroll
+        for (int k = 0; k < writes; ++k)
+            out[k * count + i] = value;
+        sum += value.x + value.y + value.z + value.w;
+    }
+    if constexpr (writes == 0) { // 4 bytes for every 2 KiB that were read
+        sum = __reduce_add_sync(~0u, sum);
+        if (threadIdx.x % 32 == 0)
+            sums[blockIdx.x * (mix_block / 32) + threadIdx.x / 32] = sum;
+    }
+}
+
+/// Adds up the words of each array that a mix wrote, or the sums of one that only reads.
+__global__ void add_words(const unsigned* words, std::size_t count, unsigned* total) {
+    const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+    unsigned sum = 0;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step)
+        sum += words[i];
+    sum = __reduce_add_sync(~0u, sum);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(total, sum);
+}
+
+/// The sum of `count` words in device memory.
+[[nodiscard]] inline unsigned sum_of(const unsigned* words, std::size_t count) {
+    workbook::DeviceBuffer<unsigned> total(std::vector<unsigned>{0});
+    workbook::launch(add_words, {.grid = 1024, .block = 256}, words, count, total.data());
+    return total.download().front();
+}
+
+/// Measures one mix of `bytes` in all and checks what it computed.
+template <int reads, int writes>
+void measure_mix(workbook::Bench& bench, std::size_t bytes, double ceiling) {
+    constexpr std::size_t tile = mix_block * mix_steps;
+    const std::size_t count = bytes / (16 * (reads + writes)) / tile * tile;
+    workbook::DeviceBuffer<uint4> in(std::max<std::size_t>(reads * count, 1));
+    workbook::DeviceBuffer<uint4> out(std::max<std::size_t>(writes * count, 1));
+    workbook::DeviceBuffer<unsigned> sums(count / tile * (mix_block / 32));
+    auto* in_words = reinterpret_cast<unsigned*>(in.data());
+    workbook::launch(workbook::fill_random_words<unsigned>, workbook::striding(4 * in.size()), in_words,
+                     4 * in.size());
+    out.poison();
+    sums.poison();
+    const workbook::LaunchShape shape{.grid = static_cast<unsigned>(count / tile), .block = mix_block};
+    const auto run = [&](cudaStream_t) {
+        workbook::launch(mix<reads, writes>, shape, in.data(), out.data(), sums.data(), count);
+    };
+    run(nullptr);
+    auto expected = static_cast<unsigned>(count * (count - 1) / 2 + 6 * count);
+    if (reads > 0)
+        expected += sum_of(in_words, 4 * in.size());
+    const auto* out_words = reinterpret_cast<const unsigned*>(out.data());
+    for (int k = 0; k < std::max(writes, 1); ++k)
+        if (expected !=
+            (writes > 0 ? sum_of(out_words + 4 * k * count, 4 * count) : sum_of(sums.data(), sums.size())))
+            bench.wrong("mix: the sum is wrong");
+    const std::size_t moved = 16 * count * (reads + writes);
+    bench.row("mixes", workbook::joined<workbook::BenchCell>(
+                           {{"reads", reads}, {"writes", writes}},
+                           workbook::timing_cells(bench.time(moved, run), moved, ceiling)));
+}
+
+/// Kernels that differ in nothing but how many arrays they read and write; the bytes of all are the same.
+inline void mixes(workbook::Bench& bench) {
+    bench.table("mixes", "The rate of one kernel that reads and writes so many arrays",
+                workbook::joined<workbook::BenchColumn>(
+                    {{"reads", "arrays read"}, {"writes", "arrays written"}}, workbook::timing_columns()));
+    const std::size_t bytes = bench.size(std::size_t{1} << 32, std::size_t{1} << 18);
+    const auto ceiling = bench.ceiling(bytes);
+    const double rate = ceiling ? ceiling->bytes_per_second(bytes) : 0;
+    measure_mix<1, 0>(bench, bytes, rate);
+    measure_mix<4, 1>(bench, bytes, rate);
+    measure_mix<2, 1>(bench, bytes, rate);
+    measure_mix<3, 2>(bench, bytes, rate);
+    measure_mix<1, 1>(bench, bytes, rate);
+    measure_mix<2, 3>(bench, bytes, rate);
+    measure_mix<1, 2>(bench, bytes, rate);
+    measure_mix<1, 4>(bench, bytes, rate);
+    measure_mix<0, 1>(bench, bytes, rate);
+}
+
+} // namespace sync_copy
