@@ -1,6 +1,6 @@
 /// @file bench.cu
 /// Chapter 1's measurements: how far each memory is, and how many bytes must be on their way to use it.
-#include "mixes.cuh"
+#include "measuring.cuh"
 #include "sync_copy.cuh"
 
 #include "workbook/bench.hpp"
@@ -249,6 +249,7 @@ constexpr workbook::BenchPart parts[] = {
     {"staircase", "latency against the size of what is followed through", staircase},
     {"little", "bandwidth against bytes in flight", little},
     {"mixes", "bandwidth against the share of reading", mixes},
+    {"empty", "what a launch takes that does nothing", empty_launch},
 };
 
 } // namespace

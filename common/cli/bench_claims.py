@@ -90,6 +90,17 @@ def _little(tables: Tables) -> Iterator[Claim]:
     yield Claim("little-law", "far from the ceiling twice the bytes give nearly twice the rate", doubled, ">=", 1.6)
 
 
+def _mixes(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["mixes"].rows)
+
+    def rate(reads: int, writes: int) -> float | None:
+        return rows.figure("gb_per_s", reads=reads, writes=writes)
+
+    even = rate(1, 1)
+    yield Claim("mixes-reads", "a kernel that only reads gets more than one that reads and writes", ratio(rate(1, 0), even), ">=", 1.03, "times")
+    yield Claim("mixes-three-to-two", "three arrays read and two written: more than one and one", ratio(rate(3, 2), even), ">=", 1.005, "times")
+
+
 def _paths(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["copy_paths"].rows, "path")
     yield Claim(
@@ -292,6 +303,7 @@ def _some(*values: float | None) -> list[float]:
 _CLAIMS: tuple[tuple[tuple[str, ...], Callable[[Tables], Iterator[Claim]]], ...] = (
     (("latencies",), _latency),
     (("little_best",), _little),
+    (("mixes",), _mixes),
     (("copy_paths",), _paths),
     (("pipeline_stages",), _pipeline),
     (("pipeline_timeline",), _timeline),

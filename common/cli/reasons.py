@@ -114,7 +114,7 @@ def flat(text: str) -> str:
 
 
 def sentences(markdown: str) -> list[str]:
-    """The sentences of the prose: no code, no woven blocks, no headings; a cell of a table is a text of its own."""
+    """The sentences of the prose: no code, no woven blocks, no headings, not those of tables either; a cell is a text of its own."""
     found: list[str] = []
     paragraph: list[str] = []
 
@@ -122,9 +122,11 @@ def sentences(markdown: str) -> list[str]:
         found.extend(_split(flat(" ".join(paragraph))))
         paragraph.clear()
 
-    for line in _prose_lines(markdown):
+    lines = list(_prose_lines(markdown))
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
         stripped = line.strip()
-        if not stripped or stripped.startswith(("#", "<!--")):
+        heads_table = stripped.startswith("|") and following.startswith("|-")
+        if not stripped or heads_table or stripped.startswith(("#", "<!--")):
             close()
         elif stripped.startswith("|"):
             close()
@@ -167,7 +169,7 @@ def uncovered(text: Text) -> list[str]:
     return [
         sentence
         for sentence in sentences(text.prose)
-        if TRIGGERS.search(re.sub(r"`[^`]*`", "", sentence))
+        if TRIGGERS.search(re.sub(r"`[^`]*`|\]\([^)]*\)", "", sentence))
         and not any(quotation in sentence or sentence in quotation for quotation in quoted)
     ]
 

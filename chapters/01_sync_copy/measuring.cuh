@@ -1,6 +1,6 @@
-/// @file mixes.cuh
-/// A measurement for the page 'How to measure': what the memory gives depends on how much of the traffic is
-/// reading.
+/// @file measuring.cuh
+/// Measurements for the page 'How to measure': what a launch takes that does nothing, and what the memory
+/// gives when more or less of the traffic is reading.
 #pragma once
 
 #include "workbook/bench.hpp"
@@ -113,6 +113,21 @@ inline void mixes(workbook::Bench& bench) {
     measure_mix<1, 2>(bench, bytes, rate);
     measure_mix<1, 4>(bench, bytes, rate);
     measure_mix<0, 1>(bench, bytes, rate);
+}
+
+__global__ void do_nothing() {}
+
+/// The time between two events with an empty kernel between them: no shorter kernel can be told from it.
+inline void empty_launch(workbook::Bench& bench) {
+    bench.table(
+        "empty_launch", "The time between two events around a kernel that does nothing",
+        workbook::joined<workbook::BenchColumn>({{"blocks", "blocks"}}, workbook::timing_columns(false)));
+    for (const unsigned blocks : {1u, 132u, 132u * 64})
+        bench.row("empty_launch",
+                  workbook::joined<workbook::BenchCell>(
+                      {{"blocks", blocks}}, workbook::timing_cells(bench.time(0, [&](cudaStream_t) {
+                          workbook::launch(do_nothing, {.grid = blocks, .block = 256});
+                      }))));
 }
 
 } // namespace sync_copy
