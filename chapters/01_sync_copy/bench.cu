@@ -249,6 +249,7 @@ constexpr workbook::BenchPart parts[] = {
     {"staircase", "latency against the size of what is followed through", staircase},
     {"little", "bandwidth against bytes in flight", little},
     {"mixes", "bandwidth against the share of reading", mixes},
+    {"copies", "the driver's copy and a kernel's", copies},
     {"empty", "what a launch takes that does nothing", empty_launch},
 };
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -113,6 +114,46 @@ inline void mixes(workbook::Bench& bench) {
     measure_mix<1, 2>(bench, bytes, rate);
     measure_mix<1, 4>(bench, bytes, rate);
     measure_mix<0, 1>(bench, bytes, rate);
+}
+
+/// The driver's copy and the kernel of the mixes that does the same, from one place to several others: what
+/// of a share is the ceiling's own.
+inline void copies(workbook::Bench& bench) {
+    bench.table("copies", "The driver's copy and a kernel's, by size and by the place that is written",
+                workbook::joined<workbook::BenchColumn>({{"bytes", "read and written", "bytes"},
+                                                         {"shift", "place", "MiB further"},
+                                                         {"who", "who copies"}},
+                                                        workbook::timing_columns()));
+    constexpr std::size_t mebibyte = std::size_t{1} << 20;
+    for (const std::size_t bytes :
+         {bench.size(256 * mebibyte, mebibyte / 4), bench.size(1024 * mebibyte, mebibyte / 4),
+          bench.size(4096 * mebibyte, mebibyte / 4)}) {
+        const std::size_t count = bytes / 32;
+        const std::size_t furthest = bench.size(192 * mebibyte, mebibyte / 16);
+        workbook::DeviceBuffer<uint4> in(count);
+        workbook::DeviceBuffer<uint4> out(count + furthest / 16);
+        workbook::launch(workbook::fill_random_words<unsigned>, workbook::striding(4 * count),
+                         reinterpret_cast<unsigned*>(in.data()), 4 * count);
+        for (std::size_t shift = 0; shift <= furthest; shift += furthest / 4) {
+            uint4* to = out.data() + shift / 16;
+            const workbook::LaunchShape shape{.grid = static_cast<unsigned>(count / (mix_block * mix_steps)),
+                                              .block = mix_block};
+            const auto driver = [&](cudaStream_t stream) {
+                workbook::check(cudaMemcpyAsync(to, in.data(), bytes / 2, cudaMemcpyDeviceToDevice, stream),
+                                "copying");
+            };
+            const auto kernel = [&](cudaStream_t) {
+                workbook::launch(mix<1, 1>, shape, in.data(), to, static_cast<unsigned*>(nullptr), count);
+            };
+            const auto row = [&](const char* who, const std::optional<workbook::Timing>& timing) {
+                bench.row("copies", workbook::joined<workbook::BenchCell>(
+                                        {{"bytes", bytes}, {"shift", shift / mebibyte}, {"who", who}},
+                                        workbook::timing_cells(timing, bytes)));
+            };
+            row("driver", bench.time(bytes, driver));
+            row("kernel", bench.time(bytes, kernel));
+        }
+    }
 }
 
 __global__ void do_nothing() {}

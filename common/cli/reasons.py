@@ -177,12 +177,12 @@ def uncovered(text: Text) -> list[str]:
 def broken(text: Text, root: Path) -> list[str]:
     """One line for each entry whose sentence is not in the text or whose evidence does not exist."""
     problems = list(text.problems)
-    prose = flat("\n".join(_prose_lines(text.prose)))
+    whole = flat(text.prose)  # a woven table may give reasons too
     for reason in text.reasons:
         for sentence in reason.sentences:
             if len(sentence) < _SHORTEST:
                 problems.append(f"{reason.place}: '{sentence}' is too short to tell which sentence is meant")
-            elif sentence not in prose:
+            elif sentence not in whole:
                 problems.append(f"{reason.place}: the text has no '{sentence}'")
         if any(kind in reason.evidence for kind in _NEED_WHY) and not reason.why:
             problems.append(f"{reason.place}: `why` has to say what would have come out otherwise")
