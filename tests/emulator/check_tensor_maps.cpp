@@ -24,6 +24,7 @@ const std::string use =
     "@%p0 cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [tile], "
     "[%rd0, {%r1}], [bar];//!\n" +
     wait_parity("bar", "0", "W");
+const std::string start_narrow = "setp.eq.u32 %p0, %r0, 0;\n" + initialised_barrier() + "mov.u32 %r1, 0;\n";
 const std::string acquire = "@%p0 fence.proxy.tensormap::generic.acquire.gpu [%rd0], 128;\n";
 const std::string release = "@%p0 fence.proxy.tensormap::generic.release.gpu;\n";
 const std::string change = "@%p0 tensormap.replace.tile.global_dim.global.b1024.b32 [%rd0], 0, 48;";
@@ -211,6 +212,79 @@ TEST_CASE("a tensor store may take padding that nobody wrote, but no data") {
         maps.put_short();
         REQUIRE(maps.run(store("30")).result.diagnostics.empty());
         const auto outcome = maps.run(store("29"));
+        REQUIRE(outcome.result.diagnostics.size() == 1);
+        REQUIRE(outcome.result.diagnostics.front().name == "uninitialised-shared");
+    }
+}
+
+namespace {
+
+/// 8 rows of 16 bytes, tensor and box alike, moved under the 128-byte swizzle: row r takes one 16-byte chunk
+/// of line r of `tile`, which is %rd0's map; %rd1 is memory for results.
+emu::LaunchOutcome run_narrow(const Order& order, const std::string& body) {
+    emu::Settings settings;
+    settings.order = order.order;
+    settings.seed = order.seed;
+    settings.threads = 1;
+    emu::Device device(settings);
+    device.add_observer(emu::make_checks());
+    const auto tensor = device.memory().allocate(128, emu::Allocation::Kind::device);
+    const auto out = device.memory().allocate(1024, emu::Allocation::Kind::device);
+    const auto at = device.memory().allocate(128, emu::Allocation::Kind::device);
+    emu::TensorMap map;
+    map.type = emu::TensorType::u32;
+    map.rank = 2;
+    map.address = tensor;
+    map.dims = {4, 8};
+    map.strides = {16};
+    map.box = {4, 8};
+    map.element_strides = {1, 1};
+    map.swizzle = emu::TensorSwizzle::bytes128;
+    emu::write_tensor_map(map, std::span<std::byte, emu::tensor_map_bytes>(reinterpret_cast<std::byte*>(at),
+                                                                           emu::tensor_map_bytes));
+    const std::array<std::uint64_t, 2> parameters{at, out};
+    const auto program = device.load(
+        kernel(2, ".shared .align 1024 .b8 tile[1024];\n.shared .align 8 .b64 bar;\n", start_narrow + body));
+    return device.launch(*program, "k", {{1, 1, 1}, {64, 1, 1}, {1, 1, 1}, 0, false},
+                         std::as_bytes(std::span(parameters)));
+}
+
+} // namespace
+
+TEST_CASE("uninitialised-shared: the gaps between rows that are narrower than the swizzle") {
+    const std::string load =
+        "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;\n"
+        "@%p0 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [tile], "
+        "[%rd0, {%r1, %r1}], [bar];\n" +
+        wait_parity("bar", "0", "W");
+    const auto read = [&](unsigned offset) {
+        return load + "@%p0 ld.shared.u32 %r6, [tile+" + std::to_string(offset) +
+               "];\n@%p0 st.global.u32 [%rd1], %r6;";
+    };
+    for (const Order& order : async_test::all_orders()) {
+        INFO(async_test::name_of(order));
+        for (unsigned row = 0; row < 8; ++row) {
+            require_no_finding(run_narrow(order, read(row * 128 + row * 16)));
+            const auto outcome = run_narrow(order, read(row * 128 + (row ^ 1) * 16));
+            INFO(findings_of(outcome));
+            REQUIRE(outcome.result.diagnostics.size() == 1);
+            REQUIRE(outcome.result.diagnostics.front().name == "uninitialised-shared");
+        }
+    }
+}
+
+TEST_CASE("a tensor store of narrow rows takes the rows and not the gaps between them") {
+    // Threads 0 to 7 write 16 bytes each, at `place` of their line.
+    const auto store = [](const std::string& place) {
+        return "setp.lt.u32 %p1, %r0, 8;\nmov.u32 %r2, tile;\nmad.lo.u32 %r3, %r0, 128, %r2;\n" + place +
+               "@%p1 st.shared.v4.u32 [%r3], {%r0, %r0, %r0, %r0};\nfence.proxy.async.shared::cta;\n"
+               "bar.sync 0;\n"
+               "@%p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd0, {%r1, %r1}], [tile];\n"
+               "@%p0 cp.async.bulk.commit_group;\n@%p0 cp.async.bulk.wait_group 0;\n";
+    };
+    for (const Order& order : async_test::all_orders()) {
+        require_no_finding(run_narrow(order, store("mad.lo.u32 %r3, %r0, 16, %r3;\n")));
+        const auto outcome = run_narrow(order, store(""));
         REQUIRE(outcome.result.diagnostics.size() == 1);
         REQUIRE(outcome.result.diagnostics.front().name == "uninitialised-shared");
     }

@@ -55,9 +55,12 @@ struct Case {
         }
         return at;
     }
-    /// Byte offset in the tile area (which is aligned to 1024 bytes) of the box's element `n`.
+    /// Byte offset in the tile area (which is aligned to 1024 bytes) of the box's element `n`. With a swizzle
+    /// every row begins a pattern width after the one before (tests/hardware/tensor_copies.txt).
     std::uint32_t place_of(std::uint32_t n) const {
-        const std::uint32_t a = tile_offset + n * emu::element_bytes(map.type);
+        const std::uint32_t element = emu::element_bytes(map.type);
+        const std::uint32_t pitch = std::max(count(0) * element, emu::swizzle_bytes(map.swizzle));
+        const std::uint32_t a = tile_offset + n / count(0) * pitch + n % count(0) * element;
         const std::uint32_t line = a / 128, chunk = a / 16 % 8;
         const std::uint32_t mask =
             emu::swizzle_bytes(map.swizzle) ? emu::swizzle_bytes(map.swizzle) / 16 - 1 : 0;
@@ -240,6 +243,60 @@ TEST_CASE("Swizzles XOR bits of the absolute shared address, at every offset of 
             }
 }
 
+namespace {
+
+const std::string load_2d = "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;\n"
+                            "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes ";
+
+void finding(const Case& original, const std::string& issue, const std::string& name,
+             const std::string& text) {
+    INFO(issue);
+    for (const Order& order : all_orders()) {
+        Case c = original;
+        Setup setup(order, c);
+        require_finding(setup.run(c, issue, true), name, text);
+    }
+}
+
+} // namespace
+
+TEST_CASE("Rows narrower than the swizzle lie at its width, and the gaps stay untouched") {
+    for (const auto& [swizzle, width] :
+         {std::pair{TensorSwizzle::none, 48u}, std::pair{TensorSwizzle::bytes32, 32u},
+          std::pair{TensorSwizzle::bytes64, 64u}, std::pair{TensorSwizzle::bytes128, 128u}})
+        for (std::uint32_t inner = 16; inner <= width; inner += 16)
+            for (const std::uint32_t offset : {0u, 384u}) {
+                INFO("width " << width << " inner " << inner << " offset " << offset);
+                std::vector<Case> cases{
+                    make(TensorType::f32, {60, 40}, {inner / 4, 9}, {8, 33}, swizzle),
+                    make(TensorType::u8, {200, 40}, {inner, 9}, {192, 3}, swizzle),
+                    make(TensorType::f64, {30, 9, 5}, {inner / 8, 3, 2}, {2, 7, 1}, swizzle),
+                    make(TensorType::u16, {80, 4, 4, 3, 3}, {inner / 2, 3, 2, 1, 2}, {8, 1, 0, 2, 1},
+                         swizzle)};
+                cases.push_back(cases[0]);
+                cases.back().map.element_strides[1] = 2;
+                for (Case& c : cases) {
+                    c.tile_offset = offset;
+                    check_load(c, all_orders()[0]);
+                    check_store(c, all_orders()[0]);
+                }
+            }
+}
+
+TEST_CASE("A narrow tile must end inside shared memory with its last row, not with its bytes") {
+    // 8 rows of 16 bytes are 128 bytes, and span 1024 under the 128-byte swizzle.
+    Case c = make(TensorType::u32, {16, 8}, {4, 8}, {0, 0}, TensorSwizzle::bytes128);
+    const std::string issue = "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;\n"
+                              "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes ";
+    const auto at = [&](int offset) {
+        return "add.u32 %r7, %r7, " + std::to_string(offset) + ";\n" + issue + "[%r7], " + coordinates(c) +
+               ", [bar];";
+    };
+    finding(c, at(7424), "out-of-bounds", "tile");
+    Setup setup(all_orders()[0], c);
+    require_clean(setup.run(c, at(7168), true));
+}
+
 TEST_CASE("The 128-byte pattern, chunk by chunk") {
     // Row r of the tile holds its chunks in the order c XOR r (CUDA programming guide, table of the 128-byte
     // swizzle).
@@ -300,23 +357,6 @@ TEST_CASE("Prefetches of tensors and of tensor maps do nothing") {
         false));
     REQUIRE(setup.machine.read<std::uint8_t>(setup.tile_at, 8192) == setup.tile);
 }
-
-namespace {
-
-const std::string load_2d = "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;\n"
-                            "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes ";
-
-void finding(const Case& original, const std::string& issue, const std::string& name,
-             const std::string& text) {
-    INFO(issue);
-    for (const Order& order : all_orders()) {
-        Case c = original;
-        Setup setup(order, c);
-        require_finding(setup.run(c, issue, true), name, text);
-    }
-}
-
-} // namespace
 
 TEST_CASE("Mistakes with tensor copies are named") {
     const Case c = make(TensorType::f32, {20, 10}, {16, 8}, {4, 2});

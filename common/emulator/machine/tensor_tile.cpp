@@ -45,6 +45,7 @@ TensorTile::TensorTile(const TensorMap& map, const std::array<std::int32_t, 5>& 
     for (std::size_t i = 0; i < map_.rank; ++i)
         counts_[i] = (map_.box[i] + map_.element_strides[i] - 1) / map_.element_strides[i];
     row_bytes_ = counts_[0] * element_;
+    pitch_ = std::max(row_bytes_, swizzle_bytes(map_.swizzle));
     for (std::size_t i = 1; i < map_.rank; ++i)
         rows_ *= counts_[i];
 }
@@ -63,7 +64,7 @@ std::optional<Address> TensorTile::row_base(std::uint32_t index) const {
 
 TensorTile::Row TensorTile::row(std::uint32_t index, Clip clip) const {
     Row row;
-    row.offset = index * row_bytes_;
+    row.index = index;
     row.first = row_bytes_;
     const auto base = row_base(index);
     if (!base)
@@ -103,7 +104,7 @@ void TensorTile::gather(std::span<std::byte> box) const {
     const std::uint64_t fill = fill_bits(map_);
     for (std::uint32_t r = 0; r < rows_; ++r) {
         const Row part = row(r, Clip::at_element);
-        std::byte* to = box.data() + part.offset;
+        std::byte* to = box.data() + part.index * row_bytes_;
         if (part.bytes != row_bytes_)
             for (std::uint32_t i = 0; i < row_bytes_; i += element_)
                 std::memcpy(to + i, &fill, element_);
@@ -117,7 +118,7 @@ void TensorTile::scatter(std::span<const std::byte> box, const std::optional<Red
         const Row part = row(r, Clip::at_chunk);
         if (!part.bytes)
             continue;
-        const std::byte* from = box.data() + part.offset + part.first;
+        const std::byte* from = box.data() + part.index * row_bytes_ + part.first;
         auto* to = reinterpret_cast<std::byte*>(part.global);
         if (reduction)
             reduction->apply(to, from, part.bytes);
@@ -126,37 +127,40 @@ void TensorTile::scatter(std::span<const std::byte> box, const std::optional<Red
     }
 }
 
+std::uint32_t TensorTile::place(std::uint32_t shared, std::uint32_t row, std::uint32_t at) const {
+    return swizzled(shared + row * pitch_ + at, map_.swizzle);
+}
+
 void TensorTile::to_shared(Cluster& cluster, std::uint32_t shared, std::span<const std::byte> box) const {
     for (std::uint32_t i = 0; i < box.size(); i += chunk)
-        if (std::byte* to = cluster.shared_bytes(swizzled(shared + i, map_.swizzle), chunk))
+        if (std::byte* to = cluster.shared_bytes(place(shared, i / row_bytes_, i % row_bytes_), chunk))
             std::memcpy(to, box.data() + i, chunk);
 }
 
 void TensorTile::from_shared(Cluster& cluster, std::uint32_t shared, std::span<std::byte> box) const {
     for (std::uint32_t i = 0; i < box.size(); i += chunk)
-        if (const std::byte* from = cluster.shared_bytes(swizzled(shared + i, map_.swizzle), chunk))
+        if (const std::byte* from =
+                cluster.shared_bytes(place(shared, i / row_bytes_, i % row_bytes_), chunk))
             std::memcpy(box.data() + i, from, chunk);
 }
 
 std::uint32_t TensorTile::extent(std::uint32_t shared) const {
-    std::uint32_t end = bytes();
-    const std::uint32_t span = swizzle_bytes(map_.swizzle);
-    for (std::uint32_t i = span ? end - end % span : end; i < bytes(); i += chunk)
-        end = std::max(end, swizzled(shared + i, map_.swizzle) + chunk - shared);
+    std::uint32_t end = 0;
+    for (std::uint32_t i = 0; i < row_bytes_; i += chunk)
+        end = std::max(end, place(shared, rows_ - 1, i) + chunk - shared);
     return end;
 }
 
 void TensorTile::list_row(const Row& row, std::uint32_t shared, bool outside,
                           std::vector<AsyncPiece>& pieces) const {
-    const std::uint32_t start = shared + row.offset;
-    const std::uint32_t span = swizzle_bytes(map_.swizzle);
     const bool whole = row.bytes == row_bytes_ || row.bytes == 0;
     const auto add = [&](Address global, std::uint32_t at, std::uint32_t bytes) {
         if (bytes && (global || outside))
             pieces.push_back({global, at, bytes});
     };
-    // A row that fills whole spans occupies them whatever the order of their chunks.
-    if (!span || (whole && row_bytes_ % span == 0)) {
+    // A row that fills its pattern occupies it whatever the order of its chunks.
+    if (map_.swizzle == TensorSwizzle::none || (whole && row_bytes_ == swizzle_bytes(map_.swizzle))) {
+        const std::uint32_t start = shared + row.index * pitch_;
         const std::uint32_t after = row.first + row.bytes;
         add(0, start, row.first);
         add(row.global, start + row.first, row.bytes);
@@ -164,7 +168,7 @@ void TensorTile::list_row(const Row& row, std::uint32_t shared, bool outside,
         return;
     }
     for (std::uint32_t i = 0; i < row_bytes_; i += chunk) {
-        const std::uint32_t at = swizzled(start + i, map_.swizzle);
+        const std::uint32_t at = place(shared, row.index, i);
         const std::uint32_t inside_from = std::clamp(row.first, i, i + chunk);
         const std::uint32_t inside_to = std::clamp(row.first + row.bytes, i, i + chunk);
         add(0, at, inside_from - i);

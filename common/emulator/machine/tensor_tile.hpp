@@ -8,8 +8,10 @@
 
 namespace emu {
 
-/// The geometry of one tensor copy. The box in shared memory is dense, innermost dimension first; the swizzle
-/// then moves its 16-byte chunks.
+/// The geometry of one tensor copy. In shared memory the rows of the box follow each other, innermost
+/// dimension first. With a swizzle each row begins a pattern width after the one before, however narrow it
+/// is: a narrow row is swizzled like the beginning of a full one, and what it leaves free stays untouched
+/// (observed on an H200 in all modes, widths and ranks; CUDA programming guide, "The Swizzle Modes").
 class TensorTile {
   public:
     TensorTile(const TensorMap& map, const std::array<std::int32_t, 5>& start);
@@ -17,7 +19,10 @@ class TensorTile {
     const TensorMap& map() const { return map_; }
     std::uint32_t row_bytes() const { return row_bytes_; }
     std::uint32_t rows() const { return rows_; }
-    /// Bytes of the whole box: what a load writes and counts, however much of it lies outside the tensor.
+    /// From one row to the next in shared memory.
+    std::uint32_t pitch() const { return pitch_; }
+    /// Bytes of the whole box: what a load writes and counts, however much of it lies outside the tensor. The
+    /// gaps between narrow rows do not count.
     std::uint32_t bytes() const { return row_bytes_ * rows_; }
 
     /// Where a copy ends that hangs over the far edge of dimension 0: a load at the last element, a store at
@@ -25,10 +30,10 @@ class TensorTile {
     enum class Clip { at_element, at_chunk };
     /// The part of one row of the box that lies inside the tensor.
     struct Row {
-        std::uint32_t offset = 0; ///< Of the row in the dense box.
-        std::uint32_t first = 0;  ///< Bytes of the row before the part; row_bytes() if nothing is inside.
-        std::uint32_t bytes = 0;  ///< Of the part.
-        Address global = 0;       ///< Of the part.
+        std::uint32_t index = 0; ///< Of the row in the box.
+        std::uint32_t first = 0; ///< Bytes of the row before the part; row_bytes() if nothing is inside.
+        std::uint32_t bytes = 0; ///< Of the part.
+        Address global = 0;      ///< Of the part.
     };
     Row row(std::uint32_t index, Clip clip) const;
 
@@ -47,7 +52,7 @@ class TensorTile {
     void to_shared(Cluster& cluster, std::uint32_t shared, std::span<const std::byte> box) const;
     void from_shared(Cluster& cluster, std::uint32_t shared, std::span<std::byte> box) const;
 
-    /// Bytes from `shared` to the end of the last chunk of the tile, which a swizzle may move beyond bytes().
+    /// Bytes from `shared` to the end of the last chunk of the tile.
     std::uint32_t extent(std::uint32_t shared) const;
     /// The tile of a load as events see it: chunks outside the tensor are listed too (with global 0).
     void list_load(std::uint32_t shared, std::vector<AsyncPiece>& pieces) const;
@@ -58,6 +63,8 @@ class TensorTile {
     /// Where element 0 of dimension 0 lies in the tensor's row that belongs to this row of the box; nothing
     /// if another dimension leaves the tensor.
     std::optional<Address> row_base(std::uint32_t index) const;
+    /// Where the 16 bytes of a row that begin at its byte `at` lie in shared memory.
+    std::uint32_t place(std::uint32_t shared, std::uint32_t row, std::uint32_t at) const;
     void list_row(const Row& row, std::uint32_t shared, bool outside, std::vector<AsyncPiece>& pieces) const;
 
     TensorMap map_;
@@ -65,6 +72,7 @@ class TensorTile {
     std::array<std::uint32_t, 5> counts_{}; ///< Elements of the box by dimension.
     std::uint32_t element_ = 1;             ///< Bytes.
     std::uint32_t row_bytes_ = 0;
+    std::uint32_t pitch_ = 0;
     std::uint32_t rows_ = 1;
 };
 
