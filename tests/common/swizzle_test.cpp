@@ -49,6 +49,16 @@ TEST_CASE("widths, periods and numbers of the modes") {
     CHECK(swizzle_period(Swizzle::bytes128) == 1024);
 }
 
+TEST_CASE("rows of a box lie a width of the mode apart, and without swizzle their own size") {
+    for (const std::uint32_t row_bytes : {16u, 32u, 48u, 128u, 144u})
+        CHECK(box_row_pitch(row_bytes, Swizzle::none) == row_bytes);
+    CHECK(box_row_pitch(16, Swizzle::bytes32) == 32);
+    CHECK(box_row_pitch(16, Swizzle::bytes64) == 64);
+    CHECK(box_row_pitch(64, Swizzle::bytes64) == 64);
+    CHECK(box_row_pitch(16, Swizzle::bytes128) == 128);
+    CHECK(box_row_pitch(112, Swizzle::bytes128) == 128);
+}
+
 TEST_CASE("each mode is CUTLASS's Swizzle<B, 4, 3> of the byte address") {
     for (std::uint32_t address = 0; address < 8192; ++address) {
         REQUIRE(swizzled_address(address, Swizzle::none) == address);

@@ -319,10 +319,10 @@ TEST_CASE("The 128-byte pattern, chunk by chunk") {
 TEST_CASE("NaN fills what lies outside a floating-point tensor") {
     Case c = make(TensorType::f32, {19, 7}, {16, 8}, {12, 3});
     c.map.oob_fill = 1;
-    check_load(c, all_orders()[0], 0x7fffffff);
+    check_load(c, all_orders()[0], 0x7ff77ff7);
     c = make(TensorType::f16, {19, 7}, {16, 8}, {8, 3}, TensorSwizzle::bytes32);
     c.map.oob_fill = 1;
-    check_load(c, all_orders()[0], 0x7fff);
+    check_load(c, all_orders()[0], 0x7ff7);
 }
 
 TEST_CASE("Tensor reductions are clipped like stores") {
@@ -447,7 +447,7 @@ TEST_CASE("tensormap.replace changes one field each, and the copy uses the new m
     require_clean(setup.run(c, issue, true));
     auto expected = setup.tile;
     for (std::uint32_t n = 0; n < wanted.elements(); ++n) {
-        const std::uint32_t nan = 0x7fffffff;
+        const std::uint32_t nan = 0x7ff77ff7;
         const std::int64_t from = wanted.source_of(n);
         std::memcpy(expected.data() + wanted.place_of(n),
                     from < 0 ? reinterpret_cast<const std::uint8_t*>(&nan) : tensor.data() + from, 4);

@@ -9,9 +9,14 @@
 ///     64 bytes    4, 5           7, 8            Swizzle<2,4,3>   512 bytes
 ///     128 bytes   4, 5, 6        7, 8, 9         Swizzle<3,4,3>   1024 bytes
 ///
-/// Bits 7 and up stay as they are, so that the same function leads there and back. Sources: PTX ISA, 'Tensor
-/// Swizzling Modes'; CUDA C++ Programming Guide, 'TMA Swizzle'. Needs no CUDA header; with nvcc all functions
-/// are for host and device.
+/// Bits 7 and up stay as they are, so that the same function leads there and back.
+///
+/// Before that XOR, each row of the box lies one width of the mode (32, 64 or 128 bytes) behind the one
+/// before, also where the rows are narrower: 16 bytes a row under the 128-byte mode take one chunk of every
+/// 128-byte line, and the copy leaves the other seven untouched. The tile then takes more shared memory than
+/// the copy counts on its barrier. Sources: PTX ISA, 'Tensor Swizzling Modes'; CUDA C++ Programming Guide,
+/// 'TMA Swizzle' and 'The Swizzle Modes'; what an H200 did is recorded in tests/hardware/tensor_copies.txt.
+/// Needs no CUDA header; with nvcc all functions are for host and device.
 #pragma once
 
 #include <cstddef>
@@ -49,6 +54,12 @@ WORKBOOK_HOST_DEVICE constexpr std::uint32_t swizzle_period(Swizzle mode) {
     return swizzle_chunks(mode) * 128;
 }
 
+/// Bytes from one row of a box to the next in shared memory: `row_bytes` without swizzle, else the width of
+/// the mode, however narrow the row is.
+WORKBOOK_HOST_DEVICE constexpr std::uint32_t box_row_pitch(std::uint32_t row_bytes, Swizzle mode) {
+    return mode == Swizzle::none ? row_bytes : swizzle_width(mode);
+}
+
 /// The address in shared memory of the byte that would be at `address` without swizzle. `address` is absolute
 /// (of the shared window), or an offset within a tile that is aligned to swizzle_period(mode).
 WORKBOOK_HOST_DEVICE constexpr std::uint32_t swizzled_address(std::uint32_t address, Swizzle mode) {
@@ -56,7 +67,7 @@ WORKBOOK_HOST_DEVICE constexpr std::uint32_t swizzled_address(std::uint32_t addr
     return address ^ (line % swizzle_chunks(mode) * swizzle_chunk_bytes);
 }
 
-/// The same for a tile whose rows are exactly swizzle_width(mode) wide and which is aligned to
+/// The same for the tile of a box, whose rows lie swizzle_width(mode) apart, and which is aligned to
 /// swizzle_period(mode): the place in its row of the chunk number `chunk` of row `row`. A 128-byte line holds
 /// 1, 2 or 4 rows; rows that share a line share the XOR.
 WORKBOOK_HOST_DEVICE constexpr std::uint32_t swizzled_chunk(std::uint32_t row, std::uint32_t chunk,

@@ -69,6 +69,14 @@ struct TensorLayout {
             elements *= count(i);
         return elements;
     }
+
+    /// Bytes of shared memory that the tile takes from the beginning of its first row to the end of its last,
+    /// if nothing is interleaved. With a swizzle that is more than what the copy moves when the rows are
+    /// narrower than the mode (box_row_pitch).
+    [[nodiscard]] constexpr std::size_t tile_bytes(std::size_t element_bytes) const {
+        const auto row_bytes = static_cast<std::uint32_t>(count(0) * element_bytes);
+        return count() / count(0) * box_row_pitch(row_bytes, swizzle);
+    }
 };
 
 /// The driver's name of element type T. Tensor maps do not know signed integers of 8 and 16 bits; as long as
