@@ -1,6 +1,7 @@
-"""One exercise: its skeleton is current, compiles and fails for the stated reason; its solution passes.
+"""One exercise: its skeleton is current, compiles and fails for the stated reason; its solution passes; its cheat fails.
 
-Usage: exercise_test.py NAME SKELETON_PROGRAM SOLUTION_PROGRAM, both linked with the judge.
+Usage: exercise_test.py NAME SKELETON_PROGRAM SOLUTION_PROGRAM [CHEAT_PROGRAM], all linked with the judge. cheats.toml says
+which exercises have a cheat.
 """
 
 import sys
@@ -10,11 +11,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common"))
 
+from cheat import cheats  # noqa: E402
 from cli import backend, exercises, holes, judging, verdict  # noqa: E402
 from cli.judging import Outcome  # noqa: E402
 from cli.workspace import Workspace  # noqa: E402
 
-NAME, SKELETON, SOLUTION = sys.argv[1], Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve()
+NAME = sys.argv[1]
+SKELETON, SOLUTION, *CHEAT = (Path(program).resolve() for program in sys.argv[2:])
 
 
 class ExerciseTest(unittest.TestCase):
@@ -44,6 +47,15 @@ class ExerciseTest(unittest.TestCase):
         for order in ("early", "random"):
             outcome = judging.run(self.workspace, self.exercise, SOLUTION, backend.Backend.EMULATOR, order=order)
             self.assertTrue(outcome.passed, f"{order}: {outcome.lines} {outcome.diagnostic}")
+
+    def test_cheat_fails_and_is_told_what_was_expected(self) -> None:
+        self.assertEqual(len(CHEAT), NAME in cheats())
+        for program in CHEAT:
+            for order in ("late", "early", "random"):
+                outcome = judging.run(self.workspace, self.exercise, program, backend.Backend.EMULATOR, order=order)
+                text = verdict.render(self.exercise, outcome, "advice", self.workspace)
+                self.assertFalse(outcome.passed, f"{order}: {text}")
+                self.assertIn(str(cheats()[NAME]["fails_with"]), " ".join(text.split()))
 
     def test_solution_says_what_is_wanted(self) -> None:
         head = self.exercise.solution(self.workspace).read_text("utf-8").splitlines()[:30]
