@@ -25,17 +25,17 @@ void round_to_tf32(std::span<std::byte> values) {
     }
 }
 
-/// Sectors of the bytes `from` to `to` of a row that begins at `row`, moved in pieces of 128 bytes of the
-/// row.
-std::uint32_t sectors_of(Address row, std::uint32_t from, std::uint32_t to) {
-    constexpr std::uint32_t piece = 128, sector = 32;
-    std::uint32_t sum = 0;
-    while (from < to) {
-        const std::uint32_t end = std::min(to, (from / piece + 1) * piece);
-        sum += static_cast<std::uint32_t>((row + end - 1) / sector - (row + from) / sector) + 1;
-        from = end;
-    }
-    return sum;
+/// Where the piece of a row ends that begins at its byte `from`: where the row ends, or a line of 128 bytes
+/// of shared memory. The row begins `shared` bytes after such a line.
+std::uint32_t piece_end(std::uint32_t shared, std::uint32_t from, std::uint32_t to) {
+    constexpr std::uint32_t line = 128;
+    return std::min(to, from + line - (shared + from) % line);
+}
+
+/// Sectors that `bytes` bytes of global memory touch.
+std::uint32_t sectors_at(Address global, std::uint32_t bytes) {
+    constexpr std::uint32_t sector = 32;
+    return static_cast<std::uint32_t>((global + bytes - 1) / sector - global / sector) + 1;
 }
 
 } // namespace
@@ -87,18 +87,26 @@ TensorTile::Row TensorTile::row(std::uint32_t index, Clip clip) const {
 std::uint32_t TensorTile::load_sectors() const {
     std::uint32_t sum = 0;
     for (std::uint32_t r = 0; r < rows_; ++r) {
-        const auto base = row_base(r);
-        const auto corner = static_cast<Address>(std::int64_t{start_[0]} * element_); // Wraps if negative.
-        sum += sectors_of(base ? *base + corner : 0, 0, row_bytes_);
+        const Row part = row(r, Clip::at_element);
+        for (std::uint32_t from = 0, to = 0; from < row_bytes_; from = to) {
+            to = piece_end(r * pitch_, from, row_bytes_);
+            const bool outside = to <= part.first || from >= part.first + part.bytes;
+            sum += sectors_at(outside ? 0 : part.global - part.first + from, to - from);
+        }
     }
     return sum;
 }
 
 std::uint32_t TensorTile::store_sectors() const {
     std::uint32_t sum = 0;
-    for (std::uint32_t r = 0; r < rows_; ++r)
-        if (const Row part = row(r, Clip::at_chunk); part.bytes)
-            sum += sectors_of(part.global - part.first, part.first, part.first + part.bytes);
+    for (std::uint32_t r = 0; r < rows_; ++r) {
+        const Row part = row(r, Clip::at_chunk);
+        const std::uint32_t end = part.first + part.bytes;
+        for (std::uint32_t from = part.first, to = 0; from < end; from = to) {
+            to = piece_end(r * pitch_, from, end);
+            sum += sectors_at(part.global - part.first + from, to - from);
+        }
+    }
     return sum;
 }
 

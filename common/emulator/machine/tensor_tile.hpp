@@ -37,9 +37,9 @@ class TensorTile {
     };
     Row row(std::uint32_t index, Clip clip) const;
 
-    /// The 32-byte sectors that moving the box takes, as an H200 counts them: it moves a row in pieces of at
-    /// most 128 bytes, and each piece as the sectors that it touches. Of a load, what hangs over the edge of
-    /// dimension 0 counts too, and a row outside another dimension as if it began at a sector.
+    /// The 32-byte sectors that moving the box takes, as an H200 counts them: it cuts a row where lines of
+    /// 128 bytes end in shared memory, and moves each piece as the sectors that it touches. Of a load, pieces
+    /// outside the tensor count too, as if they began at a sector.
     std::uint32_t load_sectors() const;
     std::uint32_t store_sectors() const;
 
