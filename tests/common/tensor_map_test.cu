@@ -46,9 +46,14 @@ const std::vector<Change>& changes() {
         {[](Layout& l) { l.dims[2] = (std::uint64_t{1} << 32) + 1; }, "dims[2] = 4294967297", "1 to 2^32"},
         {[](Layout& l) { l.strides[0] = 404; }, "strides[0] = 404", "multiple of 16 bytes"},
         {[](Layout& l) { l.strides[0] = 100; }, "strides[0] = 100", "multiple of 16 bytes"},
-        {[](Layout& l) { l.strides[0] = 112; }, "strides[0] = 112", "strides count bytes, not elements"},
-        {[](Layout& l) { l.strides[0] = 384; }, "strides[0] = 384", "dimension 0 takes 400 bytes"},
-        {[](Layout& l) { l.strides[1] = 19'984; }, "strides[1] = 19984", "dimension 1 takes 20000 bytes"},
+        // Elements may overlap and strides need not grow: the driver takes all of these.
+        {[](Layout& l) { l.strides[0] = 112; }, ""},
+        {[](Layout& l) { l.strides[0] = 384; }, ""},
+        {[](Layout& l) { l.strides[1] = 128; }, ""},
+        {[](Layout& l) {
+             l.strides = {0, 0};
+         },
+         ""},
         {[](Layout& l) {
              l.strides = {416, 20'800};
          },
@@ -57,7 +62,6 @@ const std::vector<Change>& changes() {
         {[](Layout& l) { l.strides[1] = std::uint64_t{1} << 40; }, "strides[1] = 1099511627776",
          "less than 2^40"},
         {[](Layout& l) { l.strides[1] = (std::uint64_t{1} << 40) - 16; }, ""},
-        {[](Layout& l) { l.dims[1] = std::uint64_t{1} << 32; }, "strides[1] = 20000", "dimension 1 takes"},
         {[](Layout& l) { l.box[1] = 0; }, "box[1] = 0", "1 to 256"},
         {[](Layout& l) { l.box[1] = 256; }, ""},
         {[](Layout& l) { l.box[2] = 257; }, "box[2] = 257", "1 to 256"},

@@ -125,9 +125,10 @@ inline std::string broken(const char* name, std::size_t i, std::uint64_t value, 
     return std::string(name) + "[" + std::to_string(i) + "] = " + std::to_string(value) + ": " + rule;
 }
 
-/// Base address, dimensions and strides.
+/// Base address, dimensions and strides. Elements may overlap and strides need not grow: a map may cut rows
+/// into pieces that lie side by side in memory.
 template <std::size_t rank>
-std::string memory(std::uintptr_t base, const TensorLayout<rank>& layout, std::size_t element_bytes) {
+std::string memory(std::uintptr_t base, const TensorLayout<rank>& layout) {
     const std::size_t alignment = layout.interleave == Interleave::bytes32 ? 32 : 16;
     const std::string multiple = "must be a multiple of " + std::to_string(alignment) + " bytes";
     if (base == 0 || base % alignment != 0)
@@ -136,20 +137,12 @@ std::string memory(std::uintptr_t base, const TensorLayout<rank>& layout, std::s
     for (std::size_t i = 0; i < rank; ++i)
         if (layout.dims[i] == 0 || layout.dims[i] > std::uint64_t{1} << 32)
             return broken("dims", i, layout.dims[i], "a dimension has 1 to 2^32 elements");
-    std::uint64_t extent = layout.dims[0] * element_bytes; // bytes from the first to the last of dimension i
     for (std::size_t i = 0; i + 1 < rank; ++i) {
         const std::uint64_t stride = layout.strides[i];
         if (stride % alignment != 0)
             return broken("strides", i, stride, multiple + "; pad the rows of the tensor");
         if (stride >= std::uint64_t{1} << 40)
             return broken("strides", i, stride, "must be less than 2^40 bytes");
-        if (stride < extent && layout.dims[i + 1] > 1)
-            return broken("strides", i, stride,
-                          "dimension " + std::to_string(i) + " takes " + std::to_string(extent) +
-                              " bytes; strides count bytes, not elements");
-        const std::uint64_t steps = layout.dims[i + 1] - 1;
-        const bool beyond_any_stride = stride != 0 && steps > (std::uint64_t{1} << 40) / stride;
-        extent = beyond_any_stride ? std::uint64_t{1} << 40 : stride * steps + extent;
     }
     return {};
 }
@@ -210,7 +203,7 @@ template <class T, std::size_t rank>
 [[nodiscard]] std::string tensor_map_problem(const T* base, const TensorLayout<rank>& layout) {
     std::string problem = tensor_map_rules::modes(layout, is_tensor_float<T>());
     if (problem.empty())
-        problem = tensor_map_rules::memory(reinterpret_cast<std::uintptr_t>(base), layout, sizeof(T));
+        problem = tensor_map_rules::memory(reinterpret_cast<std::uintptr_t>(base), layout);
     return problem.empty() ? tensor_map_rules::box(layout, sizeof(T)) : problem;
 }
 
