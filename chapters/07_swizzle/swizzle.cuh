@@ -7,6 +7,7 @@
 
 #include "workbook/launch.hpp"
 #include "workbook/matrix.hpp"
+#include "workbook/panels.hpp"
 #include "workbook/swizzle.hpp"
 #include "workbook/tensor_map.hpp"
 
@@ -34,16 +35,15 @@ __host__ __device__ constexpr int tile_columns(Swizzle mode) {
 
 __host__ __device__ constexpr int tile_elements(Swizzle mode) { return tile_rows * tile_columns(mode); }
 
-/// The tensor map of a matrix for tiles whose rows are exactly as wide as the mode `width_of` allows. They
-/// are swizzled by `mode`, which is the same one or none.
+/// The tensor map of a matrix for tiles of tile_rows rows of `columns` elements. With swizzle a row must not
+/// be wider than the mode.
 template <class T>
-CUtensorMap tile_map(Matrix<T> matrix, Swizzle width_of, Swizzle mode) {
+CUtensorMap tile_map(Matrix<T> matrix, int columns, Swizzle mode) {
     return workbook::make_tensor_map(
-        matrix.data,
-        workbook::TensorLayout<2>{.dims = {matrix.width, matrix.height},
-                                  .strides = {matrix.pitch * sizeof(T)},
-                                  .box = {static_cast<std::uint32_t>(tile_columns(width_of)), tile_rows},
-                                  .swizzle = mode});
+        matrix.data, workbook::TensorLayout<2>{.dims = {matrix.width, matrix.height},
+                                               .strides = {matrix.pitch * sizeof(T)},
+                                               .box = {static_cast<std::uint32_t>(columns), tile_rows},
+                                               .swizzle = mode});
 }
 
 /// A block for every such tile of a matrix.
@@ -59,17 +59,19 @@ __device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
     }
 }
 
-/// One thread: sets `bar` up and loads the tile at these coordinates.
+/// One thread: sets `bar` up and loads the tile at these coordinates, which brings `bytes` bytes.
+template <int rank>
 __device__ inline void load(void* tile, std::uint32_t bytes, const CUtensorMap& map,
-                            const std::int32_t (&at)[2], std::uint64_t* bar) {
+                            const std::int32_t (&at)[rank], std::uint64_t* bar) {
     ptx::mbarrier_init(bar, 1);
     ptx::fence_proxy_async(ptx::space_shared);
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, bar, bytes);
     ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, tile, &map, at, bar);
 }
 
-/// One thread: stores the tile at these coordinates and waits until it was read.
-__device__ inline void store(const CUtensorMap& map, const std::int32_t (&at)[2], const void* tile) {
+/// One thread: stores the tile at these coordinates and waits until it has been read.
+template <int rank>
+__device__ inline void store(const CUtensorMap& map, const std::int32_t (&at)[rank], const void* tile) {
     ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &map, at, tile);
     ptx::cp_async_bulk_commit_group();
     ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
@@ -87,26 +89,35 @@ inline void check_base(int base) {
                                     ": a multiple of 128 below 1024 is wanted");
 }
 
-/// Loads the tile at (x, y) to `base` bytes after a 1024-byte boundary, and writes shared memory to `out` as
-/// it lies there, word by word, without regard to the swizzle.
+inline constexpr int untouched = -1; // what is in shared memory before the copy
+
+/// Loads a box of `bytes` bytes at (x, y) to `base` bytes after a 1024-byte boundary, and writes shared
+/// memory to `out` as it lies there, word by word, without regard to the swizzle.
 template <Swizzle mode>
-__global__ void read_raw_tile(const __grid_constant__ CUtensorMap map, int x, int y, int base, int* out) {
+__global__ void read_raw_tile(const __grid_constant__ CUtensorMap map, int x, int y, int base, int bytes,
+                              int* out) {
     constexpr int elements = tile_elements(mode);
     __shared__ alignas(base_end) std::byte memory[base_end + elements * sizeof(int)];
     __shared__ std::uint64_t bar;
-    const int* tile = reinterpret_cast<const int*>(memory + base);
+    int* tile = reinterpret_cast<int*>(memory + base);
+    for (int i = threadIdx.x; i < elements; i += blockDim.x)
+        tile[i] = untouched;
+    ptx::fence_proxy_async(ptx::space_shared); // the copy comes after these writes
+    __syncthreads();
     if (threadIdx.x == 0)
-        load(memory + base, elements * sizeof(int), map, {x, y}, &bar);
+        load(tile, bytes, map, {x, y}, &bar);
     __syncthreads();
     wait(&bar, 0);
     for (int i = threadIdx.x; i < elements; i += blockDim.x)
         out[i] = tile[i];
 }
 
-/// Writes the raw shared memory of the tile at (x, y) to `out`, of tile_elements(mode) elements. What the
-/// matrix does not have is 0. `base` is a multiple of 128 below 1024.
+/// Writes the raw shared memory of the box at (x, y) to `out`, of tile_elements(mode) elements: 0 for what
+/// the matrix does not have, `untouched` where nothing landed. The box has tile_rows rows of `columns`
+/// elements, at most as many as the mode allows. `base` is a multiple of 128 below 1024.
 template <Swizzle mode>
-void launch_read_raw_tile(Matrix<const int> matrix, int x, int y, int base, std::span<int> out) {
+void launch_read_raw_tile(Matrix<const int> matrix, int x, int y, int base, std::span<int> out,
+                          int columns = tile_columns(mode)) {
     check_base(base);
     if (x % 4 != 0)
         throw std::invalid_argument(
@@ -114,8 +125,8 @@ void launch_read_raw_tile(Matrix<const int> matrix, int x, int y, int base, std:
     if (out.size() != static_cast<std::size_t>(tile_elements(mode)))
         throw std::invalid_argument("read_raw_tile: out must have one element per element of the tile");
     if (!matrix.empty())
-        workbook::launch(read_raw_tile<mode>, {.block = block_threads}, tile_map(matrix, mode, mode), x, y,
-                         base, out.data());
+        workbook::launch(read_raw_tile<mode>, {.block = block_threads}, tile_map(matrix, columns, mode), x, y,
+                         base, columns * tile_rows * static_cast<int>(sizeof(int)), out.data());
 }
 
 // ---- elements through the index function ----
@@ -149,7 +160,8 @@ template <Swizzle mode>
 void launch_add_one_swizzled(Matrix<const int> in, Matrix<int> out) {
     if (!in.empty())
         workbook::launch(add_one_swizzled<mode>, {.grid = tiles_of(in, mode), .block = block_threads},
-                         tile_map(in, mode, mode), tile_map(out, mode, Swizzle::none));
+                         tile_map(in, tile_columns(mode), mode),
+                         tile_map(out, tile_columns(mode), Swizzle::none));
 }
 
 /// The element of a swizzled tile that would be `offset` bytes after its start without swizzle. It is the
@@ -189,12 +201,70 @@ void launch_add_place_swizzled(Matrix<int> matrix, int base) {
     check_base(base);
     if (!matrix.empty())
         workbook::launch(add_place_swizzled<mode>, {.grid = tiles_of(matrix, mode), .block = block_threads},
-                         tile_map(matrix, mode, mode), base);
+                         tile_map(matrix, tile_columns(mode), mode), base);
+}
+
+// ---- tiles of several panels, and tiles with a pad ----
+
+inline constexpr int sum_columns = 32; // of a tile; 128 bytes
+inline constexpr int map_pad = 4;      // ints: a tensor map counts rows in multiples of 16 bytes
+
+/// A tile of 32 × 32 ints in shared memory. Its panels are as wide as the mode allows, 32 ints without
+/// swizzle, and lie one behind the other; each of their rows is `pad` ints longer than the panel.
+template <Swizzle mode, int pad>
+struct PanelTile {
+    static constexpr int columns = tile_columns(mode); ///< of a panel
+    static constexpr int panels = sum_columns / columns;
+    static constexpr std::uint32_t row_bytes = (columns + pad) * sizeof(int);
+    static constexpr std::uint32_t panel_bytes = tile_rows * row_bytes;
+    static constexpr std::uint32_t bytes = panels * panel_bytes;
+
+    /// How many bytes after the start of the tile, a multiple of 1024, the element (row, column) lies.
+    __host__ __device__ static constexpr std::uint32_t place(int row, int column) {
+        const std::uint32_t offset = column / columns * panel_bytes + row * row_bytes;
+        return workbook::swizzled_address(offset + column % columns * sizeof(int), mode);
+    }
+
+    /// The map that lets one copy bring such a tile.
+    template <class T>
+    static CUtensorMap map(Matrix<T> matrix) {
+        return workbook::make_tensor_map(
+            matrix.data,
+            workbook::panel_layout(
+                matrix,
+                {.panel = columns, .rows = tile_rows, .panels = panels, .pad = pad, .swizzle = mode}));
+    }
+};
+
+/// Adds to each element of a tile of 32 × 32 its number there, in place, through one map that pads: the load
+/// makes rows of 36 ints of rows of 32, the store takes 32 of the 36.
+__global__ void add_place_padded(const __grid_constant__ CUtensorMap map) {
+    using Tile = PanelTile<Swizzle::none, map_pad>;
+    __shared__ alignas(128) int tile[Tile::bytes / sizeof(int)];
+    __shared__ std::uint64_t bar;
+    const std::int32_t at[] = {0, static_cast<int>(blockIdx.y) * tile_rows, static_cast<int>(blockIdx.x)};
+    if (threadIdx.x == 0)
+        load(tile, sizeof(tile), map, at, &bar);
+    __syncthreads();
+    wait(&bar, 0);
+    for (int i = threadIdx.x; i < static_cast<int>(sizeof(tile) / sizeof(int)); i += blockDim.x)
+        tile[i] += i; // the pad as well: nobody will see it
+    ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        store(map, at, tile);
+}
+
+/// Adds 36 · row + column of its tile to each element of a matrix whose pitch is a multiple of 32, also to
+/// what lies between width and pitch.
+inline void launch_add_place_padded(Matrix<int> matrix) {
+    if (!matrix.empty())
+        workbook::launch(add_place_padded, {.grid = tiles_of(matrix, Swizzle::none), .block = block_threads},
+                         PanelTile<Swizzle::none, map_pad>::map(matrix));
 }
 
 // ---- column sums: what bank conflicts are about ----
 
-inline constexpr int sum_columns = 32;           // of a tile; 128 bytes
 inline constexpr int warps = block_threads / 32; // each takes 4 columns, a lane for each row
 inline constexpr int per_warp = sum_columns / warps;
 static_assert(per_warp * sizeof(int) == 16 && tile_rows == 32);
@@ -237,25 +307,17 @@ __device__ inline void write_sums(const unsigned (&sums)[per_warp], int first_co
 }
 
 /// The sum of each column of a matrix; a block takes 32 columns, tile after tile down the matrix. A warp
-/// reads down the columns of a tile: lane r reads row r. Tiles wider than the mode allows are put together
-/// from strips, each swizzled for itself.
-template <Swizzle mode, Access access>
+/// reads down the columns of a tile: lane r reads row r. One copy brings a tile, however many panels it has.
+template <Swizzle mode, int pad, Access access>
 __global__ void column_sums(const __grid_constant__ CUtensorMap map, int width, int height, unsigned* out) {
-    constexpr int strip_columns = tile_columns(mode);
-    constexpr std::uint32_t strip_row = strip_columns * sizeof(int);
-    constexpr std::uint32_t strip_bytes = tile_rows * strip_row; // a multiple of the pattern's period
-    __shared__ alignas(base_end) std::byte tile[tile_rows * sum_columns * sizeof(int)];
+    using Tile = PanelTile<mode, pad>;
+    __shared__ alignas(base_end) std::byte tile[Tile::bytes];
     __shared__ std::uint64_t bar;
-    const auto place = [](int row, int column) {
-        const std::uint32_t strip = column / strip_columns * strip_bytes;
-        const std::uint32_t offset = row * strip_row + column % strip_columns * sizeof(int);
-        return workbook::swizzled_address(strip + offset, mode);
-    };
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(&bar, 1);
         ptx::fence_proxy_async(ptx::space_shared);
     }
-    const int x = static_cast<int>(blockIdx.x) * sum_columns;
+    const int block = static_cast<int>(blockIdx.x);
     unsigned sums[per_warp] = {};
     std::uint32_t parity = 0;
     for (int y = 0; y < height; y += tile_rows, parity ^= 1) {
@@ -264,18 +326,17 @@ __global__ void column_sums(const __grid_constant__ CUtensorMap map, int width, 
         if (threadIdx.x == 0) {
             ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
                                            sizeof(tile));
-            for (int strip = 0; strip < sum_columns / strip_columns; ++strip)
-                ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, tile + strip * strip_bytes,
-                                          &map, {x + strip * strip_columns, y}, &bar);
+            ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, tile, &map,
+                                      {0, y, block * Tile::panels}, &bar);
         }
         wait(&bar, parity);
-        add_row<access>(tile, place, sums); // rows below the matrix are zeros
+        add_row<access>(tile, Tile::place, sums); // rows below the matrix are zeros
     }
-    write_sums<access>(sums, x, width, out);
+    write_sums<access>(sums, block * sum_columns, width, out);
 }
 
-/// The same with padding, the remedy of the time before swizzles: each row is one access longer than 128
-/// bytes. A tensor copy writes dense tiles and cannot pad, so the threads copy.
+/// The same with tiles that the threads bring and pad: each row is one access longer than 128 bytes, 4 bytes
+/// if need be, which is less than a tensor map can pad.
 template <Access access>
 __global__ void column_sums_padded(const int* data, std::size_t pitch, int width, int height, unsigned* out) {
     constexpr int pad = access == Access::bytes16 ? 4 : 1;
@@ -301,18 +362,19 @@ inline void check_sums(Matrix<const int> matrix, std::span<unsigned> out) {
         throw std::invalid_argument("column_sums: out must have one element per column");
 }
 
-/// out[x] = the sum of column x modulo 2^32. A matrix without rows leaves `out` alone.
-template <Swizzle mode, Access access>
+/// out[x] = the sum of column x modulo 2^32, for matrices whose pitch is a multiple of 32. A matrix without
+/// rows leaves `out` alone. `pad` is 0 or, without swizzle, map_pad.
+template <Swizzle mode, int pad, Access access>
 void launch_column_sums(Matrix<const int> matrix, std::span<unsigned> out) {
     check_sums(matrix, out);
     if (!matrix.empty())
-        workbook::launch(column_sums<mode, access>,
+        workbook::launch(column_sums<mode, pad, access>,
                          {.grid = workbook::blocks_for(matrix.width, sum_columns), .block = block_threads},
-                         tile_map(matrix, mode, mode), static_cast<int>(matrix.width),
+                         PanelTile<mode, pad>::map(matrix), static_cast<int>(matrix.width),
                          static_cast<int>(matrix.height), out.data());
 }
 
-/// The same with padded tiles.
+/// The same with tiles that the threads pad; any pitch will do.
 template <Access access>
 void launch_column_sums_padded(Matrix<const int> matrix, std::span<unsigned> out) {
     check_sums(matrix, out);

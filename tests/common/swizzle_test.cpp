@@ -37,6 +37,38 @@ std::uint32_t conflicts(const std::vector<std::uint32_t>& addresses) {
 
 static_assert(swizzled_address(0x80, Swizzle::bytes128) == 0x90, "usable at compile time");
 
+/// The index relation of the CUDA Programming Guide, 'Swizzle Pattern Pointer Offset Computation': shared
+/// memory is lines y of 128 bytes, and x counts the chunks of a line; an aligned tile has offset 0.
+constexpr std::uint32_t guides_address(std::uint32_t address, std::uint32_t lines) {
+    const std::uint32_t y = address / 128;
+    const std::uint32_t x = address % 128 / 16;
+    return y * 128 + ((y % lines) ^ x) * 16 + address % 16;
+}
+
+/// Whether the guide's relation is swizzled_address where y counts lines and x the chunks of a line.
+constexpr bool guide_agrees(Swizzle mode) {
+    for (std::uint32_t address = 0; address < 4096; ++address)
+        if (guides_address(address, swizzle_chunks(mode)) != swizzled_address(address, mode))
+            return false;
+    return true;
+}
+
+/// Whether its right side is swizzled_chunk also where y counts rows and x the chunks of a row.
+constexpr bool guide_agrees_by_rows(Swizzle mode) {
+    for (std::uint32_t row = 0; row < 64; ++row)
+        for (std::uint32_t chunk = 0; chunk < swizzle_chunks(mode); ++chunk)
+            if (((row % swizzle_chunks(mode)) ^ chunk) != swizzled_chunk(row, chunk, mode))
+                return false;
+    return true;
+}
+
+static_assert(guide_agrees(Swizzle::bytes32) && guide_agrees(Swizzle::bytes64) &&
+                  guide_agrees(Swizzle::bytes128),
+              "(y % 2) ^ x, (y % 4) ^ x and (y % 8) ^ x hold for lines");
+static_assert(!guide_agrees_by_rows(Swizzle::bytes32) && !guide_agrees_by_rows(Swizzle::bytes64),
+              "rows of 32 and 64 bytes share a line: for them the relation is another");
+static_assert(guide_agrees_by_rows(Swizzle::bytes128), "a row of 128 bytes is a line");
+
 } // namespace
 
 TEST_CASE("widths, periods and numbers of the modes") {
@@ -67,6 +99,14 @@ TEST_CASE("each mode is CUTLASS's Swizzle<B, 4, 3> of the byte address") {
         REQUIRE(swizzled_address(address, Swizzle::bytes128) == cutlass_swizzle<3, 4, 3>(address));
     }
     CHECK(swizzled_address(0xFFFFFFF0u, Swizzle::bytes128) == 0xFFFFFF80u);
+}
+
+TEST_CASE("(y % n) ^ x of the programming guide counts lines of 128 bytes, not rows") {
+    CHECK(guides_address(4 * 32, 2) == 128 + 16);                            // row 4 is the first of line 1
+    CHECK(swizzled_index<std::uint8_t>(4, 0, Swizzle::bytes32) == 128 + 16); // and its chunks change places
+    CHECK(swizzled_index<std::uint8_t>(1, 0, Swizzle::bytes32) == 32);       // those of row 1 do not
+    CHECK(guide_agrees(Swizzle::bytes32));
+    CHECK_FALSE(guide_agrees_by_rows(Swizzle::bytes32));
 }
 
 TEST_CASE("the chunks of the first rows, written out by hand") {
@@ -149,6 +189,26 @@ TEST_CASE("16 bytes down a column: every swizzle makes eight rows conflict-free"
                 CHECK(conflicts(swizzled) == 1);
                 CHECK(conflicts(plain) == swizzle_chunks(mode));
             }
+}
+
+TEST_CASE("rows padded by 16 bytes: 16 bytes down a column are free of conflicts, 4 bytes meet fours") {
+    constexpr std::uint32_t pitch = 128 + 16;
+    for (std::uint32_t row = 0; row < 32; row += 8)
+        for (std::uint32_t chunk = 0; chunk < 8; ++chunk) {
+            std::vector<std::uint32_t> addresses;
+            for (std::uint32_t i = row; i < row + 8; ++i)
+                addresses.push_back(i * pitch + chunk * 16);
+            CHECK(conflicts(addresses) == 1);
+        }
+    const auto banks = [](std::uint32_t bytes_a_row) {
+        std::set<std::uint32_t> found;
+        for (std::uint32_t row = 0; row < 32; ++row)
+            found.insert(bank_of(row * bytes_a_row));
+        return found.size();
+    };
+    CHECK(banks(128) == 1);
+    CHECK(banks(pitch) == 8);
+    CHECK(banks(128 + 4) == 32);
 }
 
 TEST_CASE("4 bytes down a column of 32 rows: four rows share a bank in every mode") {
