@@ -2,6 +2,7 @@
 /// Chapter 1's measurements: how far each memory is, and how many bytes must be on their way to use it.
 #include "measuring.cuh"
 #include "sync_copy.cuh"
+#include "turnover_bench.cuh"
 
 #include "workbook/bench.hpp"
 #include "workbook/bench_data.cuh"
@@ -251,6 +252,9 @@ constexpr workbook::BenchPart parts[] = {
     {"mixes", "bandwidth against the share of reading", mixes},
     {"copies", "the driver's copy and a kernel's", copies},
     {"empty", "what a launch takes that does nothing", empty_launch},
+    {"turnover", "one load per thread: blocks that stay against blocks that end", turnover},
+    {"strides", "a stride with L1 and past it", strides},
+    {"passages", "where the time of a warp goes", passages},
 };
 
 } // namespace

@@ -268,8 +268,10 @@ inline void launch_ignore_src(std::span<const float> in, std::span<const unsigne
 template <int stages>
 __global__ void groups_in_flight(const float* in, float* out, std::size_t size) {
     __shared__ alignas(128) float tiles[stages][tile_floats];
-    const auto tile_start = [](std::size_t k) { return (blockIdx.x + k * gridDim.x) * tile_floats; };
-    const auto start_group = [&](std::size_t k) { // behind the end the group is empty, but it is a group
+    const auto tile_start = [](unsigned k) {
+        return (blockIdx.x + std::size_t{k} * gridDim.x) * tile_floats;
+    };
+    const auto start_group = [&](unsigned k) { // behind the end the group is empty, but it is a group
         const int count = tile_count(tile_start(k), tile_floats, size);
         start_chunk(tiles[k % stages], in + tile_start(k), count,
                     [](float* shared, const float* global) { cp_async_cg(shared, global); });
@@ -277,7 +279,7 @@ __global__ void groups_in_flight(const float* in, float* out, std::size_t size) 
     };
     for (int k = 0; k < stages - 1; ++k)
         start_group(k);
-    for (std::size_t k = 0; tile_start(k) < size; ++k) {
+    for (unsigned k = 0; tile_start(k) < size; ++k) {
         start_group(k + stages - 1);
         cp_async_wait_group<stages - 1>(); // all groups but the newest: number k is complete
         __syncthreads();

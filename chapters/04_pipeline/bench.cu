@@ -2,11 +2,13 @@
 /// Chapter 4's measurements: how many stages are enough for how much arithmetic, and the time line of one
 /// block.
 #include "pipeline.cuh"
+#include "waits_bench.cuh"
 
 #include "workbook/bench.hpp"
 #include "workbook/bench_data.cuh"
 #include "workbook/buffer.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -18,6 +20,56 @@ using workbook::Bench;
 using workbook::BenchCell;
 using workbook::DeviceBuffer;
 
+#pragma nv_diag_suppress static_var_with_dynamic_init // as in pipeline.cuh
+
+/// n_stages with remainders of 64 bits, as they are where tiles are numbered with std::size_t. Nothing else
+/// is different.
+template <int stages>
+__global__ void long_numbers(Stream stream) {
+    const auto block = cg::this_thread_block();
+    __shared__ alignas(128) float stage[stages][tile_floats];
+    __shared__ SharedState<stages> state;
+    auto pipe = cuda::make_pipeline(block, &state);
+    std::size_t fetch = 0;
+    for (std::size_t k = 0; stream.has(static_cast<unsigned>(k)); ++k) {
+        for (; fetch < k + stages && stream.has(static_cast<unsigned>(fetch)); ++fetch) {
+            pipe.producer_acquire();
+            copy_tile(block, stage[fetch % stages], stream, static_cast<unsigned>(fetch), pipe);
+            pipe.producer_commit();
+        }
+        pipe.consumer_wait();
+        compute_tile(block, stage[k % stages], stream, static_cast<unsigned>(k));
+        pipe.consumer_release();
+    }
+}
+
+/// n_stages with stages that are counted: 0, 1, …, stages - 1, 0, 1, … No remainder is taken.
+template <int stages>
+__global__ void counted_stages(Stream stream) {
+    const auto block = cg::this_thread_block();
+    __shared__ alignas(128) float stage[stages][tile_floats];
+    __shared__ SharedState<stages> state;
+    auto pipe = cuda::make_pipeline(block, &state);
+    const auto next = [](int at) { return at + 1 < stages ? at + 1 : 0; };
+    int filled = 0;
+    int computed = 0;
+    unsigned fetch = 0;
+    for (unsigned k = 0; stream.has(k); ++k) {
+        for (; fetch < k + stages && stream.has(fetch); ++fetch) {
+            pipe.producer_acquire();
+            copy_tile(block, stage[filled], stream, fetch, pipe);
+            pipe.producer_commit();
+            filled = next(filled);
+        }
+        pipe.consumer_wait();
+        compute_tile(block, stage[computed], stream, k);
+        pipe.consumer_release();
+        computed = next(computed);
+    }
+}
+
+#pragma nv_diag_default static_var_with_dynamic_init
+
 /// thread_scope with 16 bytes per thread in every step, for arrays of whole tiles: fewer instructions per
 /// byte.
 template <int stages>
@@ -28,8 +80,8 @@ __global__ void four_at_a_time(Stream stream) {
     auto pipe = cuda::make_pipeline();
     const auto* in = reinterpret_cast<const float4*>(stream.in) + threadIdx.x;
     auto* out = reinterpret_cast<float4*>(stream.out) + threadIdx.x;
-    std::size_t fetch = 0;
-    for (std::size_t k = 0; stream.has(k); ++k) {
+    unsigned fetch = 0;
+    for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
             cuda::memcpy_async(&stage[fetch % stages][threadIdx.x], in + stream.start(fetch) / 4,
@@ -113,10 +165,12 @@ double copy_row(Bench& bench, const char* name, std::size_t bytes) {
 }
 
 /// One row: a kernel with so many blocks. `blocks_per_sm` is 0 where blocks take a few tiles and make room.
-void stream_row(Bench& bench, Streams& streams, const Kernel& kernel, int work, unsigned grid,
-                int blocks_per_sm, int tiles_per_block, double ceiling) {
+void stream_row(Bench& bench, const char* table, Streams& streams, const Kernel& kernel, int work,
+                unsigned grid, int blocks_per_sm, int tiles_per_block, double ceiling,
+                std::size_t more_shared = 0) {
     const auto launch = [&](cudaStream_t) {
-        workbook::launch(kernel.kernel, {.grid = grid, .block = block_threads}, streams.stream(work));
+        workbook::launch(kernel.kernel, {.grid = grid, .block = block_threads, .dynamic_shared = more_shared},
+                         streams.stream(work));
     };
     streams.out.poison();
     launch(nullptr);
@@ -128,9 +182,8 @@ void stream_row(Bench& bench, Streams& streams, const Kernel& kernel, int work, 
         cells.emplace_back("blocks_per_sm", blocks_per_sm);
     else
         cells.emplace_back("tiles_per_block", tiles_per_block);
-    bench.row("pipeline_stages",
-              workbook::joined<BenchCell>(std::move(cells),
-                                          workbook::timing_cells(timing, streams.bytes(), ceiling)));
+    bench.row(table, workbook::joined<BenchCell>(std::move(cells),
+                                                 workbook::timing_cells(timing, streams.bytes(), ceiling)));
 }
 
 void stages(Bench& bench) {
@@ -152,14 +205,64 @@ void stages(Bench& bench) {
                 cudaOccupancyMaxActiveBlocksPerMultiprocessor(&most, kernel.kernel, block_threads, 0),
                 "asking how many blocks fit");
             for (int blocks = 1; blocks <= (bench.dry() ? 1 : most); ++blocks)
-                stream_row(bench, streams, kernel, work, bench.size(sms * static_cast<unsigned>(blocks), 3u),
-                           blocks, 0, ceiling);
+                stream_row(bench, "pipeline_stages", streams, kernel, work,
+                           bench.size(sms * static_cast<unsigned>(blocks), 3u), blocks, 0, ceiling);
             for (const unsigned each : {2u, 4u, 8u, 16u, 32u})
                 if (work == 1)
-                    stream_row(bench, streams, kernel, work, tiles / each > 0 ? tiles / each : 1, 0,
-                               static_cast<int>(each), ceiling);
+                    stream_row(bench, "pipeline_stages", streams, kernel, work,
+                               tiles / each > 0 ? tiles / each : 1, 0, static_cast<int>(each), ceiling);
         }
     copy_row(bench, "copy after", streams.bytes());
+}
+
+constexpr Kernel index_kernels[] = {
+    {"n_stages", 2, n_stages<2>},
+    {"long_numbers", 2, long_numbers<2>},
+    {"counted_stages", 2, counted_stages<2>},
+    {"n_stages", 3, n_stages<3>},
+    {"long_numbers", 3, long_numbers<3>},
+    {"counted_stages", 3, counted_stages<3>},
+    {"n_stages", 4, n_stages<4>},
+    {"long_numbers", 4, long_numbers<4>},
+    {"counted_stages", 4, counted_stages<4>},
+    {"n_stages", 6, n_stages<6>},
+    {"long_numbers", 6, long_numbers<6>},
+    {"counted_stages", 6, counted_stages<6>},
+    {"n_stages", 8, n_stages<8>},
+    {"long_numbers", 8, long_numbers<8>},
+    {"counted_stages", 8, counted_stages<8>},
+};
+
+/// How a tile's stage is found, all else equal: as a remainder of 32 or of 64 bits, or counted.
+void stage_index(Bench& bench) {
+    bench.table("pipeline_index", "The stage of a tile: a remainder of 32 bits, of 64 bits, or counted",
+                workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
+                                                         {"stages", "stages"},
+                                                         {"work", "multiply-adds per element"},
+                                                         {"blocks_per_sm", "blocks per SM that stay"},
+                                                         {"tiles_per_block", "tiles per block"}},
+                                                        workbook::timing_columns()));
+    Streams streams(bench.size(std::size_t{1} << 28, std::size_t{1} << 14));
+    const auto ceiling = bench.ceiling(streams.bytes());
+    const double rate = ceiling ? ceiling->bytes_per_second(streams.bytes()) : 0;
+    const auto sms = static_cast<unsigned>(bench.device().multiprocessors);
+    const auto tiles = static_cast<unsigned>(streams.in.size() / tile_floats);
+    for (const Kernel& kernel : index_kernels) {
+        for (const unsigned blocks : {1u, 6u})
+            stream_row(bench, "pipeline_index", streams, kernel, 1, bench.size(sms * blocks, 3u),
+                       static_cast<int>(blocks), 0, rate);
+        constexpr unsigned each = 8;
+        stream_row(bench, "pipeline_index", streams, kernel, 1, std::max(tiles / each, 1u), 0, each, rate);
+    }
+    // Two stages, and as much shared memory more as leaves room for the six blocks that eight stages leave.
+    constexpr Kernel crowded{"n_stages, room for 6 blocks", 2, n_stages<2>};
+    constexpr std::size_t more = 28 * 1024;
+    int fit = 0;
+    workbook::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, crowded.kernel, block_threads, more),
+                    "asking how many blocks fit");
+    if (fit != 6)
+        bench.wrong("index: " + std::to_string(fit) + " blocks fit, not 6");
+    stream_row(bench, "pipeline_index", streams, crowded, 1, std::max(tiles / 8, 1u), 0, 8, rate, more);
 }
 
 constexpr std::size_t recorded = 8; ///< tiles of the time line
@@ -208,6 +311,10 @@ void timelines(Bench& bench) {
 
 constexpr workbook::BenchPart parts[] = {
     {"stages", "stages, arithmetic and blocks per SM", stages},
+    {"index", "the stage of a tile as a remainder of 32 or 64 bits, or counted", stage_index},
+    {"arithmetic", "the arithmetic alone, without a copy", arithmetic},
+    {"calls", "what the producer's calls take", producer_calls},
+    {"entangled", "a wait for the older batch of a warp that committed in parts", entangled_waits},
     {"timeline", "copies and computations of one block by the clock", timelines},
 };
 

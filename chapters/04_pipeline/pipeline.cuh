@@ -41,22 +41,25 @@ __host__ __device__ inline float compute(float x, int work) {
     return x;
 }
 
-/// The array and the tiles of it that a block takes.
+/// The array and the tiles of it that a block takes. A block's tiles are numbered with 32 bits, enough for 16
+/// TiB each: where the number of stages is no power of two, the remainder of 64 bits costs many instructions.
 struct Stream {
     const float* in;
     float* out;
     std::size_t size;
     int work; ///< multiply-adds per element
 
-    __device__ std::size_t start(std::size_t k) const { return (blockIdx.x + k * gridDim.x) * tile_floats; }
-    __device__ bool has(std::size_t k) const { return start(k) < size; }
-    __device__ int count(std::size_t k) const { return workbook::tile_count(start(k), tile_floats, size); }
+    __device__ std::size_t start(unsigned k) const {
+        return (blockIdx.x + std::size_t{k} * gridDim.x) * tile_floats;
+    }
+    __device__ bool has(unsigned k) const { return start(k) < size; }
+    __device__ int count(unsigned k) const { return workbook::tile_count(start(k), tile_floats, size); }
 };
 
 /// The threads of `group` start the copy of tile k into `stage`: 16 bytes at a time, or 4 where the addresses
 /// or the size do not allow it (chapter 2).
 template <class Group, class Pipeline>
-__device__ void copy_tile(const Group& group, float* stage, const Stream& stream, std::size_t k,
+__device__ void copy_tile(const Group& group, float* stage, const Stream& stream, unsigned k,
                           Pipeline& pipe) {
     const float* tile = stream.in + stream.start(k);
     const std::size_t bytes = stream.count(k) * sizeof(float);
@@ -68,7 +71,7 @@ __device__ void copy_tile(const Group& group, float* stage, const Stream& stream
 
 /// The threads of `group` compute tile k and write it back, last element first.
 template <class Group>
-__device__ void compute_tile(const Group& group, const float* stage, const Stream& stream, std::size_t k) {
+__device__ void compute_tile(const Group& group, const float* stage, const Stream& stream, unsigned k) {
     float* out = stream.out + stream.start(k);
     const int count = stream.count(k);
     for (int i = group.thread_rank(); i < count; i += group.size())
@@ -84,7 +87,7 @@ __global__ void single_stage(Stream stream) {
     __shared__ alignas(128) float stage[tile_floats];
     __shared__ SharedState<1> state;
     auto pipe = cuda::make_pipeline(block, &state);
-    for (std::size_t k = 0; stream.has(k); ++k) {
+    for (unsigned k = 0; stream.has(k); ++k) {
         pipe.producer_acquire(); // wait until the stage is free
         copy_tile(block, stage, stream, k, pipe);
         pipe.producer_commit(); // these copies make up the stage
@@ -100,14 +103,14 @@ __global__ void with_staging(Stream stream) {
     __shared__ alignas(128) float stage[2][tile_floats];
     __shared__ SharedState<2> state;
     auto pipe = cuda::make_pipeline(block, &state);
-    const auto fetch = [&](std::size_t k) {
+    const auto fetch = [&](unsigned k) {
         pipe.producer_acquire();
         copy_tile(block, stage[k % 2], stream, k, pipe);
         pipe.producer_commit();
     };
     if (stream.has(0))
         fetch(0);
-    for (std::size_t k = 0; stream.has(k); ++k) {
+    for (unsigned k = 0; stream.has(k); ++k) {
         if (stream.has(k + 1))
             fetch(k + 1);
         pipe.consumer_wait(); // for tile k, while k + 1 is on its way
@@ -123,8 +126,8 @@ __global__ void n_stages(Stream stream) {
     __shared__ alignas(128) float stage[stages][tile_floats];
     __shared__ SharedState<stages> state;
     auto pipe = cuda::make_pipeline(block, &state);
-    std::size_t fetch = 0; // the next tile to ask for
-    for (std::size_t k = 0; stream.has(k); ++k) {
+    unsigned fetch = 0; // the next tile to ask for
+    for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
             copy_tile(block, stage[fetch % stages], stream, fetch, pipe);
@@ -143,8 +146,8 @@ __global__ void thread_scope(Stream stream) {
     const auto block = cg::this_thread_block();
     __shared__ alignas(128) float stage[stages][tile_floats];
     auto pipe = cuda::make_pipeline();
-    std::size_t fetch = 0;
-    for (std::size_t k = 0; stream.has(k); ++k) {
+    unsigned fetch = 0;
+    for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
             copy_tile(block, stage[fetch % stages], stream, fetch, pipe);
@@ -173,7 +176,7 @@ struct Part {
 template <int stages, class Pipeline>
 __device__ void produce(const Part& producers, float (*stage)[tile_floats], const Stream& stream,
                         Pipeline& pipe) {
-    for (std::size_t k = 0; stream.has(k); ++k) {
+    for (unsigned k = 0; stream.has(k); ++k) {
         pipe.producer_acquire();
         copy_tile(producers, stage[k % stages], stream, k, pipe);
         pipe.producer_commit();
@@ -184,7 +187,7 @@ __device__ void produce(const Part& producers, float (*stage)[tile_floats], cons
 template <int stages, class Pipeline>
 __device__ void consume(const Part& consumers, const float (*stage)[tile_floats], const Stream& stream,
                         Pipeline& pipe) {
-    for (std::size_t k = 0; stream.has(k); ++k) {
+    for (unsigned k = 0; stream.has(k); ++k) {
         pipe.consumer_wait();
         compute_tile(consumers, stage[k % stages], stream, k);
         pipe.consumer_release();
@@ -280,12 +283,12 @@ __global__ void timeline(Stream stream, Interval* intervals, std::size_t most) {
     __shared__ alignas(128) float stage[stages][tile_floats];
     __shared__ SharedState<stages> state;
     auto pipe = cuda::make_pipeline(block, &state);
-    const auto stamp = [&](std::size_t k, long long Interval::*place) {
+    const auto stamp = [&](unsigned k, long long Interval::*place) {
         if (blockIdx.x == 0 && threadIdx.x == 0 && k < most)
             intervals[k].*place = clock64();
     };
-    std::size_t fetch = 0;
-    for (std::size_t k = 0; stream.has(k); ++k) {
+    unsigned fetch = 0;
+    for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
             stamp(fetch, &Interval::issued);

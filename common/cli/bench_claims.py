@@ -90,6 +90,106 @@ def _little(tables: Tables) -> Iterator[Claim]:
     yield Claim("little-law", "far from the ceiling twice the bytes give nearly twice the rate", doubled, ">=", 1.6)
 
 
+def _turnover(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["turnover"].rows)
+
+    def time(what: str = "copy", between: str = "its block", load: int = 4, tiles: int = 1, block: int = 256, threads: int = 2048) -> float | None:
+        return rows.time(what=what, between=between, load_bytes=load, tiles_per_block=tiles, block=block, threads_per_sm=threads)
+
+    small = ratio(time("nothing", "nothing", block=64), time(block=64))
+    yield Claim("turnover-small", "a copy by blocks of 64 threads and one tile takes as long as the coming and going of its blocks alone", small, ">=", 0.95)
+    middle = ratio(time("nothing", "nothing"), time())
+    yield Claim("turnover-alone", "blocks of 256 threads: coming and going alone takes most of the copy's time", middle, ">=", 0.6)
+    yield Claim(
+        "turnover-ends", "blocks that take 8 tiles beat blocks that end after one", ratio(time(), time(tiles=8)), ">=", 1.1, "times"
+    )
+    yield Claim(
+        "turnover-reads", "the same where nothing is written and nobody waits for anybody",
+        ratio(time("read", "nothing"), time("read", "nothing", tiles=8)), ">=", 1.2, "times",
+    )
+    yield Claim(
+        "turnover-barrier", "one tile per block: waiting for the block instead of the warp costs little",
+        ratio(time(), time(between="its warp")), "<=", 1.05, "times",
+    )
+    yield Claim(
+        "turnover-barrier-loop", "eight tiles per block: waiting for the block costs more",
+        ratio(time(tiles=8), time(between="its warp", tiles=8)), ">=", 1.05, "times",
+    )
+    yield Claim(
+        "turnover-width", "as many blocks, as many bytes for each: one load of 16 bytes beats four of 4, one after the other",
+        ratio(time(tiles=4), time(load=16)), ">=", 1.25, "times",
+    )
+    alike = ratio(time(between="nothing", tiles=0), time(between="nothing", load=16, tiles=0, threads=512))
+    yield Claim("flight-alike-most", "8 KiB in flight per SM: 2048 threads with 4 bytes copy no slower than 512 with 16", alike, "<=", 1.08, "times")
+    yield Claim("flight-alike-least", "and no faster", alike, ">=", 0.92, "times")
+    few, enough = (
+        rows.figure("share", what="copy", between="nothing", load_bytes=16, tiles_per_block=0, block=256, threads_per_sm=threads)
+        for threads in (512, 2048)
+    )
+    yield Claim("flight-copy-few", "8 KiB in flight are too few for a copy, though an idle memory would need no more", few, "<=", 80, "%")
+    yield Claim("flight-copy-enough", "32 KiB are enough", enough, ">=", 93, "%")
+
+
+def _passages(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["passages"].rows)
+
+    def figure(name: str, tiles: int, between: str = "its block") -> float | None:
+        return rows.figure(name, between=between, load_bytes=4, block=256, tiles_per_block=tiles)
+
+    idle = Rows(tables["latency"].rows).figure("cycles", memory="global memory")
+    yield Claim("passages-busy", "a load from a busy memory takes longer than one from an idle memory", ratio(figure("loading", 0), idle), ">=", 1.2, "times")
+    yield Claim("passages-gone", "blocks that end after one tile: of 64 places for warps some stand empty", figure("resident", 1), "<=", 54, "warps")
+    yield Claim("passages-stay", "blocks that stay: none does", figure("resident", 0), ">=", 60, "warps")
+    meet = ratio(figure("storing", 0), figure("storing", 0, "its warp"))
+    yield Claim("passages-meet", "a warp that waits for its block waits longer than one that does not", meet, ">=", 2, "times")
+
+
+def _strides(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["strides"].rows)
+    yield Claim(
+        "stride-l1", "the strided loop without L1 is slower than with it",
+        ratio(rows.time(kernel="loop_strided, past L1"), rows.time(kernel="loop_strided")), ">=", 1.2, "times",
+    )
+    yield Claim(
+        "stride-only", "the coalesced loop does not need L1",
+        ratio(rows.time(kernel="loop_coalesced, past L1"), rows.time(kernel="loop_coalesced")), "<=", 1.05, "times",
+    )
+
+
+def _flags(tables: Tables) -> Iterator[Claim]:
+    rows = tables["cp_async_flags"].rows
+    plain, predicate, read, both = (_float(row.get("median_ms")) for row in rows[:4])
+    yield Claim("flags-predicate", "ignore-src alone costs nothing", ratio(predicate, plain), "<=", 1.02, "times")
+    yield Claim("flags-read", "reading a flag for each element costs time, with no predicate", ratio(read, plain), ">=", 1.15, "times")
+    yield Claim("flags-both", "and the predicate adds nothing to it", ratio(both, read), "<=", 1.03, "times")
+
+
+def _index(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["pipeline_index"].rows)
+    for stages in (3, 6):
+        long = ratio(rows.time(kernel="long_numbers", stages=stages, blocks_per_sm=6), rows.time(kernel="n_stages", stages=stages, blocks_per_sm=6))
+        yield Claim(f"index-long-{stages}", f"{stages} stages: remainders of 64 bits are slower than of 32", long, ">=", 1.02, "times")
+    mask = ratio(rows.time(kernel="long_numbers", stages=4, blocks_per_sm=6), rows.time(kernel="n_stages", stages=4, blocks_per_sm=6))
+    yield Claim("index-mask", "4 stages: they are not", mask, "<=", 1.02, "times")
+    times = [rows.time(kernel="n_stages", stages=stages, blocks_per_sm=6) for stages in (2, 3, 4, 6, 8)]
+    known = _some(*times)
+    yield Claim("index-flat", "two to eight stages, six blocks per SM: within a few per cent", ratio(max(known, default=None), min(known, default=None)), "<=", 1.04, "times")
+
+
+def _arithmetic(tables: Tables) -> Iterator[Claim]:
+    rows, alone = Rows(tables["pipeline_stages"].rows), Rows(tables["pipeline_arithmetic"].rows)
+    for work, relation, bound in ((1, "<=", 0.4), (64, ">=", 0.6)):
+        share = ratio(alone.time(work=work), rows.time(kernel="n_stages", work=work))
+        yield Claim(f"arithmetic-{work}", f"{work} multiply-adds: the part of n_stages' time that they take alone", share, relation, bound)
+
+
+def _entangled(tables: Tables) -> Iterator[Claim]:
+    rows = {str(row["commits"]): row for row in tables["entangled_wait"].rows}
+    part = {name: ratio(_float(row.get("older")), _float(row.get("all"))) for name, row in rows.items()}
+    yield Claim("entangled-together", "a warp that commits together does not wait for its newer batch", part.get("together"), "<=", 0.3)
+    yield Claim("entangled-halves", "a warp that commits in two halves does", part.get("in two halves"), ">=", 0.7)
+
+
 def _mixes(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["mixes"].rows)
 
@@ -303,6 +403,13 @@ def _some(*values: float | None) -> list[float]:
 _CLAIMS: tuple[tuple[tuple[str, ...], Callable[[Tables], Iterator[Claim]]], ...] = (
     (("latencies",), _latency),
     (("little_best",), _little),
+    (("turnover",), _turnover),
+    (("passages", "latency"), _passages),
+    (("strides",), _strides),
+    (("cp_async_flags",), _flags),
+    (("pipeline_index",), _index),
+    (("pipeline_arithmetic", "pipeline_stages"), _arithmetic),
+    (("entangled_wait",), _entangled),
     (("mixes",), _mixes),
     (("copy_paths",), _paths),
     (("pipeline_stages",), _pipeline),

@@ -223,6 +223,118 @@ def _little_best(tables: Tables) -> Table:
     return table
 
 
+_WHO = (
+    ("copy", 4, "its block"),
+    ("copy", 4, "its warp"),
+    ("copy", 4, "nothing"),
+    ("copy", 16, "its block"),
+    ("copy", 16, "its warp"),
+    ("copy", 16, "nothing"),
+    ("read", 4, "nothing"),
+    ("read", 16, "nothing"),
+)
+
+
+def _turnover_tiles(tables: Tables) -> Table:
+    """Rates of reading: a copy reads half of what it moves."""
+    rows = [row for row in tables["turnover"].rows if row["block"] == 256 and row["threads_per_sm"] == 2048]
+    values = sorted({int(_number(row["tiles_per_block"])) for row in rows}, key=lambda v: v or 1 << 30)
+    names = {str(v): heading(f"{v} tile{'s' if v > 1 else ''}" if v else "blocks stay", "GB/s") for v in values}
+    headings = {"what": "kernel", "load_bytes": heading("load", "bytes"), "between": "a thread waits for", **names}
+    table = Table("Reading by 2048 threads per SM with one load each, against the tiles that a block takes before it ends", headings)
+    for what, load, between in _WHO:
+        cells: Row = {"what": what, "load_bytes": load, "between": between}
+        for row in rows:
+            if (row["what"], row["load_bytes"], row["between"]) == (what, load, between):
+                rate = _number(row.get("gb_per_s"))
+                cells[str(row["tiles_per_block"])] = rate / 2 if what == "copy" else rate
+        table.rows.append(cells)
+    return table
+
+
+def _turnover_blocks(tables: Tables) -> Table:
+    headings = {
+        "block": "threads per block",
+        "empty": heading("blocks that end at once", "ms"),
+        "ends": heading("one tile per block", "ms"),
+        "stays": heading("blocks stay", "ms"),
+    }
+    table = Table("Copying by loads of 4 bytes, 2048 threads per SM, against the size of a block", headings)
+    rows = [row for row in tables["turnover"].rows if row["load_bytes"] == 4 and row["threads_per_sm"] == 2048]
+    for block in sorted({int(_number(row["block"])) for row in rows}):
+        cells: Row = {"block": block}
+        for row in rows:
+            if row["block"] == block and row["what"] == "nothing":
+                cells["empty"] = row.get("median_ms")
+            elif row["block"] == block and (row["what"], row["between"]) == ("copy", "its block"):
+                place = {1: "ends", 0: "stays"}.get(int(_number(row["tiles_per_block"])))
+                if place:
+                    cells[place] = row.get("median_ms")
+        table.rows.append(cells)
+    return table
+
+
+def _turnover_flight(tables: Tables) -> Table:
+    headings = {
+        "in_flight": heading("in flight per SM, at most", "bytes"),
+        "threads_per_sm": "threads per SM",
+        "load_bytes": heading("load", "bytes"),
+        "read": heading("reading", "GB/s"),
+        "copy": heading("copying: reading", "GB/s"),
+        "share": heading("copying", "% of the copy"),
+    }
+    table = Table("One load per thread in flight, blocks that stay, nobody waits for anybody", headings)
+    lines: dict[tuple[Value, Value], Row] = {}
+    for row in tables["turnover"].rows:
+        if row["block"] != 256 or row["tiles_per_block"] != 0 or row["between"] != "nothing" or row["what"] not in ("read", "copy"):
+            continue
+        line = lines.setdefault((row["in_flight"], row["load_bytes"]), {name: row[name] for name in ("in_flight", "threads_per_sm", "load_bytes")})
+        rate = _number(row.get("gb_per_s"))
+        line[str(row["what"])] = rate / 2 if row["what"] == "copy" else rate
+        if row["what"] == "copy":
+            line["share"] = row.get("share")
+    table.rows = sorted(lines.values(), key=lambda row: (_number(row["in_flight"]), _number(row["load_bytes"])))
+    return table
+
+
+def _passages_narrow(tables: Tables) -> Table:
+    source = tables["passages"]
+    table = Table("Where the time of a warp goes: loads of 4 bytes, blocks of 256 threads, 2048 threads per SM", {})
+    names = ("between", "tiles_per_block", "loading", "storing", "resident", "in_flight")
+    table.headings = {name: source.headings[name] for name in names}
+    for row in source.rows:
+        if row["load_bytes"] == 4 and row["block"] == 256:
+            table.rows.append({name: row.get(name) for name in names} | {"tiles_per_block": row["tiles_per_block"] or "stays"})
+    return table
+
+
+def _index(tables: Tables) -> Table:
+    """A row for each kernel and number of stages, a column for each grid; shares of the copy."""
+    headings = {"kernel": "kernel", "stages": "stages", "1": heading("one block per SM", "% of the copy")}
+    headings |= {"6": heading("six blocks per SM", "% of the copy"), "each": heading("eight tiles per block", "% of the copy")}
+    table = Table("The stage of a tile: a remainder of 32 bits, of 64 bits, or counted", headings)
+    lines: dict[tuple[Value, Value], Row] = {}
+    for row in tables["pipeline_index"].rows:
+        line = lines.setdefault((row["kernel"], row["stages"]), {"kernel": row["kernel"], "stages": row["stages"]})
+        line["each" if row.get("tiles_per_block") else str(row["blocks_per_sm"])] = row.get("share")
+    table.rows = list(lines.values())
+    return table
+
+
+def _groups_best(tables: Tables) -> Table:
+    rows = tables["cp_async_groups"].rows
+    values = sorted({int(_number(row["tiles_per_block"])) for row in rows}, key=lambda v: v or 1 << 30)
+    headings = {"kernel": "kernel", "stages": "stages"}
+    headings |= {str(v): heading(f"{v} tile{'s' if v > 1 else ''} per block" if v else "blocks stay", "% of the copy") for v in values}
+    table = Table("Groups of cp.async: stages, and tiles that a block takes before it ends", headings)
+    lines: dict[tuple[Value, Value], Row] = {}
+    for row in rows:
+        line = lines.setdefault((row["kernel"], row.get("stages")), {"kernel": row["kernel"], "stages": row.get("stages")})
+        line[str(row["tiles_per_block"])] = row.get("share")
+    table.rows = list(lines.values())
+    return table
+
+
 def _little(tables: Tables) -> Table:
     for row in tables["little"].rows:
         rate = _number(row.get("gb_per_s"))
@@ -233,6 +345,12 @@ def _little(tables: Tables) -> Table:
 _MAKERS: dict[str, tuple[tuple[str, ...], Callable[[Tables], Table]]] = {
     "latencies": (("latency",), _latencies),
     "little_best": (("little",), _little),
+    "turnover_tiles": (("turnover",), _turnover_tiles),
+    "turnover_blocks": (("turnover",), _turnover_blocks),
+    "turnover_flight": (("turnover",), _turnover_flight),
+    "passages_narrow": (("passages",), _passages_narrow),
+    "groups_best": (("cp_async_groups",), _groups_best),
+    "index_best": (("pipeline_index",), _index),
     "copy_paths_best": (("copy_paths",), _copy_paths_best),
     "copy_paths_tiles": (
         ("copy_paths",),
@@ -249,4 +367,4 @@ _MAKERS: dict[str, tuple[tuple[str, ...], Callable[[Tables], Table]]] = {
     "ladder_sizes": (("ladder",), _ladder_sizes),
 }
 DERIVED = tuple(_MAKERS)
-RAW = ("little", "copy_paths", "pipeline_stages", "ladder")
+RAW = ("little", "turnover", "passages", "cp_async_groups", "pipeline_index", "copy_paths", "pipeline_stages", "ladder")

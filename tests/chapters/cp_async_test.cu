@@ -32,6 +32,31 @@ std::vector<float> random_floats(std::size_t size, std::size_t seed) {
     return workbook::random_values<float>(size, seed, {.specials = true});
 }
 
+/// One copy of 16 bytes of which none is read: by a `src-size` of 0, or by `ignore-src`. Both are values that
+/// the assembler does not know.
+__global__ void copy_nothing(const float* from, bool ignored, float* out) {
+    __shared__ alignas(16) float tile[4];
+    for (int i = 0; i < 4; ++i)
+        tile[i] = 1;
+    const int ignore = ignored ? 1 : 0;
+    const int src_size = ignored ? 16 : 0;
+    if (ignored)
+        asm volatile("{\n\t"
+                     ".reg .pred ignore;\n\t"
+                     "setp.ne.s32 ignore, %2, 0;\n\t"
+                     "cp.async.cg.shared.global [%0], [%1], 16, ignore;\n\t"
+                     "}" ::"r"(shared_address(tile)),
+                     "l"(from), "r"(ignore)
+                     : "memory");
+    else
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(tile)), "l"(from),
+                     "r"(src_size)
+                     : "memory");
+    cp_async_wait_all();
+    for (int i = 0; i < 4; ++i)
+        out[i] = tile[i];
+}
+
 /// Runs a copy on random data at one place; every bit counts.
 void check_reversing(const Copy& copy, std::size_t size, std::size_t offset) {
     const auto input = random_floats(size, size + offset);
@@ -174,6 +199,23 @@ TEST_CASE("ignore_src writes zeros where there is no flag") {
         CHECK(workbook::compare_bits<float>(expected, out.download()).summary() == "ok");
         CHECK(out.check_guards() == "");
     });
+}
+
+TEST_CASE("a source of which nothing is read may have any address") {
+    require_device(ampere);
+    const std::vector<float> zeros(4, 0.0f);
+    const DeviceBuffer<float> in(random_floats(4, 1));
+    // Nowhere, in no allocation, no canonical address, and not a multiple of the copy's size.
+    for (const std::uintptr_t address : {std::uintptr_t{0}, std::uintptr_t{1} << 45, std::uintptr_t{7} << 60,
+                                         reinterpret_cast<std::uintptr_t>(in.data()) + 2})
+        for (const bool ignored : {false, true}) {
+            CAPTURE(address, ignored);
+            DeviceBuffer<float> out(4);
+            out.poison();
+            workbook::launch(copy_nothing, {}, reinterpret_cast<const float*>(address), ignored, out.data());
+            CHECK(workbook::compare_bits<float>(zeros, out.download()).summary() == "ok");
+            CHECK(out.check_guards() == "");
+        }
 }
 
 TEST_CASE("unaligned_fallback reverses bytes at any address") { check_bytes(launch_unaligned_fallback); }

@@ -200,7 +200,9 @@ class Tree(unittest.TestCase):
             "rows": [[2, 0, 1, 5, 9], [2, 3, 2, 6, 12], [1, 0, 0, 1, 2]],
         }
         self.put("docs/measurements/h200.json", json.dumps({"tables": {"pipeline_timeline": table}}))
-        gpu = frame.picture_data(self.root, "pipeline")["sources"][1]
+        gpu, emulator = frame.picture_data(self.root, "pipeline")["sources"]
+        self.assertTrue(gpu["timed"], "what a reader sees first is time")
+        self.assertFalse(emulator.get("timed"))
         self.assertEqual(list(gpu["stages"]), ["2", "1"])
         self.assertEqual(
             gpu["stages"]["2"][1], {"tile": 3, "stage": 1, "issued": 2, "landed": 6, "computed": 12}

@@ -96,9 +96,9 @@ def search_index(rendered: list[Rendered], names: Names) -> str:
 
 
 def picture_data(root: Path, name: str) -> object:
-    """What a picture shows: the file that make.py wrote, and for the time line also a GPU's record, if there is one."""
+    """What a picture shows: the file that make.py wrote, and for the time line first a GPU's record, if there is one."""
     data = json.loads((root / "docs/site/data" / f"{name}.json").read_text("utf-8"))
-    return {"sources": [data, *measured_time_lines(root)]} if name == "pipeline" else data
+    return {"sources": [*measured_time_lines(root), data]} if name == "pipeline" else data
 
 
 def measured_time_lines(root: Path) -> list[dict[str, object]]:
@@ -112,7 +112,7 @@ def measured_time_lines(root: Path) -> list[dict[str, object]]:
         count = int(str(row["stages"]))
         tile = {key: row[key] for key in ("tile", "issued", "landed", "computed")}
         stages.setdefault(str(count), []).append({**tile, "stage": int(str(row["tile"])) % count})
-    return [{"name": "an H200", "unit": "clock cycles", "stages": stages}] if stages else []
+    return [{"name": "an H200", "unit": "clock cycles", "timed": True, "stages": stages}] if stages else []
 
 
 def pictures(root: Path, wanted: list[str]) -> str:

@@ -1,4 +1,5 @@
-// The time line of a pipeline with 1, 2 and 4 stages: from the emulator's record, and from a GPU's where there is one.
+// The time line of a pipeline with 1, 2 and 4 stages: by a GPU's clock where there is a record, and from the emulator, which
+// has no clock. What it records is an order, so that is what is drawn: its events one after the other, at equal distances.
 "use strict";
 
 Pictures.start("pipeline", (data, box) => {
@@ -6,11 +7,26 @@ Pictures.start("pipeline", (data, box) => {
     const LEFT = 70, WIDTH = 760, LANE = 26;
     const state = { source: 0, stages: "2", tile: 0 };
     const drawing = make("div", { class: "drawing" }), said = readout(), unit = make("span");
-    const source = () => data.sources[state.source];
+    const source = () => sources[state.source];
+    const sources = data.sources.map((each) => each.timed ? each : { ...each, stages: inOrder(each.stages) });
     const tiles = () => source().stages[state.stages] || Object.values(source().stages)[0];
+    /** The end of the longest record: one scale for every number of stages, so that lengths can be compared. */
+    const end = () => Math.max(...Object.values(source().stages).flat().map((tile) => tile.computed));
+
+    /** The same tiles with the place of each event in the order of events; what happened at once has one place. */
+    function inOrder(stages) {
+        return Object.fromEntries(Object.entries(stages).map(([count, list]) => {
+            const moments = [...new Set(list.flatMap(({ issued, landed, computed }) => [issued, landed, computed]))];
+            moments.sort((a, b) => a - b);
+            const place = (moment) => moments.indexOf(moment) + 1;
+            return [count, list.map((tile) => ({
+                ...tile, issued: place(tile.issued), landed: place(tile.landed), computed: place(tile.computed),
+            }))];
+        }));
+    }
 
     function bar(svg, from, to, y, kind, text, number) {
-        const end = Math.max(...tiles().map((tile) => tile.computed)), scale = (WIDTH - LEFT - 8) / end;
+        const scale = (WIDTH - LEFT - 8) / end();
         const x = LEFT + from * scale, width = Math.max((to - from) * scale, 1);
         const rect = make("rect", {
             x, y, width, height: LANE - 6, class: kind + (number === state.tile ? " chosen" : ""),
@@ -24,7 +40,7 @@ Pictures.start("pipeline", (data, box) => {
     function draw() {
         const stages = Number(state.stages), focused = drawing.contains(document.activeElement);
         const svg = make("svg", {
-            viewBox: `0 0 ${WIDTH} ${(stages + 1) * LANE + 8}`, tabindex: 0, role: "img",
+            viewBox: `0 0 ${WIDTH} ${(stages + 1) * LANE + 22}`, tabindex: 0, role: "img",
             "aria-label": "Copies and computations over time; the arrow keys choose a tile",
         });
         svg.style.minWidth = "520px";
@@ -38,6 +54,9 @@ Pictures.start("pipeline", (data, box) => {
             bar(svg, Math.max(landed, before), computed, stages * LANE + 2, "compute", tile, tile);
             before = computed;
         }
+        const foot = (stages + 1) * LANE + 14;
+        svg.append(make("text", { x: LEFT, y: foot, class: "faint", text: source().timed ? "time →" : "order of events, not time →" }));
+        svg.append(make("text", { x: WIDTH - 8, y: foot, "text-anchor": "end", class: "faint", text: `${end()} ${source().unit}` }));
         arrows(svg, (dx, dy) => choose(state.tile + dx + dy));
         drawing.replaceChildren(svg);
         if (focused) svg.focus();
@@ -55,10 +74,11 @@ Pictures.start("pipeline", (data, box) => {
     function tell() {
         const list = tiles(), { tile, stage, issued, landed, computed } = list[state.tile];
         const under = list.filter((other) => other.issued <= landed && other.landed >= landed && other.tile !== tile).length;
-        said.textContent = `Tile ${tile}, stage ${stage}: copy issued at ${issued}, landed at ${landed}, computed at ${computed}. ` +
+        const at = source().timed ? "at" : "as event";
+        said.textContent = `Tile ${tile}, stage ${stage}: copy issued ${at} ${issued}, landed ${at} ${landed}, computed ${at} ${computed}. ` +
             `When it landed, ${under} other ${under === 1 ? "copy was" : "copies were"} under way. ` +
-            `All ${list.length} tiles were computed at ${list[list.length - 1].computed}.`;
-        unit.textContent = `in ${source().unit}`;
+            (source().timed ? `All ${list.length} tiles were computed at ${list[list.length - 1].computed}.` : "How long anything took the emulator cannot say.");
+        unit.textContent = source().timed ? `in ${source().unit}` : "order only";
     }
 
     const redraw = (name, convert) => (value) => {
@@ -76,7 +96,7 @@ Pictures.start("pipeline", (data, box) => {
         drawing, said,
         make("p", {
             class: "help",
-            text: "Blue: a copy under way. Green: the threads compute. The emulator has no clock: it counts the instructions of the block's warps, and lets a copy land as late as the rules allow, when somebody's wait needs it.",
+            text: "Blue: a copy under way. Green: the threads compute. All numbers of stages are drawn to one scale. The emulator has no clock: its record is an order of events, in which a copy lands as late as the rules allow, when somebody's wait needs it.",
         }));
     draw();
     tell();
