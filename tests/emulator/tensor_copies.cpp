@@ -472,9 +472,8 @@ TEST_CASE("A map is changed in shared memory and published with tensormap.cp_fen
     require_clean(setup.machine.run(kernel(2, area, body), {setup.map_at, copy}));
     const auto bytes = setup.machine.read<std::byte>(copy, emu::tensor_map_bytes);
     const auto map = emu::read_tensor_map(std::span<const std::byte, emu::tensor_map_bytes>(bytes));
-    REQUIRE(map);
-    REQUIRE(map->dims[0] == 20);
-    REQUIRE(map->dims[1] == 7);
+    REQUIRE(map.dims[0] == 20);
+    REQUIRE(map.dims[1] == 7);
 }
 
 TEST_CASE("Modes this device or this emulator lacks are refused with the reason") {

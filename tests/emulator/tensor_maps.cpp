@@ -1,11 +1,16 @@
 /// \file
-/// What cuTensorMapEncodeTiled accepts and refuses (CUDA driver API 13.0, tensor map object management).
+/// What cuTensorMapEncodeTiled accepts and refuses (CUDA driver API 13.0, tensor map object management), and
+/// the bytes that an H200's driver writes.
 
+#include "../hardware/tensor_records.hpp"
 #include "machine/tensor_map.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
+#include <cstring>
 #include <functional>
+#include <sstream>
 
 using emu::TensorInterleave;
 using emu::TensorMap;
@@ -55,6 +60,9 @@ TEST_CASE("Rank, address, dimensions and strides of a tensor map") {
         {"tensorRank", [](TensorMap& m) { m.rank = 0; }},
         {"tensorRank", [](TensorMap& m) { m.rank = 6; }},
         {"globalAddress", [](TensorMap& m) { m.address = 0x10008; }},
+        {"", [](TensorMap& m) { m.address = 0; }},
+        {"", [](TensorMap& m) { m.address = std::uint64_t{1} << 56; }},
+        {"globalAddress", [](TensorMap& m) { m.address = std::uint64_t{1} << 57; }},
         {"globalDim[1]", [](TensorMap& m) { m.dims[1] = 0; }},
         {"", [](TensorMap& m) { m.dims[2] = std::uint64_t{1} << 32; }},
         {"globalDim[2]", [](TensorMap& m) { m.dims[2] = (std::uint64_t{1} << 32) + 1; }},
@@ -98,7 +106,8 @@ TEST_CASE("Types, interleave, promotion and fill of a tensor map") {
         {"", [](TensorMap& m) { m.interleave = TensorInterleave::bytes16; }},
         {"tensorRank", [](TensorMap& m) { m.interleave = TensorInterleave::bytes16, m.rank = 2; }},
         {"interleave", [](TensorMap& m) { m.interleave = static_cast<TensorInterleave>(3); }},
-        {"swizzle", [](TensorMap& m) { m.interleave = TensorInterleave::bytes32; }},
+        {"globalStrides[0]", [](TensorMap& m) { m.interleave = TensorInterleave::bytes32; }},
+        {"", [](TensorMap& m) { m.interleave = TensorInterleave::bytes32, m.strides[0] = 416; }},
         {"globalStrides[0]",
          [](TensorMap& m) { m.interleave = TensorInterleave::bytes32, m.swizzle = TensorSwizzle::bytes32; }},
         {"globalAddress",
@@ -109,38 +118,164 @@ TEST_CASE("Types, interleave, promotion and fill of a tensor map") {
     });
 }
 
-TEST_CASE("A map survives its 128 bytes, and other bytes are no map") {
-    TensorMap map = legal();
-    map.dims[2] = std::uint64_t{1} << 32;
-    map.box[1] = 256;
-    map.swizzle = TensorSwizzle::bytes128;
-    map.oob_fill = 1;
-    map.l2_promotion = 2;
-    std::array<std::byte, emu::tensor_map_bytes> bytes;
-    REQUIRE_FALSE(emu::encode_tensor_map(map, bytes));
-    const auto back = emu::read_tensor_map(bytes);
-    REQUIRE(back);
-    REQUIRE(back->type == map.type);
-    REQUIRE(back->rank == map.rank);
-    REQUIRE(back->address == map.address);
-    for (std::size_t i = 0; i < 3; ++i) {
-        REQUIRE(back->dims[i] == map.dims[i]);
-        REQUIRE(back->box[i] == map.box[i]);
-        REQUIRE(back->element_strides[i] == map.element_strides[i]);
+namespace {
+
+TensorMap map_of(const hardware::MapArguments& arguments) {
+    TensorMap map;
+    map.type = static_cast<TensorType>(arguments.type);
+    map.rank = arguments.rank;
+    map.address = arguments.address;
+    std::copy_n(arguments.dims.begin(), 5, map.dims.begin());
+    std::copy_n(arguments.strides.begin(), 4, map.strides.begin());
+    std::copy_n(arguments.box.begin(), 5, map.box.begin());
+    std::copy_n(arguments.element_strides.begin(), 5, map.element_strides.begin());
+    map.interleave = static_cast<TensorInterleave>(arguments.interleave);
+    map.swizzle = static_cast<TensorSwizzle>(arguments.swizzle);
+    map.l2_promotion = static_cast<std::uint8_t>(arguments.l2_promotion);
+    map.oob_fill = static_cast<std::uint8_t>(arguments.fill);
+    return map;
+}
+
+/// Calls `check(arguments, result)` for each recorded call of the driver.
+void for_each_record(const std::function<void(const std::string&, const std::string&)>& check) {
+    for (const hardware::RecordLine& line : hardware::read_record(RECORDS "/tensor_maps.txt"))
+        if (!line.arguments.empty())
+            check(line.arguments, line.result);
+}
+
+using Bytes = std::array<std::byte, emu::tensor_map_bytes>;
+
+Bytes bytes_of(const std::string& words) {
+    const std::array<std::uint64_t, 16> values = hardware::words_of(words);
+    Bytes bytes;
+    std::memcpy(bytes.data(), values.data(), sizeof bytes);
+    return bytes;
+}
+
+} // namespace
+
+TEST_CASE("Maps have the bytes that an H200's driver writes, and what it refuses is refused") {
+    unsigned maps = 0, refusals = 0;
+    for_each_record([&](const std::string& arguments, const std::string& result) {
+        Bytes bytes;
+        bytes.fill(std::byte{0xA5});
+        const auto error = emu::encode_tensor_map(map_of(hardware::map_arguments(arguments)), bytes);
+        INFO(arguments << ": " << error.value_or("accepted"));
+        if (!result.starts_with("0 ")) {
+            ++refusals;
+            REQUIRE(error);
+            return;
+        }
+        ++maps;
+        REQUIRE_FALSE(error);
+        std::array<std::uint64_t, 16> words;
+        std::memcpy(words.data(), bytes.data(), sizeof words);
+        REQUIRE(hardware::words_text(words) == result.substr(2));
+    });
+    REQUIRE(maps >= 300);
+    REQUIRE(refusals >= 50);
+}
+
+TEST_CASE("Maps that an H200's driver wrote are read back") {
+    for_each_record([&](const std::string& arguments, const std::string& result) {
+        if (!result.starts_with("0 "))
+            return;
+        INFO(arguments << " > " << result);
+        const TensorMap wanted = map_of(hardware::map_arguments(arguments));
+        const Bytes bytes = bytes_of(result.substr(2));
+        const TensorMap map = emu::read_tensor_map(bytes);
+        REQUIRE(emu::looks_encoded(bytes));
+        REQUIRE_FALSE(emu::tensor_map_fault(map));
+        REQUIRE(map.type == wanted.type);
+        REQUIRE(map.rank == wanted.rank);
+        REQUIRE(map.address == wanted.address);
+        for (std::size_t i = 0; i < map.rank; ++i) {
+            REQUIRE(map.dims[i] == wanted.dims[i]);
+            REQUIRE(map.box[i] == wanted.box[i]);
+            REQUIRE(map.element_strides[i] == wanted.element_strides[i]);
+            if (i > 0)
+                REQUIRE(map.strides[i - 1] == wanted.strides[i - 1]);
+        }
+        REQUIRE(map.interleave == wanted.interleave);
+        REQUIRE(map.swizzle == wanted.swizzle);
+        REQUIRE(map.l2_promotion == wanted.l2_promotion);
+        REQUIRE(map.oob_fill == wanted.oob_fill);
+    });
+}
+
+TEST_CASE("tensormap.replace changes the bits that it changes on an H200") {
+    constexpr std::array names{"global_address", "rank",           "box_dim",  "global_dim",
+                               "global_stride",  "element_stride", "elemtype", "interleave_layout",
+                               "swizzle_mode",   "fill_mode"};
+    std::array<std::uint64_t, 16> before{};
+    unsigned checked = 0;
+    for (const hardware::RecordLine& line : hardware::read_record(RECORDS "/tensor_replace.txt")) {
+        if (line.arguments.empty())
+            continue;
+        if (line.arguments == "map") {
+            before = hardware::words_of(line.result);
+            continue;
+        }
+        INFO(line.arguments << " > " << line.result);
+        std::istringstream in(line.arguments);
+        std::string name;
+        unsigned dimension = 0;
+        std::uint64_t value = 0;
+        in >> name >> dimension >> std::hex >> value;
+        const auto field = std::ranges::find(names, name);
+        REQUIRE(field != names.end());
+        std::array<std::uint64_t, 16> expected = before, words = before;
+        std::istringstream changes(line.result);
+        std::uint64_t number = 0;
+        for (char colon = 0; changes >> std::hex >> number >> colon;)
+            REQUIRE(changes >> expected.at(number));
+        Bytes bytes;
+        std::memcpy(bytes.data(), words.data(), sizeof bytes);
+        emu::replace_in_tensor_map(bytes, static_cast<emu::TensorMapField>(field - names.begin()), dimension,
+                                   value);
+        std::memcpy(words.data(), bytes.data(), sizeof bytes);
+        REQUIRE(hardware::words_text(words) == hardware::words_text(expected));
+        ++checked;
     }
-    REQUIRE(back->strides[0] == map.strides[0]);
-    REQUIRE(back->strides[1] == map.strides[1]);
-    REQUIRE(back->swizzle == map.swizzle);
-    REQUIRE(back->oob_fill == map.oob_fill);
-    REQUIRE(back->l2_promotion == map.l2_promotion);
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-        auto damaged = bytes;
-        damaged[i] ^= std::byte{0x10};
-        INFO("byte " << i);
-        REQUIRE_FALSE(emu::read_tensor_map(damaged));
+    REQUIRE(checked >= 400);
+}
+
+TEST_CASE("Bits of a map mean to a copy what they mean to an H200, and those without a meaning nothing") {
+    TensorMap wanted = legal();
+    wanted.swizzle = TensorSwizzle::bytes128;
+    Bytes bytes;
+    REQUIRE_FALSE(emu::encode_tensor_map(wanted, bytes));
+    const auto flipped = [&](unsigned word, unsigned bit) {
+        Bytes changed = bytes;
+        changed[word * 8 + bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
+        return changed;
+    };
+    // CuTe clears bit 21 of word 1 for small tensors (copy_traits_sm90_tma.hpp); bits 1 to 3 are a version.
+    const auto same = [&](unsigned word, unsigned bit) {
+        const TensorMap map = emu::read_tensor_map(flipped(word, bit));
+        Bytes again;
+        emu::write_tensor_map(map, again);
+        return again == bytes && !emu::tensor_map_fault(map);
+    };
+    for (const unsigned bit : {1, 2, 3, 19, 20, 21, 25, 31})
+        REQUIRE(same(1, bit));
+    for (unsigned word = 8; word < 16; ++word)
+        for (unsigned bit = 0; bit < 64; ++bit)
+            REQUIRE(same(word, bit));
+    for (unsigned bit = 57; bit < 64; ++bit)
+        REQUIRE(same(0, bit));
+    REQUIRE(emu::read_tensor_map(flipped(0, 4)).address == (wanted.address ^ 16));
+    REQUIRE(emu::read_tensor_map(flipped(1, 34)).strides[0] == (wanted.strides[0] ^ 64));
+    REQUIRE(emu::read_tensor_map(flipped(4, 0)).dims[0] == 99); // 100 is stored as 99.
+    REQUIRE(emu::read_tensor_map(flipped(4, 32)).dims[1] == 49);
+    REQUIRE(emu::tensor_map_fault(emu::read_tensor_map(flipped(1, 0))));  // im2col
+    REQUIRE(emu::tensor_map_fault(emu::read_tensor_map(flipped(1, 10)))); // no type
+    REQUIRE(emu::tensor_map_fault(emu::read_tensor_map(flipped(6, 56)))); // 31 floats in a row of the box
+    for (const std::byte fill : {std::byte{0}, std::byte{0xff}, std::byte{0xfb}}) {
+        bytes.fill(fill);
+        REQUIRE_FALSE(emu::looks_encoded(bytes));
+        REQUIRE(emu::tensor_map_fault(emu::read_tensor_map(bytes)));
     }
-    bytes.fill(std::byte{0});
-    REQUIRE_FALSE(emu::read_tensor_map(bytes));
 }
 
 TEST_CASE("A refused map writes nothing") {

@@ -51,16 +51,9 @@ bool check_start(const Place& place, const TensorOperands& o, const TensorMap& m
 
 /// What the copy of one lane will move, all checks of the map and of global memory done.
 std::optional<TensorTile> tile_of(const Place& place, const TensorOperands& o, std::uint64_t address) {
-    const auto map = load_tensor_map(place, address);
+    const auto map = load_tensor_map(place, address, o.rank);
     if (!map)
         return std::nullopt;
-    if (map->rank != o.rank) {
-        report_tensor_map(place,
-                          "A copy of rank " + std::to_string(o.rank) + " with a tensor map of rank " +
-                              std::to_string(map->rank) + ".",
-                          "Give as many coordinates as the map has dimensions.");
-        return std::nullopt;
-    }
     if (map->interleave != TensorInterleave::none) {
         place.report("unsupported-instruction", Fault::illegal_instruction,
                      "Tensor copies with interleaved layouts are not supported by the emulator.",

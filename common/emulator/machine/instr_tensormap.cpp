@@ -10,88 +10,32 @@ namespace emu {
 
 namespace {
 
-enum class Field : std::uint8_t {
-    global_address,
-    rank,
-    box_dim,
-    global_dim,
-    global_stride,
-    element_stride,
-    elemtype,
-    interleave_layout,
-    swizzle_mode,
-    fill_mode,
-};
-
 struct FieldRow {
     std::string_view name;
-    Field field;
+    TensorMapField field;
     bool indexed;      ///< Takes the number of a dimension.
     unsigned greatest; ///< Greatest constant it takes; 0 when it takes a register.
 };
 constexpr FieldRow fields[] = {
-    {"global_address", Field::global_address, false, 0},
-    {"rank", Field::rank, false, 0},
-    {"box_dim", Field::box_dim, true, 0},
-    {"global_dim", Field::global_dim, true, 0},
-    {"global_stride", Field::global_stride, true, 0},
-    {"element_stride", Field::element_stride, true, 0},
-    {"elemtype", Field::elemtype, false, 12},
-    {"interleave_layout", Field::interleave_layout, false, 2},
-    {"swizzle_mode", Field::swizzle_mode, false, 3},
-    {"fill_mode", Field::fill_mode, false, 1},
+    {"global_address", TensorMapField::global_address, false, 0},
+    {"rank", TensorMapField::rank, false, 0},
+    {"box_dim", TensorMapField::box_dim, true, 0},
+    {"global_dim", TensorMapField::global_dim, true, 0},
+    {"global_stride", TensorMapField::global_stride, true, 0},
+    {"element_stride", TensorMapField::element_stride, true, 0},
+    {"elemtype", TensorMapField::elemtype, false, 12},
+    {"interleave_layout", TensorMapField::interleave_layout, false, 2},
+    {"swizzle_mode", TensorMapField::swizzle_mode, false, 3},
+    {"fill_mode", TensorMapField::fill_mode, false, 1},
 };
 
 struct ReplaceOperands final : OpExtra {
     AddressOperand address;
-    Field field = Field::rank;
+    TensorMapField field = TensorMapField::rank;
     unsigned index = 0; ///< Dimension.
     Row value;          ///< b64 for addresses and strides, else b32.
     bool wide = false;
 };
-
-/// PTX numbers element types otherwise than the driver API.
-TensorType type_from_ptx(std::uint64_t number) {
-    using enum TensorType;
-    static constexpr std::array types{u8,  u16,     u32, s32,  u64,  s64,     f16,
-                                      f32, f32_ftz, f64, bf16, tf32, tf32_ftz};
-    return types[number % types.size()];
-}
-
-void set_field(TensorMap& map, Field field, unsigned index, std::uint64_t value) {
-    switch (field) {
-    case Field::global_address:
-        map.address = value;
-        break;
-    case Field::rank: // The instruction takes one less than the rank.
-        map.rank = static_cast<std::uint32_t>(value) + 1;
-        break;
-    case Field::box_dim:
-        map.box[index] = static_cast<std::uint32_t>(value);
-        break;
-    case Field::global_dim:
-        map.dims[index] = value;
-        break;
-    case Field::global_stride:
-        map.strides[index] = value;
-        break;
-    case Field::element_stride:
-        map.element_strides[index] = static_cast<std::uint32_t>(value);
-        break;
-    case Field::elemtype:
-        map.type = type_from_ptx(value);
-        break;
-    case Field::interleave_layout:
-        map.interleave = static_cast<TensorInterleave>(value);
-        break;
-    case Field::swizzle_mode:
-        map.swizzle = static_cast<TensorSwizzle>(value);
-        break;
-    case Field::fill_mode:
-        map.oob_fill = static_cast<std::uint8_t>(value);
-        break;
-    }
-}
 
 /// Host bytes of a tensor map in shared or global memory, or nullptr after a report.
 std::byte* map_bytes(const Place& place, const AddressOperand& operand) {
@@ -126,14 +70,10 @@ Flow run_replace(Warp& warp, const Op& op, LaneMask mask) {
         std::byte* bytes = map_bytes(place, o.address);
         if (!bytes)
             return;
-        const std::span<std::byte, tensor_map_bytes> span(bytes, tensor_map_bytes);
-        auto map = read_tensor_map(span);
-        if (!map)
-            return report_tensor_map(place, "tensormap.replace on 128 bytes that are no tensor map.",
-                                     "Copy a map made by cuTensorMapEncodeTiled there first.");
-        set_field(*map, o.field, o.index,
-                  o.wide ? warp.row<std::uint64_t>(o.value)[lane] : warp.row<std::uint32_t>(o.value)[lane]);
-        write_tensor_map(*map, span);
+        const std::uint64_t value =
+            o.wide ? warp.row<std::uint64_t>(o.value)[lane] : warp.row<std::uint32_t>(o.value)[lane];
+        replace_in_tensor_map(std::span<std::byte, tensor_map_bytes>(bytes, tensor_map_bytes), o.field,
+                              o.index, value);
         tell_access(place, o.address, AccessKind::write);
     });
     return Flow::next;
@@ -194,10 +134,10 @@ void decode_tensormap_replace(DecodeContext& context, Op& op) {
     auto o = std::make_unique<ReplaceOperands>();
     o->field = row->field;
     o->address = decode_address(context, 0, context.has("shared::cta"));
-    o->wide = row->field == Field::global_address || row->field == Field::global_stride;
+    o->wide = row->field == TensorMapField::global_address || row->field == TensorMapField::global_stride;
     if (row->indexed) {
         const std::int64_t index = context.immediate(1);
-        if (index < 0 || index > (row->field == Field::global_stride ? 3 : 4))
+        if (index < 0 || index > (row->field == TensorMapField::global_stride ? 3 : 4))
             context.malformed("names dimension " + std::to_string(index));
         o->index = static_cast<unsigned>(index);
     }

@@ -1,36 +1,8 @@
 #include "machine/tensor_map.hpp"
 
-#include <cstring>
-
 namespace emu {
 
 namespace {
-
-constexpr std::uint64_t magic = 0x70616d2d726f736eull; ///< "nsor-map" in memory.
-
-/// The 128 bytes. Dimensions are stored less one, because 2^32 and 256 are legal.
-struct Layout {
-    std::uint64_t magic;
-    std::uint64_t address;
-    std::uint64_t strides[4];
-    std::uint32_t last[5];
-    std::uint8_t box_last[5];
-    std::uint8_t element_strides[5];
-    std::uint8_t type, rank, interleave, swizzle, l2_promotion, oob_fill;
-    std::uint8_t unused[36];
-    std::uint64_t checksum;
-};
-static_assert(sizeof(Layout) == tensor_map_bytes);
-
-/// FNV-1a over everything before the checksum.
-std::uint64_t checksum_of(const Layout& layout) {
-    std::array<unsigned char, offsetof(Layout, checksum)> bytes;
-    std::memcpy(bytes.data(), &layout, bytes.size());
-    std::uint64_t hash = 0xcbf29ce484222325ull;
-    for (const unsigned char byte : bytes)
-        hash = (hash ^ byte) * 0x100000001b3ull;
-    return hash;
-}
 
 std::string indexed(const char* name, std::size_t i) {
     return std::string(name) + "[" + std::to_string(i) + "]";
@@ -62,9 +34,6 @@ Error modes_error(const TensorMap& m) {
     if (m.oob_fill == 1 && !is_floating(m.type))
         return wrong("oobFill", m.oob_fill,
                      std::string("NaN fill needs a floating-point type, the tensor is ") + name_of(m.type));
-    if (m.interleave == TensorInterleave::bytes32 && m.swizzle != TensorSwizzle::bytes32)
-        return wrong("swizzle", static_cast<unsigned>(m.swizzle),
-                     "interleave 32B needs CU_TENSOR_MAP_SWIZZLE_32B");
     return std::nullopt;
 }
 
@@ -72,6 +41,8 @@ Error memory_error(const TensorMap& m) {
     const std::uint64_t alignment = m.interleave == TensorInterleave::bytes32 ? 32 : 16;
     if (m.address % alignment)
         return wrong("globalAddress", m.address, "must be a multiple of " + std::to_string(alignment));
+    if (m.address >> 57)
+        return wrong("globalAddress", m.address, "must be less than 2^57");
     for (std::size_t i = 0; i < m.rank; ++i)
         if (m.dims[i] == 0 || m.dims[i] > std::uint64_t{1} << 32)
             return wrong(indexed("globalDim", i), m.dims[i], "must be between 1 and 2^32");
@@ -85,6 +56,21 @@ Error memory_error(const TensorMap& m) {
     return std::nullopt;
 }
 
+/// What the hardware wants of the rows of a box, too.
+Error row_error(const TensorMap& m) {
+    const unsigned inner = m.box[0] * element_bytes(m.type);
+    if (inner % 16)
+        return wrong("boxDim[0]", m.box[0],
+                     "the inner dimension of the box has " + std::to_string(inner) +
+                         " bytes, it must be a multiple of 16");
+    const unsigned span = swizzle_bytes(m.swizzle);
+    if (m.interleave == TensorInterleave::none && span && inner > span)
+        return wrong("boxDim[0]", m.box[0],
+                     "the inner dimension of the box has " + std::to_string(inner) +
+                         " bytes, the swizzle allows " + std::to_string(span));
+    return std::nullopt;
+}
+
 Error box_error(const TensorMap& m) {
     for (std::size_t i = 0; i < m.rank; ++i) {
         if (m.box[i] == 0 || m.box[i] > 256)
@@ -92,23 +78,12 @@ Error box_error(const TensorMap& m) {
         if (m.element_strides[i] == 0 || m.element_strides[i] > 8)
             return wrong(indexed("elementStrides", i), m.element_strides[i], "must be between 1 and 8");
     }
-    if (m.interleave != TensorInterleave::none)
-        return std::nullopt;
-    const unsigned inner = m.box[0] * element_bytes(m.type);
-    if (inner % 16)
-        return wrong("boxDim[0]", m.box[0],
-                     "the inner dimension of the box has " + std::to_string(inner) +
-                         " bytes, it must be a multiple of 16");
-    if (const unsigned span = swizzle_bytes(m.swizzle); span && inner > span)
-        return wrong("boxDim[0]", m.box[0],
-                     "the inner dimension of the box has " + std::to_string(inner) +
-                         " bytes, the swizzle allows " + std::to_string(span));
-    // The driver of an H200 accepts boxes of 228 KiB and refuses 229; what a stride skips does not count.
+    if (auto error = row_error(m))
+        return error;
+    // The driver of an H200 accepts boxes of 228 KiB and refuses 229. It counts whole steps of the element
+    // strides, also in dimension 0, where the copy ignores them.
     constexpr std::uint64_t most = 228 * 1024;
-    std::uint64_t bytes = inner;
-    for (std::size_t i = 1; i < m.rank; ++i)
-        bytes *= (m.box[i] + m.element_strides[i] - 1) / m.element_strides[i];
-    if (bytes > most)
+    if (const std::uint64_t bytes = bytes_in_whole_steps(m); bytes > most)
         return wrong("boxDim", m.box[0],
                      "the box has " + std::to_string(bytes) + " bytes, more than shared memory's " +
                          std::to_string(most));
@@ -166,6 +141,13 @@ unsigned swizzle_bytes(TensorSwizzle swizzle) {
     }
 }
 
+std::uint64_t bytes_in_whole_steps(const TensorMap& map) {
+    std::uint64_t bytes = element_bytes(map.type);
+    for (std::size_t i = 0; i < map.rank; ++i)
+        bytes *= map.box[i] / map.element_strides[i];
+    return bytes;
+}
+
 Error tensor_map_error(const TensorMap& map) {
     if (map.rank == 0 || map.rank > 5)
         return wrong("tensorRank", map.rank, "must be between 1 and 5");
@@ -178,55 +160,21 @@ Error tensor_map_error(const TensorMap& map) {
     return box_error(map);
 }
 
+Error tensor_map_fault(const TensorMap& map) {
+    if (map.im2col)
+        return "it is a map for im2col mode, and the copy is in tile mode";
+    if (map.type == TensorType::none)
+        return "its bits stand for no type of elements";
+    if (map.interleave != TensorInterleave::none && map.rank < 3)
+        return "interleaved layouts need at least 3 dimensions, it has " + std::to_string(map.rank);
+    return row_error(map);
+}
+
 Error encode_tensor_map(const TensorMap& map, std::span<std::byte, tensor_map_bytes> out) {
     auto error = tensor_map_error(map);
     if (!error)
         write_tensor_map(map, out);
     return error;
-}
-
-void write_tensor_map(const TensorMap& map, std::span<std::byte, tensor_map_bytes> out) {
-    Layout layout{};
-    layout.magic = magic;
-    layout.address = map.address;
-    for (std::size_t i = 0; i < 4; ++i)
-        layout.strides[i] = map.strides[i];
-    for (std::size_t i = 0; i < 5; ++i) {
-        layout.last[i] = static_cast<std::uint32_t>(map.dims[i] - 1);
-        layout.box_last[i] = static_cast<std::uint8_t>(map.box[i] - 1);
-        layout.element_strides[i] = static_cast<std::uint8_t>(map.element_strides[i]);
-    }
-    layout.type = static_cast<std::uint8_t>(map.type);
-    layout.rank = static_cast<std::uint8_t>(map.rank);
-    layout.interleave = static_cast<std::uint8_t>(map.interleave);
-    layout.swizzle = static_cast<std::uint8_t>(map.swizzle);
-    layout.l2_promotion = map.l2_promotion;
-    layout.oob_fill = map.oob_fill;
-    layout.checksum = checksum_of(layout);
-    std::memcpy(out.data(), &layout, sizeof layout);
-}
-
-std::optional<TensorMap> read_tensor_map(std::span<const std::byte, tensor_map_bytes> bytes) {
-    Layout layout;
-    std::memcpy(&layout, bytes.data(), sizeof layout);
-    if (layout.magic != magic || layout.checksum != checksum_of(layout))
-        return std::nullopt;
-    TensorMap map;
-    map.address = layout.address;
-    for (std::size_t i = 0; i < 4; ++i)
-        map.strides[i] = layout.strides[i];
-    for (std::size_t i = 0; i < 5; ++i) {
-        map.dims[i] = std::uint64_t{layout.last[i]} + 1;
-        map.box[i] = std::uint32_t{layout.box_last[i]} + 1;
-        map.element_strides[i] = layout.element_strides[i];
-    }
-    map.type = static_cast<TensorType>(layout.type);
-    map.rank = layout.rank;
-    map.interleave = static_cast<TensorInterleave>(layout.interleave);
-    map.swizzle = static_cast<TensorSwizzle>(layout.swizzle);
-    map.l2_promotion = layout.l2_promotion;
-    map.oob_fill = layout.oob_fill;
-    return map;
 }
 
 } // namespace emu

@@ -1,8 +1,11 @@
 #pragma once
 /// \file
 /// The tensor map (CUtensorMap, PTX ISA 5.5.8): what cuTensorMapEncodeTiled writes and tensor copies read.
-/// The 128 bytes are opaque to programs, and NVIDIA's layout is not published: this is a layout of our own.
-/// Numbers of types and modes are those of the driver API's enumerations. No CUDA header is needed.
+/// The 128 bytes are opaque to programs, but some change bits of them: they are those that the driver of an
+/// H200 writes (580.159.04), and mean what they mean to an H200. tests/hardware/tensor_maps.txt holds its
+/// maps; the fields of the first 64 bytes are also in NVIDIA's TensorRT-LLM,
+/// cpp/kernels/fmha_v2/src/fmha/hopper/ tma_types.h and tma_descriptor.h. Numbers of types and modes are
+/// those of the driver API's enumerations. No CUDA header is needed.
 
 #include <array>
 #include <cstddef>
@@ -34,6 +37,7 @@ enum class TensorType : std::uint8_t {
     u4x16_align8, ///< This and the following need compute capability 10.0.
     u4x16_align16,
     u6x16_align16,
+    none = 255, ///< Bits that stand for no type.
 };
 
 /// CUtensorMapInterleave.
@@ -63,6 +67,7 @@ struct TensorMap {
     TensorSwizzle swizzle = TensorSwizzle::none;
     std::uint8_t l2_promotion = 0; ///< CUtensorMapL2promotion, 0 to 3. No effect here.
     std::uint8_t oob_fill = 0;     ///< CUtensorMapFloatOOBfill: 0 zeros, 1 NaN.
+    bool im2col = false;           ///< A map for im2col mode.
 };
 
 /// Bytes of one element; 0 for the packed types of compute capability 10.0.
@@ -85,6 +90,10 @@ constexpr std::uint32_t swizzled(std::uint32_t address, TensorSwizzle swizzle) {
     return address ^ (((address >> 7) & mask) << 4);
 }
 
+/// Bytes of the box if each element stride is stepped only as often as it fits. The driver limits this number
+/// and writes it into the map; a copy moves the last, partial step as well.
+std::uint64_t bytes_in_whole_steps(const TensorMap& map);
+
 /// One line that names the argument which cuTensorMapEncodeTiled refuses and why, or nothing if it accepts
 /// the map (CUDA driver API, cuTensorMapEncodeTiled, on compute capability 9.0).
 std::optional<std::string> tensor_map_error(const TensorMap& map);
@@ -93,11 +102,39 @@ std::optional<std::string> tensor_map_error(const TensorMap& map);
 std::optional<std::string> encode_tensor_map(const TensorMap& map,
                                              std::span<std::byte, tensor_map_bytes> out);
 
-/// Writes the bytes of a map without checking it (tensormap.replace may pass through invalid states). Values
-/// that do not fit the layout are cut as hardware would.
+/// Writes the bytes of a map without checking it.
 void write_tensor_map(const TensorMap& map, std::span<std::byte, tensor_map_bytes> out);
 
-/// The map in these bytes, or nothing if they do not come from write_tensor_map.
-std::optional<TensorMap> read_tensor_map(std::span<const std::byte, tensor_map_bytes> bytes);
+/// What the bytes mean to the hardware; any bytes mean something. Bits without a field do not matter.
+TensorMap read_tensor_map(std::span<const std::byte, tensor_map_bytes> bytes);
+
+/// One line about why an H200 ends a copy with this map by an illegal instruction, or nothing if it does not.
+/// It looks at less than the driver does.
+std::optional<std::string> tensor_map_fault(const TensorMap& map);
+
+/// Whether the bits without a field and the words that the hardware does not look at are as the driver writes
+/// them: what is no map is most likely not so.
+bool looks_encoded(std::span<const std::byte, tensor_map_bytes> bytes);
+
+/// The fields that tensormap.replace changes (PTX ISA 9.7.9.28).
+enum class TensorMapField : std::uint8_t {
+    global_address,
+    rank, ///< One less than the rank.
+    box_dim,
+    global_dim,
+    global_stride,
+    element_stride,
+    elemtype, ///< In PTX's numbering.
+    interleave_layout,
+    swizzle_mode,
+    fill_mode,
+};
+
+/// Changes the bits of one field and no other; what does not fit is cut.
+void replace_in_tensor_map(std::span<std::byte, tensor_map_bytes> bytes, TensorMapField field,
+                           unsigned dimension, std::uint64_t value);
+
+/// Changes the address as cuTensorMapReplaceAddress does: the upper 7 bits stay.
+void replace_tensor_map_address(std::span<std::byte, tensor_map_bytes> bytes, std::uint64_t address);
 
 } // namespace emu

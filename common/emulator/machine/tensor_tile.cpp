@@ -224,11 +224,14 @@ void TensorStoreTask::write(Cluster&) { tile_.scatter(box_, reduction_); }
 
 // -- tensor maps in memory
 
-void report_tensor_map(const Place& place, std::string message, std::string advice) {
-    place.report("tensor-map-invalid", Fault::illegal_instruction, std::move(message), std::move(advice));
+void report_tensor_map(const Place& place, std::string message, std::string advice, Fault fault) {
+    place.report("tensor-map-invalid", fault, std::move(message), std::move(advice));
 }
 
-std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address) {
+namespace {
+
+/// The bytes of the map, or nullptr after a report.
+const std::byte* map_in_memory(const Place& place, std::uint64_t address) {
     const std::string advice =
         "Pass the CUtensorMap as a const __grid_constant__ kernel parameter, in __constant__ "
         "memory, or in global memory with fence.proxy.tensormap.";
@@ -238,36 +241,54 @@ std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t addre
                               std::string(in_shared_window(address) ? "shared" : "local") +
                               " memory, where the hardware cannot read it.",
                           advice);
-        return std::nullopt;
+        return nullptr;
     }
     if (address % tensor_map_alignment) {
         report_tensor_map(
             place, "The address of the tensor map, " + hexadecimal(address) + ", is not a multiple of 64.",
             "Declare it as CUtensorMap, or with alignas(64).");
-        return std::nullopt;
+        return nullptr;
     }
     const std::byte* bytes = place.cluster().global_bytes(address, tensor_map_bytes);
-    if (!bytes) {
+    if (!bytes)
         report_tensor_map(place,
                           "There is no tensor map at " + hexadecimal(address) +
                               ": the address is not in the device's memory (a host pointer, perhaps).",
                           advice);
+    return bytes;
+}
+
+} // namespace
+
+std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address, unsigned rank) {
+    const std::byte* const memory = map_in_memory(place, address);
+    if (!memory)
         return std::nullopt;
-    }
-    const auto map = read_tensor_map(std::span<const std::byte, tensor_map_bytes>(bytes, tensor_map_bytes));
-    if (!map) {
+    const std::span<const std::byte, tensor_map_bytes> bytes(memory, tensor_map_bytes);
+    const TensorMap map = read_tensor_map(bytes);
+    const auto fault = tensor_map_fault(map);
+    const bool misaligned = map.address % 16 != 0;
+    if (!fault && map.rank == rank && !misaligned)
+        return map;
+    if (!looks_encoded(bytes))
         report_tensor_map(place,
                           "The 128 bytes at " + hexadecimal(address) +
                               " are no tensor map: cuTensorMapEncodeTiled did not write them.",
                           "Encode the map on the host with cuTensorMapEncodeTiled and check its result.");
-        return std::nullopt;
-    }
-    if (const auto error = tensor_map_error(*map)) {
-        report_tensor_map(place, "The tensor map is not valid: " + *error + ".",
-                          "Mend the fields that tensormap.replace has changed.");
-        return std::nullopt;
-    }
-    return map;
+    else if (map.rank != rank)
+        report_tensor_map(place,
+                          "A copy of rank " + std::to_string(rank) + " with a tensor map of rank " +
+                              std::to_string(map.rank) + ".",
+                          "Give as many coordinates as the map has dimensions.");
+    else
+        report_tensor_map(place,
+                          "The tensor map is not valid: " +
+                              fault.value_or("its tensor begins at " + hexadecimal(map.address) +
+                                             ", which is not a multiple of 16") +
+                              ".",
+                          "Mend what was changed in the map after cuTensorMapEncodeTiled had made it.",
+                          fault ? Fault::illegal_instruction : Fault::misaligned_address);
+    return std::nullopt;
 }
 
 } // namespace emu

@@ -104,11 +104,13 @@ class TensorStoreTask final : public AsyncTask {
     std::vector<std::byte> box_;
 };
 
-/// The tensor map at a generic address. Reports tensor-map-invalid and returns nothing if it is not aligned
-/// to 64 bytes, does not lie in memory the device can read it from, or is no valid map.
-std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address);
+/// The tensor map at a generic address for a copy with so many coordinates. Reports tensor-map-invalid and
+/// returns nothing if it is not aligned to 64 bytes, does not lie in memory the device can read it from, or
+/// does not serve the copy.
+std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address, unsigned rank);
 /// Reports tensor-map-invalid.
-void report_tensor_map(const Place& place, std::string message, std::string advice);
+void report_tensor_map(const Place& place, std::string message, std::string advice,
+                       Fault fault = Fault::illegal_instruction);
 
 // Decode functions of tensormap.* and prefetch.tensormap, in instr_tensormap.cpp.
 void decode_tensormap_replace(DecodeContext& context, Op& op);

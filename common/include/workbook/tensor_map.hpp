@@ -2,8 +2,16 @@
 /// Makes tensor maps (CUtensorMap), the descriptions from which tensor copies compute all their addresses.
 ///
 /// The driver only answers 'invalid value' to a wrong argument, so every rule of cuTensorMapEncodeTiled (CUDA
-/// driver API, 'Tensor Map Object Management') is checked before it is asked. Arrays are innermost dimension
-/// first: x before y. The driver library is not linked; the runtime hands out its entry point.
+/// driver API, 'Tensor Map Object Management') is checked before it is asked, and no other: what is refused
+/// here is what the driver of an H200 refused (tests/hardware/tensor_maps.txt). So a stride may be smaller
+/// than what it steps over: {64, height, width / 64} with the strides {pitch, 64 elements} is a matrix cut
+/// into panels of 64 columns. Arrays are innermost dimension first: x before y. The driver library is not
+/// linked; the runtime hands out its entry point.
+///
+/// Alignment has two ends. In global memory the tensor begins at a multiple of 16 bytes and each stride is
+/// one (32 with Interleave::bytes32). The programming guide asks for 128 with a swizzle; an H200 copied
+/// tensors at any multiple of 16 rightly in every mode (docs/measurements/h200_behaviour.md). In shared
+/// memory the tile begins at a multiple of 128 bytes; swizzle_period() says where its pattern begins.
 #pragma once
 
 #include "check.hpp"
@@ -50,7 +58,9 @@ struct TensorLayout {
     std::array<std::uint64_t, rank> dims{};        ///< elements; 1 to 2^32
     std::array<std::uint64_t, rank - 1> strides{}; ///< BYTES from one index of dimension i + 1 to the next
     std::array<std::uint32_t, rank> box{};         ///< elements that are stepped over; 1 to 256
-    std::array<std::uint32_t, rank> element_strides = each_element(); ///< the step; 1 to 8
+    /// The step, 1 to 8. In dimension 0 it takes effect with an interleave only: without, each element is
+    /// moved.
+    std::array<std::uint32_t, rank> element_strides = each_element();
     Interleave interleave = Interleave::none;
     Swizzle swizzle = Swizzle::none;
     L2Promotion l2_promotion = L2Promotion::none;
@@ -58,6 +68,8 @@ struct TensorLayout {
 
     /// Elements of dimension i that a copy moves.
     [[nodiscard]] constexpr std::uint32_t count(std::size_t i) const {
+        if (i == 0 && interleave == Interleave::none)
+            return box[0];
         return (box[i] + element_strides[i] - 1) / element_strides[i];
     }
 
@@ -69,15 +81,16 @@ struct TensorLayout {
             elements *= count(i);
         return elements;
     }
-
-    /// Bytes of shared memory that the tile takes from the beginning of its first row to the end of its last,
-    /// if nothing is interleaved. With a swizzle that is more than what the copy moves when the rows are
-    /// narrower than the mode (box_row_pitch).
-    [[nodiscard]] constexpr std::size_t tile_bytes(std::size_t element_bytes) const {
-        const auto row_bytes = static_cast<std::uint32_t>(count(0) * element_bytes);
-        return count() / count(0) * box_row_pitch(row_bytes, swizzle);
-    }
 };
+
+/// Bytes of shared memory that a tile of elements T needs, if nothing is interleaved. With a swizzle that is
+/// more than what the copy moves and counts when the rows are narrower than the mode: each row takes
+/// box_row_pitch().
+template <class T, std::size_t rank>
+[[nodiscard]] constexpr std::size_t tile_bytes(const TensorLayout<rank>& layout) {
+    const auto row_bytes = static_cast<std::uint32_t>(layout.count(0) * sizeof(T));
+    return layout.count() / layout.count(0) * box_row_pitch(row_bytes, layout.swizzle);
+}
 
 /// The driver's name of element type T. Tensor maps do not know signed integers of 8 and 16 bits; as long as
 /// nothing is added, bits are bits.
@@ -131,16 +144,19 @@ template <std::size_t rank>
 std::string memory(std::uintptr_t base, const TensorLayout<rank>& layout) {
     const std::size_t alignment = layout.interleave == Interleave::bytes32 ? 32 : 16;
     const std::string multiple = "must be a multiple of " + std::to_string(alignment) + " bytes";
-    if (base == 0 || base % alignment != 0)
-        return "base = " + std::to_string(base) + ": the address of the tensor must not be null and " +
-               multiple;
+    if (base % alignment != 0)
+        return "base = " + std::to_string(base) + ": the address of the tensor " + multiple;
+    if (base >> 57 != 0)
+        return "base = " + std::to_string(base) + ": must be less than 2^57";
     for (std::size_t i = 0; i < rank; ++i)
         if (layout.dims[i] == 0 || layout.dims[i] > std::uint64_t{1} << 32)
             return broken("dims", i, layout.dims[i], "a dimension has 1 to 2^32 elements");
     for (std::size_t i = 0; i + 1 < rank; ++i) {
         const std::uint64_t stride = layout.strides[i];
         if (stride % alignment != 0)
-            return broken("strides", i, stride, multiple + "; pad the rows of the tensor");
+            return broken("strides", i, stride,
+                          multiple + (stride == layout.dims[i] ? "; strides count bytes, not elements"
+                                                               : "; pad the rows of the tensor"));
         if (stride >= std::uint64_t{1} << 40)
             return broken("strides", i, stride, "must be less than 2^40 bytes");
     }
@@ -156,22 +172,21 @@ std::string box(const TensorLayout<rank>& layout, std::size_t element_bytes) {
         if (layout.element_strides[i] == 0 || layout.element_strides[i] > 8)
             return broken("element_strides", i, layout.element_strides[i], "must be 1 to 8");
     }
-    if (layout.interleave != Interleave::none)
-        return {};
-    if (layout.element_strides[0] != 1)
-        return broken("element_strides", 0, layout.element_strides[0],
-                      "the hardware ignores it: elements of dimension 0 cannot be skipped");
     const std::size_t inner = layout.box[0] * element_bytes;
     const std::string has = "the inner dimension of the box has " + std::to_string(inner) + " bytes, ";
     if (inner % 16 != 0)
         return broken("box", 0, layout.box[0], has + "it must be a multiple of 16");
-    if (layout.swizzle != Swizzle::none && inner > swizzle_width(layout.swizzle))
+    if (layout.interleave == Interleave::none && layout.swizzle != Swizzle::none &&
+        inner > swizzle_width(layout.swizzle))
         return broken("box", 0, layout.box[0],
                       has + "this swizzle takes at most " + std::to_string(swizzle_width(layout.swizzle)));
-    constexpr std::size_t most = 228 * 1024; // found with an H200's driver; the manual does not state it
-    if (layout.count() * element_bytes > most)
-        return "box: it has " + std::to_string(layout.count() * element_bytes) +
-               " bytes, shared memory holds " + std::to_string(most);
+    // Found with an H200's driver; the manual does not state it. It counts whole steps only.
+    constexpr std::size_t most = 228 * 1024;
+    std::size_t bytes = element_bytes;
+    for (std::size_t i = 0; i < rank; ++i)
+        bytes *= layout.box[i] / layout.element_strides[i];
+    if (bytes > most)
+        return "box: it has " + std::to_string(bytes) + " bytes, shared memory holds " + std::to_string(most);
     return {};
 }
 
@@ -189,8 +204,6 @@ std::string modes(const TensorLayout<rank>& layout, bool floating) {
     if (layout.interleave != Interleave::none && rank < 3)
         return "interleave: an interleaved tensor has at least 3 dimensions, this one has " +
                std::to_string(rank);
-    if (layout.interleave == Interleave::bytes32 && layout.swizzle != Swizzle::bytes32)
-        return "swizzle: an interleave of 32 bytes goes with a swizzle of 32 bytes only";
     if (layout.out_of_bounds == OutOfBounds::nan && !floating)
         return "out_of_bounds: only floating-point elements can be filled with NaN";
     return {};
