@@ -79,6 +79,8 @@ class Disassembler:
 
     def _kernel(self, chapter: Chapter, language: str, kernel: str) -> Listing:
         listings = self._read(chapter.program(), language)
+        if not any(kernel in listing.name for listing in listings):
+            listings = listings + self._read(chapter.program("_mistakes"), language)
         found = [listing for listing in listings if listing.short == kernel]
         if not found:
             found = [listing for listing in listings if kernel in listing.name]
