@@ -4,56 +4,17 @@ A claim is checked where its tables are there; `./workbook bench 8` checks those
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
-from .bench_file import Claim, Row, Tables, Value
-from .bench_tables import LARGE, best, copy_rate
+from . import bench_claims_sync
+from .bench_file import Claim, Tables
+from .bench_rows import Rows, ratio
+from .bench_rows import as_float as _float
+from .bench_rows import some as _some
+from .bench_tables import LARGE, best
 
 MIDDLE = "8192 x 8192"
 SLOWER = 1.0  # the one takes no less time than the other
 COPIES_AGREE = 2.0  # per cent between the copies before and after
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of one table, to be asked for figures; a figure that was not measured is None."""
-
-    rows: list[Row]
-    column: str = "kernel"
-
-    def time(self, **wanted: Value) -> float | None:
-        """The least time of the rows that have these values."""
-        times = [
-            float(time)
-            for row in self.rows
-            if all(row.get(name) == value for name, value in wanted.items())
-            and isinstance(time := row.get("median_ms"), int | float)
-        ]
-        return min(times, default=None)
-
-    def figure(self, name: str, **wanted: Value) -> float | None:
-        """The cell `name` of the first row that has these values."""
-        for row in self.rows:
-            if all(row.get(key) == value for key, value in wanted.items()):
-                value = row.get(name)
-                return float(value) if isinstance(value, int | float) else None
-        return None
-
-    def share(self, **wanted: Value) -> float | None:
-        """The best share of the copy, in per cent, of the rows that have these values."""
-        ceiling = copy_rate(self.rows, self.column)
-        rates = [
-            float(rate)
-            for row in self.rows
-            if all(row.get(name) == value for name, value in wanted.items())
-            and isinstance(rate := row.get("gb_per_s"), int | float)
-        ]
-        return 100 * max(rates) / ceiling if rates and ceiling else None
-
-
-def ratio(a: float | None, b: float | None) -> float | None:
-    """a / b, where both were measured."""
-    return a / b if a is not None and b else None
 
 
 def check(tables: Tables) -> list[Claim]:
@@ -382,7 +343,7 @@ def _agreement(tables: Tables) -> Iterator[Claim]:
 
 def _copies(tables: Tables) -> Iterator[Claim]:
     """Copies before and after agree, or the GPU was not the same at the end of a table as at its beginning."""
-    for name, column in (("ladder", "kernel"), ("copy_paths", "path"), ("pipeline_stages", "kernel"), ("axpy_ring", "kernel")):
+    for name, column in (("ladder", "kernel"), ("copy_paths", "path"), ("pipeline_stages", "kernel"), ("axpy_ring", "kernel"), ("prefetch", "kernel")):
         if name not in tables:
             continue
         rows = tables[name].where(extent=LARGE, type="float32") if name == "ladder" else tables[name].rows
@@ -390,14 +351,6 @@ def _copies(tables: Tables) -> Iterator[Claim]:
         if len(times) == 2 and times[0] and times[1]:
             apart = 100 * abs(times[0] - times[1]) / min(times[0], times[1])
             yield Claim(f"copies-{name}", f"{name}: the copies before and after agree", apart, "<=", COPIES_AGREE, "%")
-
-
-def _float(value: Value) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
-
-
-def _some(*values: float | None) -> list[float]:
-    return [value for value in values if value is not None]
 
 
 _CLAIMS: tuple[tuple[tuple[str, ...], Callable[[Tables], Iterator[Claim]]], ...] = (
@@ -414,7 +367,14 @@ _CLAIMS: tuple[tuple[tuple[str, ...], Callable[[Tables], Iterator[Claim]]], ...]
     (("copy_paths",), _paths),
     (("pipeline_stages",), _pipeline),
     (("pipeline_timeline",), _timeline),
+    (("sync_cycles",), bench_claims_sync.barriers),
+    (("fence_cycles",), bench_claims_sync.fences),
+    (("turn_cycles",), bench_claims_sync.turns),
+    (("try_wait_misses",), bench_claims_sync.misses),
+    (("twins",), bench_claims_sync.twins),
     (("axpy_ring",), _ring),
+    (("prefetch",), bench_claims_sync.prefetch),
+    (("overwritten",), bench_claims_sync.overwritten),
     (("column_cost",), _columns),
     (("ladder",), _ladder),
     (("ladder",), _ladder_sizes),

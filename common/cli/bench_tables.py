@@ -187,6 +187,61 @@ def _grids(source: str, name: str, names: str) -> Callable[[Tables], Table]:
     return make
 
 
+def _sync_cost(tables: Tables) -> Table:
+    """The cycles of each operation against the number of warps."""
+    rows = tables["sync_cycles"].rows
+    warps = sorted({int(_number(row["warps"])) for row in rows})
+    headings = {str(w): heading(f"{w} warp{'s' if w > 1 else ''}", "cycles") for w in warps}
+    table = Table("One operation after the other: cycles of each, by the number of warps", {"operation": "operation", **headings})
+    lines: dict[str, Row] = {}
+    for row in rows:
+        line = lines.setdefault(str(row["operation"]), {"operation": row["operation"]})
+        line[str(row["warps"])] = row.get("cycles")
+    table.rows = list(lines.values())
+    return table
+
+
+def _fence_cost(tables: Tables) -> Table:
+    """The cycles of each fence against what it has to order."""
+    rows = [row for row in tables["fence_cycles"].rows if row["warps"] == 1]
+    places = list(dict.fromkeys(str(row["after"]) for row in rows))
+    headings = {place: heading(f"after {place}", "cycles") for place in places}
+    table = Table("One fence after the other, one warp: cycles of each, with the store before it", {"fence": "fence", **headings})
+    lines: dict[str, Row] = {}
+    for row in rows:
+        line = lines.setdefault(str(row["fence"]), {"fence": row["fence"]})
+        line[str(row["after"])] = row.get("cycles")
+    table.rows = list(lines.values())
+    return table
+
+
+def _twins_loads(tables: Tables) -> Table:
+    """The twins by the loads that each producer has on its way."""
+    rows = [row for row in tables["twins"].rows if not str(row["wait"]).startswith("producer")]
+    loads = sorted({int(_number(row["loads"])) for row in rows})
+    headings = {str(n): heading(f"{n} at a time" if n else "as compiled", "ms") for n in loads}
+    table = Table("The twins by the loads of each producer on their way", {"wait": "wait", "loops": "loops", **headings})
+    lines: dict[tuple[Value, Value], Row] = {}
+    for row in rows:
+        line = lines.setdefault((row["wait"], row["loops"]), {"wait": row["wait"], "loops": row["loops"]})
+        line[str(row["loads"])] = row.get("median_ms")
+    table.rows = list(lines.values())
+    return table
+
+
+def _prefetch_gain(tables: Tables) -> Table:
+    """With and without the prefetch, side by side."""
+    headings = {"add_one_loop": heading("add_one_loop", "% of the copy"), "add_one_prefetch": heading("add_one_prefetch", "% of the copy")}
+    table = Table("Adding one, tile after tile, with and without asking for the next tile in L2", {"blocks_per_sm": "blocks per SM", **headings})
+    lines: dict[Value, Row] = {}
+    for row in tables["prefetch"].rows:
+        if not str(row["kernel"]).startswith("copy"):
+            line = lines.setdefault(row["blocks_per_sm"], {"blocks_per_sm": row["blocks_per_sm"]})
+            line[str(row["kernel"])] = row.get("share")
+    table.rows = list(lines.values())
+    return table
+
+
 def _pipeline_best(tables: Tables) -> Table:
     rows = tables["pipeline_stages"].rows
     ceiling = copy_rate(rows)
@@ -361,10 +416,14 @@ _MAKERS: dict[str, tuple[tuple[str, ...], Callable[[Tables], Table]]] = {
         _copy_paths_against("stages", "Share of the copy in per cent against the number of stages, at the best tile"),
     ),
     "copy_paths_grids": (("copy_paths",), _grids("copy_paths", "path", "way to shared memory")),
+    "sync_cost": (("sync_cycles",), _sync_cost),
+    "fence_cost": (("fence_cycles",), _fence_cost),
+    "twins_loads": (("twins",), _twins_loads),
+    "prefetch_gain": (("prefetch",), _prefetch_gain),
     "pipeline_best": (("pipeline_stages",), _pipeline_best),
     "pipeline_grids": (("pipeline_stages",), _grids("pipeline_stages", "kernel", "kernel")),
     "ladder_large": (("ladder",), _ladder),
     "ladder_sizes": (("ladder",), _ladder_sizes),
 }
 DERIVED = tuple(_MAKERS)
-RAW = ("little", "turnover", "passages", "cp_async_groups", "pipeline_index", "copy_paths", "pipeline_stages", "ladder")
+RAW = ("little", "turnover", "passages", "cp_async_groups", "pipeline_index", "copy_paths", "pipeline_stages", "ladder", "sync_cycles", "fence_cycles", "twins", "prefetch")
