@@ -255,10 +255,76 @@ def _columns(tables: Tables) -> Iterator[Claim]:
         sentence = f"columns, 4 bytes per lane: the swizzle of {mode} leaves four of 32 turns"
         yield Claim(f"columns-{id}", sentence, ratio(none, cycles(mode, "4 bytes")), ">=", 7.5, "times")
     yield Claim("columns-padding", "columns, 4 bytes per lane: padding leaves one turn", padded, "<=", 1.1, "cycles")
+    by_map = cycles("padding of 16 bytes", "4 bytes")
+    if by_map is not None:
+        yield Claim("columns-pad-16", "columns, 4 bytes per lane: a pad of 16 bytes leaves four turns, as a swizzle does", by_map, ">=", 3.9, "cycles")
     wide = cycles("128 bytes", "16 bytes")
     yield Claim("columns-free", "columns, 16 bytes per lane, any swizzle: the four cycles that 512 bytes take", wide, "<=", 4.4, "cycles")
     slow = cycles("no swizzle", "16 bytes")
     yield Claim("columns-wide", "columns, 16 bytes per lane: without swizzle eight times as long", ratio(slow, wide), ">=", 7.5, "times")
+
+
+def _panels(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["column_sums"].rows, column="layout")
+
+    def time(layout: str) -> float | None:
+        return rows.time(layout=layout, access="16 bytes")
+
+    for mode, copies in (("32 bytes", "four copies"), ("64 bytes", "two copies")):
+        one, several = time(mode), time(f"{mode}, {copies}")
+        if one and several:
+            apart = 100 * abs(one / several - 1)
+            yield Claim(f"panels-{mode.split()[0]}", f"one copy of panels takes as long as {copies}", apart, "<=", 3, "%")
+    if (padded := time("padding by the map")) is not None:
+        yield Claim("pad-map", "a pad by the map costs little", ratio(padded, time("128 bytes")), "<=", 1.12, "times")
+        yield Claim("pad-free", "and spares the conflicts", ratio(time("no swizzle"), padded), ">=", 1.3, "times")
+
+
+def _blocks(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["column_sums_blocks"].rows, column="layout")
+    for blocks in (8, 1):
+        plain = rows.time(layout="no swizzle", blocks_per_sm=blocks)
+        swizzled = rows.time(layout="128 bytes", blocks_per_sm=blocks)
+        more = plain - swizzled if plain is not None and swizzled is not None else None
+        sentence = f"conflicts cost what they take in shared memory, {blocks} blocks per SM"
+        yield Claim(f"conflicts-{blocks}", sentence, more, ">=", 0.14, "ms")
+
+
+def _tiles(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["tile_shapes"].rows, column="layout")
+    small = {"row_bytes": 32, "rows": 32}
+    swizzled = rows.time(layout="32 bytes", threads=256, **small)
+    plain = rows.time(layout="no swizzle", threads=256, **small)
+    few = rows.time(layout="32 bytes", threads=64, **small)
+    tall = rows.time(layout="32 bytes", threads=256, row_bytes=32, rows=128)
+    wide = rows.time(layout="128 bytes", threads=256, row_bytes=128, rows=32)
+    yield Claim("tiles-mode", "a small tile is as slow without swizzle", ratio(swizzled, plain), "<=", 1.03, "times")
+    yield Claim("tiles-under-way", "as many small tiles, four times as many under way", ratio(swizzled, few), ">=", 1.5, "times")
+    yield Claim("tiles-rows", "of tiles of one size the one with longer rows is faster", ratio(tall, wide), ">=", 1.1, "times")
+
+
+def _boxes(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["box_ranks"].rows, column="box")
+    for bytes in (320, 960, 3840):
+        times = [row for row in rows.rows if row.get("bytes") == bytes and row.get("blocks_per_sm") == 32]
+        spread = _some(*(_float(row.get("median_ms")) for row in times))
+        if len(spread) > 1:
+            yield Claim(f"boxes-rank-{bytes}", f"boxes of {bytes} bytes take the same time in every rank", max(spread) / min(spread), "<=", 1.06, "times")
+    each = _some(*(rows.figure("ns_per_block", bytes=bytes, blocks_per_sm=32) for bytes in (64, 320, 960)))
+    if len(each) == 3:
+        yield Claim("boxes-blocks", "up to 960 bytes a block takes the same time", max(each) / min(each), "<=", 1.1, "times")
+    half = ratio(rows.figure("median_ms", bytes=960, blocks_per_sm=16), rows.figure("median_ms", box="16 × 5 × 3", blocks_per_sm=32))
+    yield Claim("boxes-resident", "and half as many blocks on an SM are enough for it", half, "<=", 1.06, "times")
+
+
+def _fits(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["box_fit"].rows, column="box")
+
+    def each(width: int, pitch: int) -> float | None:
+        return rows.figure("ns_per_block", width=width, pitch=pitch)
+
+    yield Claim("fits-sectors", "rows that begin inside of sectors", ratio(each(48, 208), each(48, 192)), ">=", 1.5, "times")
+    yield Claim("fits-overhang", "more whole boxes cost no more each", ratio(each(64, 256), each(48, 192)), "<=", 1.1, "times")
 
 
 def _ladder(tables: Tables) -> Iterator[Claim]:
@@ -376,6 +442,11 @@ _CLAIMS: tuple[tuple[tuple[str, ...], Callable[[Tables], Iterator[Claim]]], ...]
     (("prefetch",), bench_claims_sync.prefetch),
     (("overwritten",), bench_claims_sync.overwritten),
     (("column_cost",), _columns),
+    (("column_sums",), _panels),
+    (("column_sums_blocks",), _blocks),
+    (("tile_shapes",), _tiles),
+    (("box_ranks",), _boxes),
+    (("box_fit",), _fits),
     (("ladder",), _ladder),
     (("ladder",), _ladder_sizes),
     (("multicast",), _clusters),

@@ -94,6 +94,8 @@ def _is_number(value: object) -> bool:
 def _cell(value: object) -> str:
     if value is None:
         return "–"
+    if isinstance(value, float) and 0 < abs(value) < 0.01:
+        return f"{value:.2g}"  # a time of some microseconds is not 0.00 ms
     if isinstance(value, float):
         return (
             f"{value:,.2f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"

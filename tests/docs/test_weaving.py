@@ -151,12 +151,12 @@ class Tree(unittest.TestCase):
         self.assertIn("cannot be woven", said)
 
     def test_measured_table(self) -> None:
-        rows = [["a", 3.25], ["b", 4096.4], ["c", None]]
+        rows = [["a", 3.25], ["b", 4096.4], ["c", None], ["d", 0.00432]]
         table = {"title": "On X", "columns": ["rung", "speed (GB/s)"], "ids": ["rung", "speed"], "rows": rows}
         self.put("docs/measurements/h200.json", json.dumps({"tables": {"ladder": table}}))
         text = self.woven("<!-- measured: ladder -->\n<!-- end -->\n")
         self.assertIn(
-            "| rung | speed (GB/s) |\n| --- | ---: |\n| a | 3.25 |\n| b | 4,096 |\n| c | – |\n\nOn X.\n", text
+            "| rung | speed (GB/s) |\n| --- | ---: |\n| a | 3.25 |\n| b | 4,096 |\n| c | – |\n| d | 0.0043 |\n\nOn X.\n", text
         )
         _, said = self.weave("<!-- measured: other -->\n<!-- end -->\n")
         self.assertIn("no table 'other'; it has ladder", said)
