@@ -185,6 +185,46 @@ void launch_column_sums_by_panel(Matrix<const int> matrix, std::span<unsigned> o
                      static_cast<int>(matrix.height), out.data());
 }
 
+/// column_sums with two tiles in turn: the copy of the next goes on while one is read.
+template <Swizzle mode>
+__global__ void column_sums_two_tiles(const __grid_constant__ CUtensorMap map, int width, int height,
+                                      unsigned* out) {
+    using Tile = PanelTile<mode, 0>;
+    __shared__ alignas(base_end) std::byte tiles[2][Tile::bytes];
+    __shared__ std::uint64_t bars[2];
+    const int block = static_cast<int>(blockIdx.x);
+    const auto ask = [&](int tile) {
+        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bars[tile % 2],
+                                       sizeof(tiles[0]));
+        ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, tiles[tile % 2], &map,
+                                  {0, tile * tile_rows, block * Tile::panels}, &bars[tile % 2]);
+    };
+    if (threadIdx.x == 0) {
+        for (std::uint64_t& bar : bars)
+            ptx::mbarrier_init(&bar, 1);
+        ptx::fence_proxy_async(ptx::space_shared);
+        ask(0);
+    }
+    unsigned sums[per_warp] = {};
+    for (int tile = 0; tile * tile_rows < height; ++tile) {
+        ptx::fence_proxy_async(ptx::space_shared);
+        __syncthreads();
+        if (threadIdx.x == 0 && (tile + 1) * tile_rows < height)
+            ask(tile + 1);
+        wait(&bars[tile % 2], tile / 2 % 2);
+        add_row<Access::bytes16>(tiles[tile % 2], Tile::place, sums);
+    }
+    write_sums<Access::bytes16>(sums, block * sum_columns, width, out);
+}
+
+template <Swizzle mode>
+void launch_column_sums_two_tiles(Matrix<const int> matrix, std::span<unsigned> out) {
+    workbook::launch(column_sums_two_tiles<mode>,
+                     {.grid = workbook::blocks_for(matrix.width, sum_columns), .block = block_threads},
+                     PanelTile<mode, 0>::map(matrix), static_cast<int>(matrix.width),
+                     static_cast<int>(matrix.height), out.data());
+}
+
 struct Sums {
     explicit Sums(workbook::Shape shape)
         : data(shape.width * shape.height), out(shape.width),
@@ -227,6 +267,10 @@ void sum_all(Bench& bench, Sums& sums, double ceiling) {
     with("128 bytes", launch_column_sums<Swizzle::bytes128, 0, access>);
     with("padding by the map", launch_column_sums<Swizzle::none, map_pad, access>);
     with("padding by threads", launch_column_sums_padded<access>);
+    if constexpr (access == Access::bytes16) {
+        with("no swizzle, two tiles", launch_column_sums_two_tiles<Swizzle::none>);
+        with("128 bytes, two tiles", launch_column_sums_two_tiles<Swizzle::bytes128>);
+    }
 }
 
 void column_sums_of_a_matrix(Bench& bench) {

@@ -278,6 +278,8 @@ def _panels(tables: Tables) -> Iterator[Claim]:
     if (padded := time("padding by the map")) is not None:
         yield Claim("pad-map", "a pad by the map costs little", ratio(padded, time("128 bytes")), "<=", 1.12, "times")
         yield Claim("pad-free", "and spares the conflicts", ratio(time("no swizzle"), padded), ">=", 1.3, "times")
+    if (hidden := time("no swizzle, two tiles")) is not None:
+        yield Claim("conflicts-hidden", "two tiles in turn hide conflicts", ratio(time("no swizzle"), hidden), ">=", 1.2, "times")
 
 
 def _blocks(tables: Tables) -> Iterator[Claim]:
