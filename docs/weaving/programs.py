@@ -162,6 +162,8 @@ class Runner:
             raise WeaveError(f"the mistake '{mistake}' was not found by the emulator")
         lines = [f"$ ./workbook run {chapter.name} --mistakes -- {mistake}"]
         for line in self.normalise(done.err).split("\n"):
+            if line.lstrip().startswith("--> /"):
+                raise WeaveError(f"'{line.strip()}': {program} was compiled in another directory; build it anew")
             lines += _wrapped(_EXPECT.sub("", line))
         return lines
 

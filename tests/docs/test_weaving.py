@@ -23,8 +23,9 @@ esac
 """
 
 MISTAKES = """#!/bin/sh
-[ "$1" = --list ] && { echo late; echo silent; exit 0; }
+[ "$1" = --list ] && { echo late; echo silent; echo elsewhere; exit 0; }
 [ "$1" = silent ] && exit 0
+[ "$1" = elsewhere ] && { echo '  --> /tmp/other/demo.cuh:4: read' >&2; exit 1; }
 printf '%s\\n' 'error[late] in kernel k' \\
   '  --> ../../chapters/01_demo/demo.cuh:4: read at 0x7f00deadbee4  ' \\
   '      | return a + 1; // expect: late' >&2
@@ -89,7 +90,7 @@ class Tree(unittest.TestCase):
             (2, "no definition of 'nothing'"),
             (4, "no.cuh: no such file"),
             (6, r"no region '// [tag]'"),
-            (8, "no mistake 'unknown'; it has late, silent"),
+            (8, "no mistake 'unknown'; it has late, silent, elsewhere"),
             (10, "no kernel 'three'"),
             (12, "counts no 'jumps'; it counts loads, stores"),
             (14, "h200.json is not there"),
@@ -117,6 +118,11 @@ class Tree(unittest.TestCase):
         text = self.woven("<!-- mistake: late -->\n<!-- end -->\n")
         self.assertIn("$ ./workbook run demo --mistakes -- late\nerror[late] in kernel k\n", text)
         self.assertIn("  --> chapters/01_demo/demo.cuh:4: read at 0x…4\n      | return a + 1;\n", text)
+
+    def test_a_program_that_names_files_of_another_directory_is_refused(self) -> None:
+        status, said = self.weave("<!-- mistake: elsewhere -->\n<!-- end -->\n")
+        self.assertEqual(status, 1)
+        self.assertIn("was compiled in another directory", said)
 
     def test_a_mistake_that_is_not_found_is_an_error(self) -> None:
         status, said = self.weave("<!-- mistake: silent -->\n<!-- end -->\n")
