@@ -133,55 +133,6 @@ TEST_CASE("remote-block-not-started: shared memory of a neighbour before the fir
                     64, 2, 2});
 }
 
-TEST_CASE("uninitialised-shared: exact to the byte") {
-    const std::string start = addresses(64) + "setp.lt.u32 %p1, %r0, 63;\n";
-    require_found("uninitialised-shared",
-                  {tile, start + "@%p1 st.shared.u32 [%r10], %r6;\n" + meet +
-                             "ld.shared.u32 %r5, [%r11];//!\nst.global.u32 [%rd11], %r5;\n"});
-    require_silent(
-        {tile, start + "@%p1 st.shared.u32 [%r10], %r6;\n" + meet + "@%p1 ld.shared.u32 %r5, [%r10];\n"});
-    require_found(
-        "uninitialised-shared",
-        {tile, start + "cvt.u16.u32 %h0, %r0;\nst.shared.u16 [%r10], %h0;\nld.shared.u8 %h1, [%r10+1];\n"
-                       "ld.shared.u8 %h1, [%r10+2];//!\nst.global.u8 [%rd11], %h1;\n"});
-    require_found("uninitialised-shared", {tile, start + "atom.shared.add.u32 %r5, [tile+512], 1;//!\n"});
-}
-
-TEST_CASE("uninitialised-shared: only a value that is used is a mistake") {
-    const std::string start =
-        addresses(64) + "setp.lt.u32 %p1, %r0, 63;\n@%p1 st.shared.u32 [%r10], %r6;\n" + meet;
-    const std::string load = "ld.shared.u32 %r5, [%r10];\n";
-    const std::string wrong = "ld.shared.u32 %r5, [%r10];//!\n";
-    const std::string out = "st.global.u32 [%rd11], %r3;\n";
-    // Sorting networks on partial tiles read past the end and drop the value.
-    require_silent({tile, start + load});
-    require_silent({tile, start + load + "mov.u32 %r5, 0;\nst.global.u32 [%rd11], %r5;\n"});
-    require_silent({tile, start + load + "add.u32 %r4, %r5, 1;\nselp.u32 %r3, %r4, %r6, %p1;\n" + out});
-    require_silent({tile, start + load +
-                              "setp.lt.u32 %p2, %r5, %r6;\nand.pred %p2, %p2, %p1;\n"
-                              "selp.u32 %r3, 1, 2, %p2;\n" +
-                              out});
-    require_silent({tile, start + load + "setp.lt.and.u32 %p2, %r5, %r6, %p1;\n@%p2 bra NEXT;\nNEXT:\n"});
-    require_silent({tile, start + load + "@%p1 st.global.u32 [%rd11], %r5;\n"});
-    require_found("uninitialised-shared", {tile, start + wrong + "add.u32 %r3, %r5, 1;\n" + out});
-    require_found("uninitialised-shared",
-                  {tile, start + wrong + "setp.gt.u32 %p2, %r5, 7;\n@%p2 bra NEXT;\nNEXT:\n"});
-    require_found("uninitialised-shared", {tile, start + wrong +
-                                                     "setp.lt.or.u32 %p2, %r5, %r6, %p1;\n"
-                                                     "selp.u32 %r3, 1, 2, %p2;\n" +
-                                                     out});
-    require_found("uninitialised-shared",
-                  {tile, start + wrong + "shfl.sync.bfly.b32 %r3, %r5, 1, 31, -1;\n" + out});
-    require_found("uninitialised-shared",
-                  {tile, start + "ld.shared.v2.u32 {%r4, %r3}, [tile+248];//!\n@%p0 " + out});
-    require_silent({tile, start + "ld.shared.v2.u32 {%r3, %r4}, [tile+248];\n@%p0 " + out});
-}
-
-TEST_CASE("a race explains an uninitialised read, which is then not told") {
-    const std::string body = addresses(64) + "ld.shared.u32 %r5, [%r11];//!\nst.shared.u32 [%r10], %r6;//!\n";
-    require_found("race-shared", {tile, body});
-}
-
 TEST_CASE("barrier-reinit-in-use: initialised in a loop, before everybody is done with it") {
     const auto program = [](const std::string& end) {
         return Case{tile_and_bar,
@@ -291,15 +242,4 @@ TEST_CASE("remote-block-exited: nothing makes the other block wait for the last 
         "[bar], 0;\n@!%p7 bra W;\nDONE:\n";
     require_silent(program(arrive, wait));
     require_silent(program(read + arrive, wait));
-}
-
-TEST_CASE("uninitialised-shared: a copy to global memory takes bytes that nobody wrote") {
-    const auto program = [](const std::string& bytes) {
-        return Case{tile, addresses(64) + "setp.lt.u32 %p1, %r0, 60;\n@%p1 st.shared.u32 [%r10], %r6;\n" +
-                              "fence.proxy.async.shared::cta;\nbar.sync 0;\n@%p0 "
-                              "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], " +
-                              bytes + ";//!\n" + commit_and_wait_read};
-    };
-    require_found("uninitialised-shared", program("256"), emu::Fault::none);
-    require_silent(program("240"));
 }

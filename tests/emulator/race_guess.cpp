@@ -55,5 +55,6 @@ TEST_CASE("an exchange may give shared memory its first value, an addition may n
     require_silent(first("exch.b32 %r13, [%r12], 0"));
     Case sum = first("add.u32 %r13, [%r12], 1");
     sum.body.replace(sum.body.find(", 1;\n"), 5, ", 1;//!\n");
+    sum.body.replace(sum.body.rfind(";\n"), 2, ";//!\n");
     require_found("uninitialised-shared", sum);
 }

@@ -8,7 +8,7 @@
 #include "listeners/shadow.hpp"
 #include "listeners/tensor_maps.hpp"
 #include "listeners/threads.hpp"
-#include "listeners/unwritten.hpp"
+#include "listeners/values.hpp"
 #include "machine/cluster.hpp"
 
 #include <map>
@@ -58,7 +58,7 @@ struct Operation {
     Epoch epoch = 0;        ///< … and its epoch then.
 };
 
-class Checker final : public ClusterListener {
+class Checker final : public ClusterListener, private UseListener {
   public:
     Checker(Cluster& cluster, LaunchChecks& launch);
     ~Checker() override;
@@ -190,8 +190,7 @@ class Checker final : public ClusterListener {
 
     // race_access.cpp
     std::uint32_t record_for(WarpClock& warp, std::uint32_t pc, unsigned flags);
-    void access_shared(Actor actor, Address address, std::uint32_t bytes);
-    void access_global(Actor actor, Address address, std::uint32_t bytes);
+    void check_access(const AccessEvent& event);
     template <class Visit>
     void by_words(Address address, std::uint32_t bytes, Visit&& visit);
     void access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask lanes, std::uint32_t record);
@@ -203,7 +202,6 @@ class Checker final : public ClusterListener {
     void note_co_writers(std::uint32_t write, const Actor& actor);
     bool wrote_it_too(std::uint32_t write, const Actor& actor) const;
     void check_clash(const AccessEvent& event);
-    void uninitialised_source(unsigned k, unsigned n, const Actor& actor);
     void check_started(const AccessEvent& event);
     void check_started(Warp& warp, unsigned lane, std::uint32_t pc, unsigned rank);
     bool is_ordered(Ref old, const Record& record, unsigned k, unsigned n, const Actor& actor) const;
@@ -218,6 +216,14 @@ class Checker final : public ClusterListener {
     void touch_pieces(const AsyncOperation& operation, const Operation& known, WarpClock& clock);
     void touch_range(Actor actor, Address address, std::uint32_t bytes, bool shared);
     std::uint32_t add_operation(const AsyncOperation& operation, WarpClock& clock);
+
+    // race_values.cpp
+    void read_unwritten(unsigned k, unsigned n, const Actor& actor);
+    void copy_unwritten(unsigned k, unsigned n, const Actor& actor);
+    void note_copied_values(const AsyncOperation& operation);
+    Diagnostic describe(Taint taint, unsigned k, unsigned n, const Actor& actor) const;
+    void on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) override;
+    void tell_used_values();
 
     // tensor_maps.cpp
     void note_tensor_map_fence(const FenceEvent& event);
@@ -292,8 +298,6 @@ class Checker final : public ClusterListener {
     void decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref,
                 bool shared);
     void missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
-    void uninitialised(unsigned k, unsigned n, const Actor& actor);
-    void use_unwritten(std::uint32_t load);
     void hold(std::uint32_t operation, Diagnostic diagnostic, std::uint32_t about);
     void publish_held(std::uint32_t operation);
     void tell_the_rest();
@@ -342,13 +346,10 @@ class Checker final : public ClusterListener {
     std::map<std::uint32_t, Diagnostic>
         unfinished_;                ///< By operation: told at the end, unless somebody read too early.
     std::set<std::uint32_t> raced_; ///< Instructions that took part in a finding.
-    /// A read of shared memory that nobody has written.
-    struct Uninitialised {
-        Diagnostic diagnostic;
-        bool used = false; ///< The value was used, so this is a mistake.
-    };
-    std::map<std::uint32_t, Uninitialised> uninitialised_; ///< By instruction; told at the end.
-    UnwrittenValues unwritten_;
+    Values values_{*this};
+    std::map<OriginId, Diagnostic> meaningless_; ///< Told at the end, of those that were used.
+    std::map<std::uint32_t, Diagnostic>
+        copied_unwritten_; ///< Copies of memory that nobody wrote, by instruction; told at the end.
     /// Findings about an operation that depend on what its thread does next, by operation; see hold().
     struct Held {
         Diagnostic diagnostic;

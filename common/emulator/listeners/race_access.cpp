@@ -70,8 +70,13 @@ std::uint32_t Checker::record_for(WarpClock& warp, std::uint32_t pc, unsigned fl
 }
 
 void Checker::on_access(const AccessEvent& event) {
-    if (event.space != ptx::Space::shared && event.space != ptx::Space::global)
-        return;
+    if (event.space == ptx::Space::shared || event.space == ptx::Space::global)
+        check_access(event);
+    if (!values_.empty()) [[unlikely]]
+        values_.access(event);
+}
+
+void Checker::check_access(const AccessEvent& event) {
     WarpClock& clock = threads_.of(*event.warp);
     if (event.clash[0] != event.clash[1]) [[unlikely]]
         check_clash(event);
@@ -232,9 +237,9 @@ void Checker::touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Act
             missing_fence(w, cell.write, k, n, actor);
     } else if (actor.shared) {
         if (actor.record->is(Record::async))
-            uninitialised_source(k, n, actor);
+            copy_unwritten(k, n, actor);
         else
-            uninitialised(k, n, actor);
+            read_unwritten(k, n, actor);
     }
     if (cell.read == actor.ref)
         return;
@@ -279,7 +284,7 @@ void Checker::touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Ac
     const bool same_value = actor.record->is(Record::same_value);
     bool ordered = true;
     if (!cell.write && actor.shared && actor.record->is(Record::update))
-        uninitialised(k, n, actor);
+        read_unwritten(k, n, actor);
     if (cell.write && record_of(cell.write) != record_of(actor.ref)) {
         // (Lanes of one instruction that write the same place are not told apart here.)
         const Record& w = record(cell.write, actor);

@@ -122,6 +122,8 @@ void Checker::issue_cp_async(const AsyncOperation& operation, WarpClock& clock) 
         operations_[recent.record].epoch != clock.now)
         recent = {operation.pc, 0, now, add_operation(operation, clock)};
     touch_pieces(operation, operations_[recent.record], clock);
+    if (!values_.empty()) [[unlikely]]
+        note_copied_values(operation);
 }
 
 void Checker::on_async_issue(const AsyncOperation& operation) {
@@ -154,6 +156,8 @@ void Checker::on_async_issue(const AsyncOperation& operation) {
         check_init_visible(operation, index, clock);
     }
     touch_pieces(operation, operations_[index], clock);
+    if (!values_.empty()) [[unlikely]]
+        note_copied_values(operation);
     threads_.advance(clock);
 }
 

@@ -33,6 +33,7 @@ void Checker::on_block_start(Block& block) {
     if (shared_.size() <= block.rank())
         shared_.resize(block.rank() + 1);
     shared_[block.rank()].reset((block.shared().size() + 3) / 4);
+    values_.start_block(block.rank());
 }
 
 // -- bar, barrier.cluster, bar.warp.sync

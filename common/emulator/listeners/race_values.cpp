@@ -1,0 +1,115 @@
+// Values that mean nothing: where they are read, and what is said where they are used.
+
+#include "listeners/race.hpp"
+#include "machine/reports.hpp"
+
+#include <string_view>
+
+namespace emu::check {
+namespace {
+
+std::string_view deed(Use use) {
+    switch (use) {
+    case Use::stored:
+        return "stored to global memory";
+    case Use::address:
+        return "part of an address";
+    case Use::decision:
+        return "what a branch, a store or a barrier depends on";
+    case Use::copied:
+        return "copied to global memory by an asynchronous copy";
+    case Use::handed_on:
+        return "handed to a function or to an instruction that acts on it";
+    }
+    return "used";
+}
+
+} // namespace
+
+Diagnostic Checker::describe(Taint, unsigned k, unsigned n, const Actor& actor) const {
+    Diagnostic d;
+    d.name = "uninitialised-shared";
+    d.message = who(actor) + " reads " + place(actor, k, n) + ", which no thread has written.";
+    d.advice = "Shared memory starts with arbitrary contents. Write it first, and put a barrier between the "
+               "write and the read.";
+    d.locations.push_back(cluster_.source_line(actor.record->pc, "read by " + who(actor)));
+    return d;
+}
+
+void Checker::read_unwritten(unsigned k, unsigned n, const Actor& actor) {
+    const std::uint32_t pc = actor.record->pc;
+    if (cluster_.stopped())
+        return;
+    if (actor.is_write && cluster_.info().kernel->sources[pc]->has("exch"))
+        return; // atomicExch may give a variable its first value.
+    const Taint taint = actor.shared ? Taint::unwritten_shared : Taint::unwritten_global;
+    const OriginId origin = values_.origin_of(taint, pc);
+    if (values_.origin(origin).used)
+        return; // It will be told; there is no need to know where else it leads.
+    if (!meaningless_.contains(origin))
+        meaningless_[origin] = describe(taint, k, n, actor);
+    if (actor.is_write) // An atomic: what it leaves is as meaningless as what it found.
+        return values_.mark(static_cast<std::uint32_t>(actor.word) + k, n, origin);
+    Warp& warp = *actor.clock->warp;
+    for (unsigned i = k; i < k + n; ++i) {
+        const unsigned lane = lane_at(actor.ref, *actor.record, i);
+        const auto base = static_cast<std::uint32_t>(warp.addresses[lane]);
+        values_.taint_register(warp, pc, lane,
+                               static_cast<std::int64_t>(static_cast<std::uint32_t>(actor.word) + i) - base,
+                               origin);
+    }
+}
+
+/// A copy to global memory spreads bytes that nobody has written.
+void Checker::copy_unwritten(unsigned k, unsigned n, const Actor& actor) {
+    const Operation& copy = operations_[actor.record->operation];
+    const std::uint32_t pc = actor.record->pc;
+    if (actor.padding || copy.completion != CompletionKind::bulk_group || cluster_.stopped() ||
+        copied_unwritten_.contains(pc))
+        return;
+    Diagnostic d;
+    d.name = "uninitialised-shared";
+    d.fault = Fault::none;
+    d.message = "The copy to global memory that " + who(actor) + " issues takes " + place(actor, k, n) +
+                ", which no thread has written.";
+    d.advice = "Write the whole tile before it is stored, with zeros where there is no data, or store only "
+               "the part that has been written.";
+    d.locations.push_back(cluster_.source_line(pc, "copy issued by " + who(actor)));
+    copied_unwritten_[pc] = std::move(d);
+}
+
+/// An asynchronous operation overwrites what was meaningless, or carries it on.
+void Checker::note_copied_values(const AsyncOperation& operation) {
+    if (operation.writes_shared && operation.source_pieces.empty())
+        for (const AsyncPiece& piece : operation.pieces)
+            values_.clear(piece.shared, piece.bytes);
+    for (std::size_t i = 0; i < operation.source_pieces.size() && i < operation.pieces.size(); ++i)
+        values_.copy(operation.source_pieces[i].shared, operation.pieces[i].shared,
+                     operation.source_pieces[i].bytes);
+    if (operation.reads_shared && operation.writes_global)
+        for (const AsyncPiece& piece : operation.pieces)
+            if (const OriginId origin = values_.marked(piece.shared, piece.bytes - piece.padding))
+                values_.use(origin, Use::copied, *operation.warp, operation.lane, operation.pc);
+}
+
+void Checker::on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) {
+    const auto found = meaningless_.find(origin);
+    if (found == meaningless_.end())
+        return;
+    Diagnostic& finding = found->second;
+    finding.message += " That value, or what was computed from it, is " + std::string(deed(use)) + ".";
+    finding.locations.push_back(cluster_.source_line(pc, "used by " + thread_name(warp, lane)));
+}
+
+void Checker::tell_used_values() {
+    for (auto& [pc, diagnostic] : copied_unwritten_)
+        if (!raced_.contains(pc))
+            cluster_.report(std::move(diagnostic));
+    copied_unwritten_.clear();
+    for (auto& [id, diagnostic] : meaningless_)
+        if (const Origin& origin = values_.origin(id); origin.used && !raced_.contains(origin.pc))
+            cluster_.report(std::move(diagnostic));
+    meaningless_.clear();
+}
+
+} // namespace emu::check

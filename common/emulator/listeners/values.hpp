@@ -1,0 +1,145 @@
+#pragma once
+/// \file
+/// Follows values that mean nothing (read from memory that nobody has written, or from behind an array) from
+/// register to register and through shared and local memory. To read such bytes is no mistake yet: sorts,
+/// scans and reductions of partial tiles move and combine them and then drop the result, and a compiler reads
+/// four floats where the program wants three. A mistake is what uses them: see Use.
+
+#include "machine/events.hpp"
+#include "machine/warp.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace emu::check {
+
+/// Why a value means nothing.
+enum class Taint : std::uint8_t {
+    unwritten_shared, ///< From shared memory that nobody has written.
+    unwritten_global, ///< From global memory that nobody has written.
+    outside,          ///< From behind the end of its array, as part of a wider load.
+};
+
+/// What turns such a value into a mistake.
+enum class Use : std::uint8_t {
+    stored,    ///< To global memory.
+    address,   ///< Says where to read or write.
+    decision,  ///< Says which way a branch goes, or whether a store, a barrier or an exit is executed.
+    copied,    ///< An asynchronous copy takes it to global memory.
+    handed_on, ///< To a function, or an instruction that acts on what it gets.
+};
+
+/// Number of an Origin, from 1; 0 is none.
+using OriginId = std::uint32_t;
+
+/// An instruction that read such values. All that it reads counts as one, and is told of once.
+struct Origin {
+    Taint taint = Taint::unwritten_shared;
+    std::uint32_t pc = 0;
+    bool used = false;
+};
+
+/// Gets the first use of what an origin read.
+class UseListener {
+  public:
+    virtual void on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) = 0;
+
+  protected:
+    ~UseListener() = default;
+};
+
+/// The meaningless values in the registers and in the memory of a cluster.
+class Values {
+  public:
+    explicit Values(UseListener& listener) : listener_(listener), origins_(1) {}
+
+    /// Nothing is followed: no call but taint_register() and origin_of() is needed.
+    bool empty() const { return tainted_rows_ == 0 && !marked_; }
+
+    /// The origin for what `pc` reads; a new one the first time.
+    OriginId origin_of(Taint taint, std::uint32_t pc);
+    const Origin& origin(OriginId id) const { return origins_[id]; }
+
+    /// The load at `pc` gave `lane` a meaningless byte, `offset` bytes behind the lane's address. Call it
+    /// while the load executes.
+    void taint_register(Warp& warp, std::uint32_t pc, unsigned lane, std::int64_t offset, OriginId origin);
+
+    /// To be called before each instruction, executed by the lanes of `mask` (none: its guard is false).
+    void before_instruction(Warp& warp, std::uint32_t pc, LaneMask mask);
+    /// To be called with each access of an instruction, while it executes.
+    void access(const AccessEvent& event);
+
+    // -- shared memory, by shared-window address
+    void start_block(unsigned rank);
+    void mark(std::uint32_t address, std::uint32_t bytes, OriginId origin);
+    void clear(std::uint32_t address, std::uint32_t bytes) { mark(address, bytes, 0); }
+    /// An origin of bytes in this range, or 0.
+    OriginId marked(std::uint32_t address, std::uint32_t bytes) const;
+    /// As `marked`, and what `to` holds then is as meaningless as what `from` holds.
+    void copy(std::uint32_t from, std::uint32_t to, std::uint32_t bytes);
+
+    /// `origin` is used by the instruction at `pc`.
+    void use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc);
+
+  private:
+    /// The lanes of a register row that hold such a value, and where it comes from.
+    struct Tainted {
+        LaneMask lanes = 0;
+        OriginId origin = 0;
+    };
+    struct WarpRows {
+        std::vector<Tainted> rows; ///< By offset among the warp's frames / 4.
+        unsigned tainted = 0;      ///< Rows with any lane.
+    };
+    /// What the store or atomic at hand writes, element by element.
+    struct Outgoing {
+        const Warp* warp = nullptr;
+        std::uint32_t pc = 0;
+        std::vector<Tainted> elements;
+    };
+    struct Flow; ///< One instruction, while it is looked at.
+    enum class Rule : std::uint8_t {
+        unknown,
+        nothing,
+        combine,    ///< The result depends on all sources, lane by lane.
+        predicates, ///< … but an operand of and, or may decide alone.
+        select,     ///< selp
+        shuffle,
+        collective, ///< The result depends on the sources of all lanes.
+        load,
+        store,
+        atomic,
+        reduce, ///< red: an atomic without a result.
+        branch, ///< The guard decides; operands name places.
+        use_all,
+    };
+    static Rule rule_of(const ptx::Instruction& instruction);
+
+    Tainted* row(const Warp& warp, std::uint32_t place);
+    WarpRows& rows_of(const Warp& warp);
+    void set(const Warp& warp, std::uint32_t place, LaneMask lanes, Tainted value);
+    void access_lane(const AccessEvent& event, unsigned lane);
+    void load_element(const AccessEvent& event, unsigned lane, std::uint32_t offset, OriginId origin);
+    void mark_lane(const AccessEvent& event, unsigned lane, std::uint32_t offset, std::uint32_t bytes,
+                   OriginId origin);
+    OriginId marked_lane(const AccessEvent& event, unsigned lane, std::uint32_t offset,
+                         std::uint32_t bytes) const;
+
+    UseListener& listener_;
+    std::vector<Origin> origins_; ///< [0] is unused.
+    std::unordered_map<std::uint64_t, OriginId> by_instruction_;
+    std::vector<WarpRows> warps_; ///< By rank * 32 + warp in the block.
+    std::vector<Rule> rules_;     ///< By instruction.
+    Outgoing outgoing_;
+    unsigned tainted_rows_ = 0;
+    bool marked_ = false; ///< Some memory is, or was, marked.
+    /// Origin << 4 | bytes, of each word of shared memory. By rank; empty where nothing is marked.
+    std::vector<std::vector<std::uint32_t>> shared_;
+    /// The same of local memory: by warp, lane and word.
+    std::unordered_map<std::uint64_t, std::uint32_t> local_;
+};
+
+} // namespace emu::check
