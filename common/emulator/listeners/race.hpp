@@ -5,6 +5,7 @@
 /// accesses), race_async.cpp (asynchronous operations), race_sync.cpp (edges), race_report.cpp (words).
 
 #include "listeners/guess.hpp"
+#include "listeners/late_reads.hpp"
 #include "listeners/shadow.hpp"
 #include "listeners/tensor_maps.hpp"
 #include "listeners/threads.hpp"
@@ -33,8 +34,14 @@ struct LaunchChecks {
 
     std::unique_ptr<RecordStore> take_store();
     void give_back(std::unique_ptr<RecordStore> store);
+    /// Of the launch's kernel.
+    const LateReadSites& late_reads(const Kernel& kernel);
     GlobalShadow shadow;
     GlobalSync sync;
+
+  private:
+    std::once_flag searched_;
+    LateReadSites late_reads_;
 };
 
 /// An asynchronous operation, or all cp.async of one instruction and epoch.
@@ -225,6 +232,12 @@ class Checker final : public ClusterListener, private UseListener {
     void on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) override;
     void tell_used_values();
 
+    // race_overtaken.cpp
+    void check_late_read(const Record& read, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    Diagnostic overtaken(const Record& read, Ref ref, unsigned k, unsigned n, const Actor& actor) const;
+    void tell_overtaken(Diagnostic finding, std::uint32_t copy_pc, std::uint32_t use_pc,
+                        const std::string& reader);
+
     // tensor_maps.cpp
     void note_tensor_map_fence(const FenceEvent& event);
     std::vector<Ref> writes_of(Address address, std::uint32_t bytes);
@@ -347,6 +360,7 @@ class Checker final : public ClusterListener, private UseListener {
         unfinished_;                ///< By operation: told at the end, unless somebody read too early.
     std::set<std::uint32_t> raced_; ///< Instructions that took part in a finding.
     Values values_{*this};
+    LateReads late_reads_;
     std::map<OriginId, Diagnostic> meaningless_; ///< Told at the end, of those that were used.
     std::map<std::uint32_t, Diagnostic>
         copied_unwritten_; ///< Copies of memory that nobody wrote, by instruction; told at the end.

@@ -85,6 +85,9 @@ void Checker::check_access(const AccessEvent& event) {
             check_started(event);
         note_remote_uses(event, clock);
     }
+    if (late_reads_.matters(event.pc) && event.space == ptx::Space::shared &&
+        event.kind == AccessKind::read) [[unlikely]]
+        late_reads_.read(*event.warp, event.pc, event.mask, clock.now);
     const unsigned flags = flags_of(event);
     const Address base = event.space == ptx::Space::shared ? shared_window : 0;
     bool published = false;
@@ -302,6 +305,8 @@ void Checker::touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Ac
         for (const Ref r : {readers.first, readers.second})
             if (r && !is_ordered(r, record(r, actor), k, n, actor))
                 conflict(record(r, actor), r, k, n, actor);
+            else if (r && actor.shared && late_reads_.any() && actor.record->is(Record::async_proxy))
+                check_late_read(record(r, actor), r, k, n, actor);
     }
     // A write that changed nothing does not hide an earlier one that did.
     if (same_value && cell.write && !ordered)

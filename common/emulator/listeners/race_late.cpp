@@ -9,11 +9,15 @@ namespace emu::check {
 void Checker::on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) {
     if (!values_.empty()) [[unlikely]]
         values_.before_instruction(warp, pc, mask);
+    if (late_reads_.matters(pc)) [[unlikely]]
+        late_reads_.before_instruction(warp, pc, mask, threads_.of(warp).now);
 }
 
 void Checker::on_skipped(Warp& warp, std::uint32_t pc) {
     if (!values_.empty()) [[unlikely]]
         values_.before_instruction(warp, pc, 0);
+    if (late_reads_.matters(pc)) [[unlikely]]
+        late_reads_.before_instruction(warp, pc, 0, threads_.of(warp).now);
 }
 
 void Checker::tell_the_rest() {

@@ -183,6 +183,8 @@ void Checker::on_mbarrier_arrive(const MbarrierEvent& event) {
     }
     if (!event.warp)
         return;
+    if (event.scope == Scope::cluster && event.semantics != Semantics::relaxed)
+        late_reads_.settle(*event.warp, LaneMask{1} << event.lane, threads_.of(*event.warp).now);
     if (const unsigned rank = shared_rank(event.address); rank != event.warp->block().rank()) {
         check_started(*event.warp, event.lane, event.pc, rank);
         if (event.semantics != Semantics::relaxed)

@@ -297,7 +297,7 @@ void Checker::missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, 
     if (operation.reported || !first_time("missing-proxy-fence", old.pc, actor.record->pc))
         return;
     // Generic write, then asynchronous read or write, needs the fence (PTX ISA 8.8, 9.7.13.4). A generic read
-    // before an asynchronous write is ordered by the barrier alone, as in every published pipeline: silent.
+    // before an asynchronous write: race_overtaken.cpp.
     // Only a read in shared memory is sure to go wrong on hardware; the other cases are warnings.
     const bool warning = actor.is_write || !actor.shared;
     operation.reported = !warning;

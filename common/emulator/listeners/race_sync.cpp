@@ -11,7 +11,7 @@ Checker::Checker(Cluster& cluster, LaunchChecks& launch)
     : cluster_(cluster), launch_(launch),
       threads_(static_cast<std::uint32_t>(cluster.linear_index()), launch.sync), source_(launch.records),
       local_records_(launch.take_store()), local_source_(*local_records_), pages_(launch.shadow),
-      operations_(1) {}
+      operations_(1), late_reads_(launch.late_reads(*cluster.info().kernel)) {}
 
 std::unique_ptr<RecordStore> LaunchChecks::take_store() {
     const std::lock_guard lock(mutex);
@@ -20,6 +20,11 @@ std::unique_ptr<RecordStore> LaunchChecks::take_store() {
     auto store = std::move(spare.back());
     spare.pop_back();
     return store;
+}
+
+const LateReadSites& LaunchChecks::late_reads(const Kernel& kernel) {
+    std::call_once(searched_, [&] { late_reads_ = find_late_reads(kernel); });
+    return late_reads_;
 }
 
 void LaunchChecks::give_back(std::unique_ptr<RecordStore> store) {
@@ -44,6 +49,8 @@ void Checker::on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& 
     const unsigned rank = kind == BarrierKind::block ? lanes.warp->block().rank() : 0;
     Accumulator& arrived = barriers_[{kind, rank, id}];
     WarpClock& clock = threads_.of(*lanes.warp);
+    if (kind == BarrierKind::cluster && semantics != Semantics::relaxed)
+        late_reads_.settle(*lanes.warp, lanes.mask, clock.now);
     if (kind == BarrierKind::cluster && semantics != Semantics::relaxed)
         for (auto& [address, barrier] : mbarriers_)
             barrier.released |= barrier.init_warp == lanes.warp && (lanes.mask >> barrier.init_lane & 1);
@@ -261,6 +268,7 @@ void Checker::on_block_exit(Block& block) {
 void Checker::on_fence(const FenceEvent& event) {
     switch (event.kind) {
     case FenceKind::membar:
+        late_reads_.settle(*event.warp, event.mask, threads_.of(*event.warp).now);
         if (event.scope == Scope::gpu || event.scope == Scope::sys) {
             // NVIDIA's own tests let bulk copies read global memory behind __threadfence() alone.
             FenceEvent global = event;
