@@ -1,5 +1,5 @@
-// Reads that a copy of the async proxy may overtake: the value is used only behind the barrier that orders the
-// two. What hardware does with each of these: docs/measurements/h200_behaviour.md, 'Proxies'.
+// Reads that a copy of the async proxy may overtake: the value is used only behind the barrier that orders
+// the two. What hardware does with each of these: docs/measurements/h200_behaviour.md, 'Proxies'.
 
 #include "check_support.hpp"
 
@@ -18,7 +18,8 @@ std::string marked(std::string line) { return line.insert(line.size() - 1, "//!"
 /// Thread 0 loads 256 bytes; `parity` is that of the phase the copy completes.
 std::string copy(const std::string& mark = "") {
     return "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;\n"
-           "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd0], 256, [bar];" +
+           "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd0], 256, "
+           "[bar];" +
            mark + "\n";
 }
 
@@ -71,8 +72,8 @@ TEST_CASE("read-overtaken: a value that was used before had arrived") {
     require_found(name, reload("bar.sync 0;\n", use, true, pair));
     // A copy to another register is no use.
     require_found(name, reload("mov.u32 %r4, %r5;\nbar.sync 0;\n", "st.global.u32 [%rd11], %r4;\n", true));
-    require_silent(reload("mov.u32 %r4, %r5;\nadd.u32 %r3, %r5, 1;\nbar.sync 0;\n",
-                          "st.global.u32 [%rd11], %r4;\n"));
+    require_silent(
+        reload("mov.u32 %r4, %r5;\nadd.u32 %r3, %r5, 1;\nbar.sync 0;\n", "st.global.u32 [%rd11], %r4;\n"));
 }
 
 TEST_CASE("read-overtaken: the use counts by thread") {
@@ -91,7 +92,8 @@ TEST_CASE("read-overtaken: barriers of every kind") {
     require_silent(reload(fence + "mbarrier.arrive.shared.b64 _, [empty];\n" + wait, use));
     require_silent(reload(use + "mbarrier.arrive.shared.b64 _, [empty];\n" + wait, ""));
     require_found(name, reload("bar.warp.sync 0xffffffff;\n", use, true, "ld.shared.u32 %r5, [%r10];\n", 32));
-    require_silent(reload(use + "bar.warp.sync 0xffffffff;\n", "", false, "ld.shared.u32 %r5, [%r10];\n", 32));
+    require_silent(
+        reload(use + "bar.warp.sync 0xffffffff;\n", "", false, "ld.shared.u32 %r5, [%r10];\n", 32));
     // Named: the second warp arrives, the first waits.
     const std::string named = "setp.lt.u32 %p1, %r0, 32;\n@%p1 bar.sync 1, 64;\n@!%p1 bar.arrive 1, 64;\n";
     require_overtaken(named, use);
@@ -105,14 +107,15 @@ TEST_CASE("read-overtaken: a stage that is filled again one barrier later") {
     // Used between the first barrier and the second, behind which the copy is issued.
     require_silent(reload("bar.sync 0;\n" + use + "bar.sync 0;\n", ""));
     require_overtaken("bar.sync 0;\nbar.sync 0;\n", use);
-    // A ring in a loop: each tile is used behind the barrier of its round, and its stage is filled a round later.
+    // A ring in a loop: each tile is used behind the barrier of its round, and its stage is filled a round
+    // later.
     const auto ring = [](const std::string& order) {
-        return Case{memory, addresses(64) +
-                                "@%p0 mbarrier.init.shared.b64 [bar], 1;\n@%p0 " + fence + "bar.sync 0;\n" +
-                                copy() +
+        return Case{memory, addresses(64) + "@%p0 mbarrier.init.shared.b64 [bar], 1;\n@%p0 " + fence +
+                                "bar.sync 0;\n" + copy() +
                                 "mov.u32 %r20, 0;\nROUND:\nand.b32 %r21, %r20, 1;\nAGAIN:\n"
                                 "mbarrier.try_wait.parity.shared.b64 %p7, [bar], %r21;\n@!%p7 bra AGAIN;\n" +
-                                order + "add.u32 %r20, %r20, 1;\nsetp.lt.u32 %p6, %r20, 6;\n@%p6 bra ROUND;\n" +
+                                order +
+                                "add.u32 %r20, %r20, 1;\nsetp.lt.u32 %p6, %r20, 6;\n@%p6 bra ROUND;\n" +
                                 wait_parity("bar", "0", "LAST")};
     };
     require_silent(ring("ld.shared.u32 %r5, [%r10];\nbar.sync 0;\n" + use + "bar.sync 0;\n" + copy()));

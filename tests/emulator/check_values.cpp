@@ -33,8 +33,8 @@ TEST_CASE("uninitialised-shared: exact to the byte") {
     const std::string bytes = "mov.u32 %r12, tile;\nadd.u32 %r12, %r12, %r0;\nand.b32 %r13, %r0, 3;\n"
                               "setp.lt.u32 %p2, %r13, 2;\nmov.u16 %h0, 7;\n@%p2 st.shared.u8 [%r12], %h0;\n" +
                               meet;
-    require_silent({tile, addresses(64) + bytes +
-                              "ld.shared.u8 %h1, [%r12];\n@%p2 st.global.u8 [%rd11], %h1;\n"});
+    require_silent(
+        {tile, addresses(64) + bytes + "ld.shared.u8 %h1, [%r12];\n@%p2 st.global.u8 [%rd11], %h1;\n"});
     require_found(name, {tile, addresses(64) + bytes +
                                    "ld.shared.u8 %h1, [%r12];//!\n@!%p2 st.global.u8 [%rd11], %h1;//!\n"});
 }
@@ -70,9 +70,10 @@ TEST_CASE("uninitialised-shared: what counts as a use") {
     require_silent({tile, partly_filled + load + "setp.gt.u32 %p2, %r5, 7;\n" + choose + "@%p1 " + store});
     const std::string as_index = "and.b32 %r4, %r5, 60;\nadd.u32 %r4, %r4, %r9;\n";
     require_found(name, {tile, partly_filled + wrong + as_index + "ld.shared.u32 %r3, [%r4];//!\n"});
-    require_found(name, {tile, partly_filled + wrong + "and.b32 %r4, %r5, 60;\ncvt.u64.u32 %rd12, %r4;\n"
-                                                       "add.u64 %rd12, %rd12, %rd1;\n"
-                                                       "red.global.add.u32 [%rd12], 1;//!\n"});
+    require_found(name, {tile, partly_filled + wrong +
+                                   "and.b32 %r4, %r5, 60;\ncvt.u64.u32 %rd12, %r4;\n"
+                                   "add.u64 %rd12, %rd12, %rd1;\n"
+                                   "red.global.add.u32 [%rd12], 1;//!\n"});
     require_found(name, {tile, partly_filled + wrong + "red.global.add.u32 [%rd1+4096], %r5;//!\n"});
 }
 
@@ -85,8 +86,8 @@ TEST_CASE("uninitialised-shared: values go from lane to lane") {
     require_silent({tile, partly_filled + load + scan + "@%p1 " + store});
     require_found(name, {tile, partly_filled + wrong + scan + use});
     // In segments of 16 lanes the first lane of the second segment gets nothing from the first.
-    const std::string half = addresses(64) + "setp.ne.u32 %p1, %r0, 15;\n@%p1 st.shared.u32 [%r10], %r6;\n" +
-                             meet;
+    const std::string half =
+        addresses(64) + "setp.ne.u32 %p1, %r0, 15;\n@%p1 st.shared.u32 [%r10], %r6;\n" + meet;
     const std::string next = "shfl.sync.up.b32 %r3, %r5, 1, 0x1000, -1;\n";
     require_silent({tile, half + load + next + "@%p1 " + store});
     require_found(name, {tile, half + wrong + "shfl.sync.up.b32 %r3, %r5, 1, 0, -1;\n@%p1 " + use});
@@ -106,12 +107,14 @@ TEST_CASE("uninitialised-shared: values copied from shared to shared memory") {
     require_found(name, {tile, partly_filled + wrong_roll + back + use});
     // What is overwritten is forgotten.
     require_silent({tile, partly_filled + roll + "st.shared.u32 [%r10+256], %r6;\n" + back + store});
-    require_found(name, {tile, partly_filled + wrong_roll + "cvt.u16.u32 %h0, %r0;\n"
-                                                            "st.shared.u16 [%r10+256], %h0;\n" +
+    require_found(name, {tile, partly_filled + wrong_roll +
+                                   "cvt.u16.u32 %h0, %r0;\n"
+                                   "st.shared.u16 [%r10+256], %h0;\n" +
                                    back + use});
-    require_silent({tile, partly_filled + roll + "cvt.u16.u32 %h0, %r0;\nst.shared.u16 [%r10+256], %h0;\n"
-                                                 "ld.shared.u16 %h1, [%r10+256];\n"
-                                                 "st.global.u16 [%rd11], %h1;\n"});
+    require_silent({tile, partly_filled + roll +
+                              "cvt.u16.u32 %h0, %r0;\nst.shared.u16 [%r10+256], %h0;\n"
+                              "ld.shared.u16 %h1, [%r10+256];\n"
+                              "st.global.u16 [%rd11], %h1;\n"});
     // Vectors, element by element.
     const std::string pair = "ld.shared.v2.u32 {%r3, %r4}, [tile+248];\n"
                              "@%p0 st.shared.v2.u32 [tile+512], {%r4, %r3};\n" +
@@ -128,14 +131,16 @@ TEST_CASE("uninitialised-shared: a reduction over a partly filled tile") {
                "@%p2 st.shared.u32 [%r10], %r4;\n" +
                meet;
     };
-    const std::string filled = addresses(64) + "setp.lt.u32 %p1, %r0, 48;\n@%p1 st.shared.u32 [%r10], %r6;\n" +
-                               meet + step(32, "ld.shared.u32 %r5, ");
+    const std::string filled = addresses(64) +
+                               "setp.lt.u32 %p1, %r0, 48;\n@%p1 st.shared.u32 [%r10], %r6;\n" + meet +
+                               step(32, "ld.shared.u32 %r5, ");
     const std::string out = "ld.shared.u32 %r3, [%r10];\nsetp.lt.u32 %p3, %r0, 16;\n@%p3 ";
     require_silent({tile, filled + out + store});
     const std::string bad = addresses(64) + "setp.lt.u32 %p1, %r0, 48;\n@%p1 st.shared.u32 [%r10], %r6;\n" +
-                            meet + "setp.lt.u32 %p2, %r0, 32;\n@%p2 ld.shared.u32 %r5, [%r10+128];//!\n"
-                                   "@%p2 ld.shared.u32 %r4, [%r10];\n@%p2 add.u32 %r4, %r4, %r5;\n"
-                                   "@%p2 st.shared.u32 [%r10], %r4;\n" +
+                            meet +
+                            "setp.lt.u32 %p2, %r0, 32;\n@%p2 ld.shared.u32 %r5, [%r10+128];//!\n"
+                            "@%p2 ld.shared.u32 %r4, [%r10];\n@%p2 add.u32 %r4, %r4, %r5;\n"
+                            "@%p2 st.shared.u32 [%r10], %r4;\n" +
                             meet + step(16, "ld.shared.u32 %r5, ");
     require_found(name, {tile, bad + out + use});
 }
@@ -150,14 +155,16 @@ TEST_CASE("uninitialised-shared: atomics combine, exchanges replace") {
     require_found(name, {tile, add("//!") + read + use});
     require_found(name, {tile, add("//!") + "mov.u32 %r3, %r5;\n@%p0 " + use});
     require_silent({tile, add("") + "@%p0 atom.shared.exch.b32 %r4, [tile+512], 5;\n" + meet + read + store});
-    require_found(name, {tile, partly_filled + "ld.shared.u32 %r5, [tile+252];//!\n"
-                                               "@%p0 st.shared.u32 [tile+512], %r0;\n" +
+    require_found(name, {tile, partly_filled +
+                                   "ld.shared.u32 %r5, [tile+252];//!\n"
+                                   "@%p0 st.shared.u32 [tile+512], %r0;\n" +
                                    meet + "@%p0 red.shared.add.u32 [tile+512], %r5;\n" + meet + read + use});
-    require_found(name, {tile, start + "AGAIN:\nmov.u32 %r4, 0;\n"
-                                       "@%p0 atom.shared.cas.b32 %r5, [tile+512], 0, 1;//!\n"
-                                       "@%p0 mov.u32 %r4, %r5;\nsetp.ne.u32 %p2, %r4, 0;\n"
-                                       "setp.eq.u32 %p3, %r0, 99;\nand.pred %p2, %p2, %p3;\n@%p2 bra AGAIN;\n"
-                                       "mov.u32 %r3, %r4;\n@%p0 " +
+    require_found(name, {tile, start +
+                                   "AGAIN:\nmov.u32 %r4, 0;\n"
+                                   "@%p0 atom.shared.cas.b32 %r5, [tile+512], 0, 1;//!\n"
+                                   "@%p0 mov.u32 %r4, %r5;\nsetp.ne.u32 %p2, %r4, 0;\n"
+                                   "setp.eq.u32 %p3, %r0, 99;\nand.pred %p2, %p2, %p3;\n@%p2 bra AGAIN;\n"
+                                   "mov.u32 %r3, %r4;\n@%p0 " +
                                    use});
 }
 

@@ -39,13 +39,17 @@ constexpr CatalogueEntry entries[] = {
      "fence.proxy.tensormap with release behind the change, and with acquire in each block that "
      "uses the map."},
     {"read-overtaken", "A copy overtakes an ordinary read",
-     "A thread read shared memory into a register, met the others at a barrier, and a bulk or tensor copy into "
-     "the same bytes was issued behind it. A barrier waits for threads, not for their loads: the read may still "
-     "be under way, and the async proxy does not queue behind it. On an H200 up to a tenth of the words were "
-     "wrong, at __syncthreads(), __syncwarp(), named barriers and arrivals at an mbarrier alike.",
-     "The value is used only behind the barrier and fence.proxy.async is missing: each reading thread executes "
+     "A thread read shared memory into a register, met the others at a barrier, and a bulk or tensor copy "
+     "into "
+     "the same bytes was issued behind it. A barrier waits for threads, not for their loads: the read may "
+     "still "
+     "be under way, and the async proxy does not queue behind it. On an H200 up to a third of the words were "
+     "wrong, at __syncthreads(), named barriers and arrivals at an mbarrier, more at __syncwarp().",
+     "The value is used only behind the barrier and fence.proxy.async is missing: each reading thread "
+     "executes "
      "it behind its reads and before the barrier or arrival, or the issuing thread before the copy. A value "
-     "that was stored before the barrier has been waited for. The emulator sees where the PTX uses the value; "
+     "that was stored before the barrier has been waited for. The emulator sees where the PTX uses the "
+     "value; "
      "the compiler may move arithmetic, but not stores, behind the barrier."},
     {"read-before-completion", "Read before an asynchronous copy completed",
      "A thread read bytes that an asynchronous operation writes, and had not observed its completion, "

@@ -21,8 +21,8 @@ bool names(const Operand& operand, std::uint32_t index) {
 
 /// Instructions whose first operand is no destination.
 bool has_result(const Instruction& instruction) {
-    static constexpr std::string_view without[] = {"st",  "red",  "bra", "brx",   "bar",    "barrier",
-                                                   "exit", "ret",  "call", "fence", "membar", "cp"};
+    static constexpr std::string_view without[] = {"st",   "red", "bra",  "brx",   "bar",    "barrier",
+                                                   "exit", "ret", "call", "fence", "membar", "cp"};
     if (instruction.operands.empty() || std::ranges::find(without, instruction.opcode) != std::end(without))
         return false;
     return instruction.operands[0].kind != Operand::Kind::address;
@@ -47,14 +47,14 @@ bool reads(const Instruction& instruction, std::uint32_t index) {
 bool is_shared_load(const Instruction& instruction) {
     if (instruction.opcode != "ld")
         return instruction.opcode == "ldmatrix";
-    static constexpr std::string_view elsewhere[] = {"global", "param",       "param::entry", "param::func",
-                                                     "local",  "const"};
+    static constexpr std::string_view elsewhere[] = {"global",      "param", "param::entry",
+                                                     "param::func", "local", "const"};
     return std::ranges::none_of(elsewhere, [&](std::string_view space) { return instruction.has(space); });
 }
 
 /// What may tell another thread, or the async proxy, that this thread is done with what came before.
 bool may_order(const Instruction& instruction) {
-    static constexpr std::string_view those[] = {"bar", "barrier", "mbarrier", "cp", "atom",
+    static constexpr std::string_view those[] = {"bar", "barrier", "mbarrier", "cp",  "atom",
                                                  "red", "fence",   "membar",   "call"};
     if (std::ranges::find(those, instruction.opcode) != std::end(those))
         return true;

@@ -43,8 +43,8 @@ class LateReads {
     /// One execution of a load by a warp.
     struct Load {
         Epoch epoch = 0;
-        LaneMask pending = 0;                  ///< Not used so far.
-        std::array<Epoch, warp_size> used{};   ///< When the value was first used, 0: not used, or in `epoch`.
+        LaneMask pending = 0;                ///< Not used so far.
+        std::array<Epoch, warp_size> used{}; ///< When the value was first used, 0: not used, or in `epoch`.
         std::array<std::uint32_t, warp_size> use_pc{};
         /// What to do when a lane uses its value after all.
         std::vector<std::pair<unsigned, std::function<void(std::uint32_t pc)>>> waiting;

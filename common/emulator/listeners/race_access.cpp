@@ -85,8 +85,8 @@ void Checker::check_access(const AccessEvent& event) {
             check_started(event);
         note_remote_uses(event, clock);
     }
-    if (late_reads_.matters(event.pc) && event.space == ptx::Space::shared &&
-        event.kind == AccessKind::read) [[unlikely]]
+    if (late_reads_.matters(event.pc) && event.space == ptx::Space::shared && event.kind == AccessKind::read)
+        [[unlikely]]
         late_reads_.read(*event.warp, event.pc, event.mask, clock.now);
     const unsigned flags = flags_of(event);
     const Address base = event.space == ptx::Space::shared ? shared_window : 0;

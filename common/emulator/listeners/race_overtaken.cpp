@@ -12,7 +12,8 @@ Diagnostic Checker::overtaken(const Record& read, Ref ref, unsigned k, unsigned 
         "read-overtaken",
         place(actor, k, n) + ": read into a register by " + reader +
             ", then overwritten through the async proxy by a copy that " + who(actor) + " issued. " + reader +
-            " uses the value only behind what lets the copy begin, and no fence.proxy.async lies between: the "
+            " uses the value only behind what lets the copy begin, and no fence.proxy.async lies between: "
+            "the "
             "read may still be under way when the copy lands, and then it gets the new bytes.",
         "Each reading thread executes fence.proxy.async (cuda::ptx::fence_proxy_async) behind its reads and "
         "before the barrier or arrival that lets the copy begin; or the issuing thread executes it before "
@@ -49,10 +50,10 @@ void Checker::check_late_read(const Record& read, Ref ref, unsigned k, unsigned 
         if (std::ranges::any_of(load->waiting, [&](const auto& each) { return each.first == lane; }))
             return;
         // If it is never used, nothing is wrong.
-        load->waiting.emplace_back(lane, [this, finding = overtaken(read, ref, k, n, actor), copy_pc,
-                                          name](std::uint32_t use_pc) {
-            tell_overtaken(finding, copy_pc, use_pc, name);
-        });
+        load->waiting.emplace_back(
+            lane, [this, finding = overtaken(read, ref, k, n, actor), copy_pc, name](std::uint32_t use_pc) {
+                tell_overtaken(finding, copy_pc, use_pc, name);
+            });
         return;
     }
     if (load->used[lane] == 0)

@@ -98,7 +98,10 @@ void Checker::on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, 
         return;
     Diagnostic& finding = found->second;
     finding.message += " That value, or what was computed from it, is " + std::string(deed(use)) + ".";
-    finding.locations.push_back(cluster_.source_line(pc, "used by " + thread_name(warp, lane)));
+    SourceLine line = cluster_.source_line(pc, "used by " + thread_name(warp, lane));
+    const SourceLine& read = finding.locations.front();
+    if (line.file != read.file || line.line != read.line)
+        finding.locations.push_back(std::move(line));
 }
 
 void Checker::tell_used_values() {

@@ -143,8 +143,8 @@ struct Values::Flow {
     std::uint32_t value(const Operand& operand, unsigned lane) {
         if (operand.kind != Operand::Kind::reg)
             return static_cast<std::uint32_t>(operand.bits);
-        return warp.row<std::uint32_t>({kernel.functions[kernel.function_of[pc]]->registers[operand.index],
-                                        Row::Base::frame})[lane];
+        return warp.row<std::uint32_t>(
+            {kernel.functions[kernel.function_of[pc]]->registers[operand.index], Row::Base::frame})[lane];
     }
 
     LaneMask decided();

@@ -202,8 +202,8 @@ void Values::access(const AccessEvent& event) {
         if (event.kind != AccessKind::read && outgoing_.warp == event.warp && outgoing_.pc == event.pc)
             for (const Tainted& each : outgoing_.elements)
                 if (const LaneMask lanes = each.lanes & event.mask)
-                    use(each.origin, Use::stored, *event.warp,
-                        static_cast<unsigned>(std::countr_zero(lanes)), event.pc);
+                    use(each.origin, Use::stored, *event.warp, static_cast<unsigned>(std::countr_zero(lanes)),
+                        event.pc);
         return;
     }
     const bool sends = outgoing_.warp == event.warp && outgoing_.pc == event.pc;
