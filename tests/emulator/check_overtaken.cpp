@@ -97,10 +97,12 @@ TEST_CASE("read-overtaken: barriers of every kind") {
     // Named: the second warp arrives, the first waits.
     const std::string named = "setp.lt.u32 %p1, %r0, 32;\n@%p1 bar.sync 1, 64;\n@!%p1 bar.arrive 1, 64;\n";
     require_overtaken(named, use);
-    // A release of cluster scope and a memory fence wait for the loads before them.
+    // A release of cluster scope and a memory fence of a wide scope wait for the loads before them.
     require_silent(reload("barrier.cluster.arrive;\nbarrier.cluster.wait;\n", use));
     require_silent(reload("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [empty];\n" + wait, use));
     require_silent(reload("membar.gl;\nbar.sync 0;\n", use));
+    require_overtaken("membar.cta;\nbar.sync 0;\n", use);
+    require_overtaken("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\nbar.sync 0;\n", use);
 }
 
 TEST_CASE("read-overtaken: a stage that is filled again one barrier later") {

@@ -193,3 +193,82 @@ TEST_CASE("uninitialised-shared: a copy to global memory takes bytes that nobody
     require_found(name, {tile, moved + copy("tile+256", "256")});
     require_silent({tile, moved + copy("tile+256", "240")});
 }
+
+TEST_CASE("out-of-bounds: an aligned vector may end behind its array, if what lies there is dropped") {
+    // Three floats that are read as four.
+    const auto outcome_of = [](const std::string& body, std::uint32_t size) {
+        emu::Device device{emu::Settings{}};
+        device.add_observer(emu::make_checks());
+        const auto out = device.memory().allocate(64, emu::Allocation::Kind::device);
+        const std::array<std::uint64_t, 2> parameters{out, out};
+        emu::LaunchConfig config;
+        config.dynamic_shared = size;
+        const auto program = device.load(
+            ".version 9.0\n.target sm_90a\n.address_size 64\n.extern .shared .align 16 .b8 tile[];\n" +
+            kernel(2, "", "st.shared.u32 [tile], %r0;\nst.shared.u32 [tile+4], %r0;\n" + body)
+                .substr(std::string(".version 9.0\n.target sm_90a\n.address_size 64\n").size()));
+        const auto outcome = device.launch(*program, "k", config, std::as_bytes(std::span(parameters)));
+        REQUIRE(outcome.result.diagnostics.size() < 2);
+        return outcome.result.diagnostics.empty() ? "" : outcome.result.diagnostics.front().name;
+    };
+    const auto three = [](const std::string& last) {
+        return "st.shared.u32 [tile+8], %r0;\nld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [tile];\n"
+               "add.u32 %r5, %r1, %r2;\nadd.u32 %r5, %r5, " +
+               last + ";\nst.global.u32 [%rd1], %r5;\n";
+    };
+    REQUIRE(outcome_of(three("%r3"), 12).empty());
+    REQUIRE(outcome_of(three("%r4"), 12) == "out-of-bounds");
+    // A store is a use of its own, and so is a scalar load that is not whole.
+    REQUIRE(outcome_of("st.shared.v4.u32 [tile], {%r0, %r0, %r0, %r0};\n", 12) == "out-of-bounds");
+    REQUIRE(outcome_of("ld.shared.u64 %rd9, [tile+8];\n", 12) == "out-of-bounds");
+    REQUIRE(outcome_of("ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [tile+16];\n", 12) == "out-of-bounds");
+}
+
+TEST_CASE("out-of-bounds: the same in global memory") {
+    const auto outcome_of = [](const std::string& last, std::size_t size) {
+        emu::Device device{emu::Settings{}};
+        device.add_observer(emu::make_checks());
+        const auto in = device.memory().allocate(size, emu::Allocation::Kind::device);
+        const auto out = device.memory().allocate(64, emu::Allocation::Kind::device);
+        std::memset(reinterpret_cast<void*>(in), 0, size);
+        const std::array<std::uint64_t, 2> parameters{in, out};
+        emu::LaunchConfig config;
+        const auto program = device.load(kernel(2, "",
+                                                "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd0+16];\n"
+                                                "add.f32 %f5, %f1, %f2;\nadd.f32 %f5, %f5, " +
+                                                    last + ";\nst.global.f32 [%rd1], %f5;\n"));
+        return device.launch(*program, "k", config, std::as_bytes(std::span(parameters)));
+    };
+    REQUIRE(outcome_of("%f3", 28).result.diagnostics.empty());
+    REQUIRE(outcome_of("%f4", 32).result.diagnostics.empty());
+    const auto used = outcome_of("%f4", 28);
+    REQUIRE(used.result.diagnostics.size() == 1);
+    REQUIRE(used.result.diagnostics.front().name == "out-of-bounds");
+    REQUIRE(used.result.diagnostics.front().message.find(
+                "4 bytes past the end of an allocation of 28 bytes") != std::string::npos);
+    REQUIRE(outcome_of("%f1", 16).result.diagnostics.front().name == "out-of-bounds");
+}
+
+TEST_CASE("atomics of a byte go through the aligned word around it, as libcu++'s do") {
+    // cuda::atomic<char>: load the word, put the byte into it, compare and swap; the allocation is one byte.
+    const auto update = [](const std::string& space, const std::string& place) {
+        return "ld.relaxed.gpu." + space + ".u32 %r1, [" + place + "];\nAGAIN:\nadd.u32 %r2, %r1, 1;\n" +
+               "and.b32 %r2, %r2, 255;\nand.b32 %r3, %r1, 0xffffff00;\nor.b32 %r2, %r2, %r3;\n" +
+               "atom.relaxed.gpu." + space + ".cas.b32 %r4, [" + place + "], %r1, %r2;\n" +
+               "setp.ne.u32 %p1, %r4, %r1;\nmov.u32 %r1, %r4;\n@%p1 bra AGAIN;\n"
+               "ld.relaxed.gpu." +
+               space + ".u8 %h1, [" + place + "];\nst.global.u8 [%rd1], %h1;\n";
+    };
+    const std::string byte = ".shared .align 4 .b8 byte[1];\n";
+    require_silent({byte, "mov.u16 %h0, 7;\nst.shared.u8 [byte], %h0;\n" + update("shared", "byte"), 1});
+    emu::Device device{emu::Settings{}};
+    device.add_observer(emu::make_checks());
+    const auto in = device.memory().allocate(1, emu::Allocation::Kind::device);
+    const auto out = device.memory().allocate(64, emu::Allocation::Kind::device);
+    *reinterpret_cast<unsigned char*>(in) = 7;
+    const std::array<std::uint64_t, 2> parameters{in, out};
+    const auto program = device.load(kernel(2, "", update("global", "%rd0")));
+    const auto outcome = device.launch(*program, "k", {}, std::as_bytes(std::span(parameters)));
+    REQUIRE(outcome.result.diagnostics.empty());
+    REQUIRE(*reinterpret_cast<unsigned char*>(in) == 8);
+}

@@ -226,6 +226,7 @@ class Checker final : public ClusterListener, private UseListener {
 
     // race_values.cpp
     void read_unwritten(unsigned k, unsigned n, const Actor& actor);
+    void read_outside(const AccessEvent& event);
     void copy_unwritten(unsigned k, unsigned n, const Actor& actor);
     void note_copied_values(const AsyncOperation& operation);
     Diagnostic describe(Taint taint, unsigned k, unsigned n, const Actor& actor) const;

@@ -102,6 +102,8 @@ void Checker::check_access(const AccessEvent& event) {
         access_lanes(event, clock, changing, flags);
     if (changing != event.mask)
         access_lanes(event, clock, event.mask & ~changing, flags | Record::same_value);
+    if (event.overhanging) [[unlikely]]
+        read_outside(event);
     if (published)
         threads_.advance(clock);
 }
@@ -130,9 +132,9 @@ void Checker::access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask 
         left &= left - 1;
         actor.lane = lane;
         std::uint32_t id = whole;
-        std::uint32_t bytes = event.bytes;
+        std::uint32_t bytes = event.overhanging >> lane & 1 ? event.inside[lane] : event.bytes;
         actor.record = whole_record;
-        if (bytes < 4 && covers_word(event, lanes, lane)) {
+        if (event.bytes < 4 && covers_word(event, lanes, lane)) {
             if (!packed)
                 packed = record_for(clock, event.pc, flags | (bytes == 1 ? Record::bytes1 : Record::bytes2));
             id = packed;

@@ -1,12 +1,16 @@
 // Values that mean nothing: where they are read, and what is said where they are used.
 
 #include "listeners/race.hpp"
+#include "machine/device.hpp"
 #include "machine/reports.hpp"
 
+#include <bit>
 #include <string_view>
 
 namespace emu::check {
 namespace {
+
+using ptx::Instruction;
 
 std::string_view deed(Use use) {
     switch (use) {
@@ -42,6 +46,9 @@ void Checker::read_unwritten(unsigned k, unsigned n, const Actor& actor) {
         return;
     if (actor.is_write && cluster_.info().kernel->sources[pc]->has("exch"))
         return; // atomicExch may give a variable its first value.
+    if (actor.record->is(Record::strong) && n < 4)
+        return; // Atomics of bytes go through the whole word; what lies beside the byte is put back as it
+                // was.
     const Taint taint = actor.shared ? Taint::unwritten_shared : Taint::unwritten_global;
     const OriginId origin = values_.origin_of(taint, pc);
     if (values_.origin(origin).used)
@@ -58,6 +65,38 @@ void Checker::read_unwritten(unsigned k, unsigned n, const Actor& actor) {
                                static_cast<std::int64_t>(static_cast<std::uint32_t>(actor.word) + i) - base,
                                origin);
     }
+}
+
+/// Elements of a vector that lie behind the end of the array.
+void Checker::read_outside(const AccessEvent& event) {
+    const Instruction& instruction = *cluster_.info().kernel->sources[event.pc];
+    if (cluster_.stopped() || instruction.operands.front().kind != ptx::Operand::Kind::vector)
+        return; // A word around a byte.
+    const OriginId origin = values_.origin_of(Taint::outside, event.pc);
+    if (values_.origin(origin).used)
+        return;
+    const auto first = static_cast<unsigned>(std::countr_zero(event.overhanging));
+    if (!meaningless_.contains(origin)) {
+        const std::string who = thread_name(*event.warp, first);
+        Diagnostic& d = meaningless_[origin];
+        const bool shared = event.space == ptx::Space::shared;
+        const std::uint32_t inside = event.inside[first];
+        const Address end = event.addresses[first] + inside;
+        d.name = "out-of-bounds";
+        d.message = who + " reads " +
+                    (shared ? std::to_string(event.bytes) + " bytes, of which the last " +
+                                  std::to_string(event.bytes - inside) + " are " +
+                                  shared_name(cluster_.info(), shared_offset(static_cast<std::uint32_t>(end)))
+                            : describe_global_address(cluster_.launch().device().memory(),
+                                                      event.addresses[first], event.bytes)) +
+                    ".";
+        d.advice = "Check the index against the size of the array.";
+        d.locations.push_back(cluster_.source_line(event.pc, "read by " + who));
+    }
+    for_lanes(event.overhanging, [&](unsigned lane) {
+        for (std::uint32_t offset = event.inside[lane]; offset < event.bytes; ++offset)
+            values_.taint_register(*event.warp, event.pc, lane, offset, origin);
+    });
 }
 
 /// A copy to global memory spreads bytes that nobody has written.

@@ -87,6 +87,43 @@ std::byte* shared_pointer(Warp& warp, const AccessExtra& access, Address address
     return owner && !owner->finished() ? owner->shared_bytes(shared_offset(a), bytes) : nullptr;
 }
 
+/// Whether the access may end behind its array: see AccessEvent::overhanging.
+bool may_overhang(const AccessExtra& access, unsigned bytes) {
+    if (access.kind == AccessKind::read && access.semantics == Semantics::weak)
+        return access.rows.size() > 1;
+    return access.kind == AccessKind::atomic ? bytes == 4
+                                             : access.kind == AccessKind::read && access.rows.size() == 1;
+}
+
+/// An aligned access that begins in an allocation and ends behind it, in the same granule.
+std::byte* overhanging_pointer(Warp& warp, const AccessExtra& access, Space space, unsigned lane,
+                               unsigned bytes, Pointers& out) {
+    const Address a = warp.addresses[lane];
+    if (!may_overhang(access, bytes) || a % bytes)
+        return nullptr;
+    std::byte* p = nullptr;
+    Address end = 0;
+    if (space == Space::shared) {
+        const auto at = static_cast<std::uint32_t>(a);
+        Block* owner = warp.cluster().block(shared_rank(at));
+        if (a > 0xffffffffu || !owner || owner->finished() || !shared_pointer(warp, access, a, 1))
+            return nullptr;
+        p = owner->shared_granule(shared_offset(at), bytes);
+        end = owner->shared_base() + owner->shared().size();
+    } else if (space == Space::global) {
+        const auto allocation = warp.cluster().launch().device().memory().find(a);
+        if (!allocation || allocation->kind == Allocation::Kind::registered)
+            return nullptr;
+        p = reinterpret_cast<std::byte*>(a);
+        end = allocation->base + allocation->size;
+    }
+    if (p) {
+        out.overhanging |= LaneMask{1} << lane;
+        out.inside[lane] = static_cast<std::uint8_t>(end - a);
+    }
+    return p;
+}
+
 /// Pointers of lanes that all lie in `space`; stops at the first bad lane.
 bool resolve_space(Warp& warp, const AccessExtra& access, Space space, LaneMask mask, unsigned bytes,
                    Pointers& out) {
@@ -105,6 +142,8 @@ bool resolve_space(Warp& warp, const AccessExtra& access, Space space, LaneMask 
                 window = cluster.window(a);
             p = window.contains(a, bytes) ? reinterpret_cast<std::byte*>(a) : nullptr;
         }
+        if (!p) [[unlikely]]
+            p = overhanging_pointer(warp, access, space, lane, bytes, out);
         if (!p || a % bytes) {
             if (a % bytes)
                 report_misaligned(warp, access, lane, bytes);
@@ -222,6 +261,8 @@ void emit_access(Warp& warp, const Op& op, const AccessExtra& access, const Poin
         event.addresses = addresses;
         event.changing = changing & lanes;
         event.changes_value = event.changing != 0;
+        event.overhanging = pointers.overhanging & lanes;
+        event.inside = pointers.inside.data();
         if ((lanes >> clash[0] & 1) && (lanes >> clash[1] & 1))
             std::ranges::copy(clash, event.clash);
         warp.cluster().emit(&ClusterListener::on_access, event);

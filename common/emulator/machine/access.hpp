@@ -29,7 +29,9 @@ struct AccessExtra : OpExtra {
 struct Pointers {
     std::array<std::byte*, warp_size> at;
     ptx::Space space =
-        ptx::Space::global; ///< Resolved space; of the first lane when a generic access mixes them.
+        ptx::Space::global;   ///< Resolved space; of the first lane when a generic access mixes them.
+    LaneMask overhanging = 0; ///< See AccessEvent.
+    std::array<std::uint8_t, warp_size> inside;
 };
 
 /// Reads semantics and scope from the modifiers (PTX ISA 8.4, 8.5).

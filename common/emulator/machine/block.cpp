@@ -10,13 +10,16 @@ namespace {
 
 constexpr std::byte shared_poison{
     0xff}; ///< Shared memory starts with whatever was there: NaN and -1 show best.
+constexpr std::uint32_t shared_granule_bytes = 128; ///< What hardware hands out at once.
 
 } // namespace
 
 Block::Block(Cluster& cluster, unsigned rank, Dim3 index)
     : cluster_(cluster), rank_(rank), index_(index),
       thread_count_(static_cast<std::uint32_t>(cluster.info().config.block.volume())),
-      live_threads_(thread_count_), shared_(cluster.info().shared_size, shared_poison) {
+      live_threads_(thread_count_), shared_size_(cluster.info().shared_size),
+      shared_((shared_size_ + shared_granule_bytes - 1) / shared_granule_bytes * shared_granule_bytes,
+              shared_poison) {
     std::fill_n(shared_.begin(), shared_reserved, std::byte{}); // Cooperative groups expect zeros there.
     for (std::uint32_t first = 0; first < thread_count_; first += warp_size) {
         const std::uint32_t lanes = std::min(warp_size, thread_count_ - first);

@@ -44,12 +44,20 @@ class Block {
     std::uint32_t thread_count() const { return thread_count_; }
 
     /// Shared memory. Offsets count from the start of the block's window, the reserved KiB included.
-    std::span<std::byte> shared() { return shared_; }
+    std::span<std::byte> shared() { return {shared_.data(), shared_size_}; }
     /// The address in the shared window at which offset 0 of this block lies.
     std::uint32_t shared_base() const { return rank_ << shared_rank_shift; }
     /// Bytes at `offset`, or nullptr when not all of them lie in the block's shared memory.
     std::byte* shared_bytes(std::uint32_t offset, std::uint32_t bytes) {
-        if (offset < shared_reserved_for_groups || std::uint64_t{offset} + bytes > shared_.size())
+        if (offset < shared_reserved_for_groups || std::uint64_t{offset} + bytes > shared_size_)
+            return nullptr;
+        return shared_.data() + offset;
+    }
+    /// The same for bytes that begin in the block's shared memory and end in its granule of 128 bytes, which
+    /// the hardware lets through.
+    std::byte* shared_granule(std::uint32_t offset, std::uint32_t bytes) {
+        if (offset < shared_reserved_for_groups || offset >= shared_size_ ||
+            std::uint64_t{offset} + bytes > shared_.size())
             return nullptr;
         return shared_.data() + offset;
     }
@@ -79,7 +87,8 @@ class Block {
     Dim3 index_;
     std::uint32_t thread_count_;
     std::uint32_t live_threads_;
-    std::vector<std::byte> shared_;
+    std::uint32_t shared_size_;
+    std::vector<std::byte> shared_; ///< Whole granules.
     std::vector<std::unique_ptr<Warp>> warps_;
     std::array<BlockBarrier, 16> barriers_;
     std::uint64_t ended_barriers_ = 0;

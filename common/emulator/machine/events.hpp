@@ -40,6 +40,11 @@ struct AccessEvent {
         nullptr;               ///< 32 entries, by lane. shared: shared-window address (rank << 24 | offset).
     bool changes_value = true; ///< Writes: false when every lane wrote what was there already.
     LaneMask changing = all_lanes; ///< Writes: the lanes that did change a value.
+    /// Lanes whose access begins in an array and ends behind it, and how many of their bytes lie inside.
+    /// Only aligned vector loads and strong accesses of a word may, as on hardware: nvcc reads four floats
+    /// where the program wants three.
+    LaneMask overhanging = 0;
+    const std::uint8_t* inside = nullptr; ///< By lane, of those.
     /// Weak writes: two lanes that write different values to the same address, if there are such; else equal.
     std::uint8_t clash[2] = {0, 0};
 };
