@@ -133,6 +133,18 @@ std::vector<unsigned char> noise(std::size_t size, std::uint32_t seed) {
     return bytes;
 }
 
+/// The same with 32 values of `float` at the beginning of the tensor that rounding and flushing treat in ways
+/// of their own: zeros, subnormal numbers, halves, the greatest numbers, infinities, NaN.
+std::vector<unsigned char> with_edge_cases(std::vector<unsigned char> bytes) {
+    constexpr std::uint32_t values[] = {
+        0x00000000, 0x80000000, 0x00000001, 0x00000fff, 0x00001000, 0x00001fff, 0x007fffff, 0x80000001,
+        0x807fffff, 0x3f801000, 0x3f803000, 0x3f800fff, 0x3f801001, 0xbf801000, 0xbf803000, 0x7f7fffff,
+        0x7f7fefff, 0x7f7ff000, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00000, 0x7f800001,
+        0xff800001, 0x7fffffff, 0xffffffff, 0x7f801000, 0x00800000, 0x007ff000, 0x7fc12345, 0x3f800000};
+    std::memcpy(bytes.data() + tensor_offset, values, sizeof values);
+    return bytes;
+}
+
 /// FNV-1a with 64 bits.
 std::string digest(const std::vector<unsigned char>& bytes) {
     std::uint64_t state = 0xcbf29ce484222325ull;
@@ -161,7 +173,8 @@ class Runner {
         CUtensorMap map{};
         if (const CUresult refused = encode(c, map); refused != CUDA_SUCCESS)
             return "refused " + std::to_string(refused);
-        memory_.upload(noise_);
+        const auto& before = c.has("special") ? special_ : noise_;
+        memory_.upload(before);
         map_.upload(std::span<const CUtensorMap>(&map, 1));
         area_.poison();
         const Job job = job_of(c);
@@ -177,7 +190,7 @@ class Runner {
         std::string result = complete_.download()[0] == 1 ? "" : "incomplete ";
         const bool load = job.operation == Operation::load;
         result += digest(load ? area : memory);
-        if ((load ? memory : area) != (load ? noise_ : area_noise_))
+        if ((load ? memory : area) != (load ? before : area_noise_))
             result += " and its source changed";
         return result;
     }
@@ -207,6 +220,21 @@ class Runner {
         return result;
     }
 
+    /// The step of dimension 0 is ignored without interleave; with it the last dimension but one is one
+    /// group.
+    static std::uint32_t bytes_moved(const hardware::MapArguments& m) {
+        const auto count = [&](std::size_t i) {
+            return (m.box[i] + m.element_strides[i] - 1) / m.element_strides[i];
+        };
+        const bool interleaved = m.interleave != 0;
+        std::uint32_t bytes = interleaved ? 16 * static_cast<std::uint32_t>(m.interleave) * count(0)
+                                          : m.box[0] * element_bytes(m.type);
+        for (std::size_t i = 1; i < m.rank; ++i)
+            if (!interleaved || i != m.rank - 2)
+                bytes *= count(i);
+        return bytes;
+    }
+
     static Job job_of(const CopyCase& c) {
         const hardware::MapArguments m = c.map();
         Job job{};
@@ -218,15 +246,14 @@ class Runner {
         for (std::size_t i = 0; i < start.size() && i < 5; ++i)
             job.start[i] = static_cast<std::int32_t>(start[i]);
         job.tile = static_cast<std::uint32_t>(c.number("at", 0));
-        job.expected = m.box[0] * element_bytes(m.type); // The step of dimension 0 is ignored.
-        for (std::size_t i = 1; i < m.rank; ++i)
-            job.expected *= (m.box[i] + m.element_strides[i] - 1) / m.element_strides[i];
+        job.expected = bytes_moved(m);
         job.expected = static_cast<std::uint32_t>(c.number("tx", job.expected));
         return job;
     }
 
     const PFN_cuTensorMapEncodeTiled_v12000 encoder_ = workbook::tensor_map_encoder();
-    const std::vector<unsigned char> noise_ = noise(memory_bytes, 1), area_noise_ = noise(area_bytes, 2);
+    const std::vector<unsigned char> noise_ = noise(memory_bytes, 1), special_ = with_edge_cases(noise_),
+                                     area_noise_ = noise(area_bytes, 2);
     workbook::DeviceBuffer<unsigned char> memory_{memory_bytes}, area_{area_bytes};
     workbook::DeviceBuffer<unsigned char> fill_{std::span<const unsigned char>(area_noise_)};
     workbook::DeviceBuffer<CUtensorMap> map_{1};

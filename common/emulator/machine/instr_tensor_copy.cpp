@@ -25,7 +25,7 @@ struct TensorOperands final : OpExtra {
 /// guide, tensor memory access: only reads may begin before the tensor).
 bool check_start(const Place& place, const TensorOperands& o, const TensorMap& map,
                  const std::array<std::int32_t, 5>& start) {
-    const auto inner = std::int64_t{start[0]} * element_bytes(map.type);
+    const auto inner = std::int64_t{start[0]} * coordinate_bytes(map);
     if (inner % 16 != 0) {
         place.report("misaligned", Fault::illegal_instruction,
                      "The box starts at innermost coordinate " + std::to_string(start[0]) +
@@ -51,15 +51,9 @@ bool check_start(const Place& place, const TensorOperands& o, const TensorMap& m
 
 /// What the copy of one lane will move, all checks of the map and of global memory done.
 std::optional<TensorTile> tile_of(const Place& place, const TensorOperands& o, std::uint64_t address) {
-    const auto map = load_tensor_map(place, address, o.rank);
+    const auto map = load_tensor_map(place, address, o.rank, o.direction == Direction::load);
     if (!map)
         return std::nullopt;
-    if (map->interleave != TensorInterleave::none) {
-        place.report("unsupported-instruction", Fault::illegal_instruction,
-                     "Tensor copies with interleaved layouts are not supported by the emulator.",
-                     "Use CU_TENSOR_MAP_INTERLEAVE_NONE.");
-        return std::nullopt;
-    }
     std::array<std::int32_t, 5> start{};
     for (std::size_t i = 0; i < o.coordinates.size(); ++i)
         start[i] = place.warp.row<std::int32_t>(o.coordinates[i])[place.lane];

@@ -113,6 +113,12 @@ unsigned element_bytes(TensorType type) {
     }
 }
 
+unsigned coordinate_bytes(const TensorMap& map) {
+    return map.interleave == TensorInterleave::bytes32   ? 32
+           : map.interleave == TensorInterleave::bytes16 ? 16
+                                                         : element_bytes(map.type);
+}
+
 bool is_floating(TensorType type) {
     return type == TensorType::f16 || type == TensorType::f32 || type == TensorType::f64 ||
            type == TensorType::bf16 || type == TensorType::f32_ftz || type == TensorType::tf32 ||
@@ -160,13 +166,23 @@ Error tensor_map_error(const TensorMap& map) {
     return box_error(map);
 }
 
-Error tensor_map_fault(const TensorMap& map) {
+Error tensor_map_fault(const TensorMap& map, bool load) {
     if (map.im2col)
         return "it is a map for im2col mode, and the copy is in tile mode";
     if (map.type == TensorType::none)
         return "its bits stand for no type of elements";
+    if (load && map.rounds_other)
+        return std::string("it asks for rounding to TF32, its elements are ") + name_of(map.type);
+    if (load && map.oob_fill && !is_floating(map.type))
+        return std::string("its NaN fill needs a floating-point type, its elements are ") + name_of(map.type);
+    if (map.interleave > TensorInterleave::bytes32)
+        return "its bits stand for no interleave";
     if (map.interleave != TensorInterleave::none && map.rank < 3)
         return "interleaved layouts need at least 3 dimensions, it has " + std::to_string(map.rank);
+    // cuTensorMapEncodeTiled takes dimensions of up to 2^32.
+    for (std::size_t i = 0; i < map.rank && i < map.dims.size(); ++i)
+        if (map.dims[i] > std::uint64_t{1} << 31)
+            return wrong(indexed("globalDim", i), map.dims[i], "no copy takes more than 2^31");
     return row_error(map);
 }
 

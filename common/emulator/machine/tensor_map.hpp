@@ -68,11 +68,14 @@ struct TensorMap {
     std::uint8_t l2_promotion = 0; ///< CUtensorMapL2promotion, 0 to 3. No effect here.
     std::uint8_t oob_fill = 0;     ///< CUtensorMapFloatOOBfill: 0 zeros, 1 NaN.
     bool im2col = false;           ///< A map for im2col mode.
+    bool rounds_other = false;     ///< Asks for rounding to TF32 though the elements are no 32-bit floats.
 };
 
 /// Bytes of one element; 0 for the packed types of compute capability 10.0.
 unsigned element_bytes(TensorType type);
 bool is_floating(TensorType type);
+/// Bytes that a coordinate of dimension 0 counts: an element, or a group of an interleaved layout.
+unsigned coordinate_bytes(const TensorMap& map);
 /// Spelling for messages, e.g. "FLOAT32".
 const char* name_of(TensorType type);
 
@@ -109,8 +112,8 @@ void write_tensor_map(const TensorMap& map, std::span<std::byte, tensor_map_byte
 TensorMap read_tensor_map(std::span<const std::byte, tensor_map_bytes> bytes);
 
 /// One line about why an H200 ends a copy with this map by an illegal instruction, or nothing if it does not.
-/// It looks at less than the driver does.
-std::optional<std::string> tensor_map_fault(const TensorMap& map);
+/// It looks at less than the driver does, and for loads only at what only loads use.
+std::optional<std::string> tensor_map_fault(const TensorMap& map, bool load);
 
 /// Whether the bits without a field and the words that the hardware does not look at are as the driver writes
 /// them: what is no map is most likely not so.

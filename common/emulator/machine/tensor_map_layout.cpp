@@ -61,6 +61,8 @@ constexpr std::array formats{TensorType::u8,      TensorType::u16, TensorType::u
                              TensorType::f32_ftz, TensorType::f64, TensorType::bf16};
 constexpr std::uint64_t ptx_tf32 = 11, ptx_tf32_ftz = 12;
 
+bool rounds_to_tf32(TensorType type) { return type == TensorType::f32 || type == TensorType::f32_ftz; }
+
 void set_type(Words& words, TensorType type) {
     const bool rounds = type == TensorType::tf32 || type == TensorType::tf32_ftz;
     if (rounds)
@@ -75,10 +77,8 @@ TensorType type_in(const Words& words) {
     if (number >= formats.size())
         return TensorType::none;
     const TensorType type = formats[number];
-    if (get(words, round_to_tf32))
-        return type == TensorType::f32       ? TensorType::tf32
-               : type == TensorType::f32_ftz ? TensorType::tf32_ftz
-                                             : type;
+    if (get(words, round_to_tf32) && rounds_to_tf32(type))
+        return type == TensorType::f32 ? TensorType::tf32 : TensorType::tf32_ftz;
     return type;
 }
 
@@ -129,6 +129,8 @@ TensorMap read_tensor_map(std::span<const std::byte, tensor_map_bytes> bytes) {
     map.im2col = get(words, im2col);
     map.rank = get(words, last_dimension) + 1;
     map.type = type_in(words);
+    map.rounds_other =
+        get(words, round_to_tf32) && !rounds_to_tf32(formats[get(words, format) % formats.size()]);
     map.interleave = static_cast<TensorInterleave>(get(words, interleave));
     map.swizzle = static_cast<TensorSwizzle>(get(words, swizzle));
     map.oob_fill = static_cast<std::uint8_t>(get(words, fill));

@@ -13,14 +13,15 @@ constexpr std::uint32_t chunk = 16; ///< Bytes a swizzle moves as one.
 /// the type (observed on an H200; the NaN that fma.oob takes for "out of bounds").
 std::uint64_t fill_bits(const TensorMap& map) { return map.oob_fill == 0 ? 0 : 0x7ff77ff77ff77ff7; }
 
-/// What a load makes of TF32: rounded to the 10 bits of mantissa that it keeps, halves away from zero, and
-/// every NaN is one (observed on an H200, which flushes no small numbers to zero either).
+/// What a load makes of TF32: rounded to the 10 bits of mantissa that it keeps, halves to even, and every NaN
+/// is one (observed on an H200, which flushes no small numbers to zero either).
 void round_to_tf32(std::span<std::byte> values) {
     for (std::size_t i = 0; i < values.size(); i += 4) {
         std::uint32_t bits;
         std::memcpy(&bits, values.data() + i, sizeof bits);
         const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
-        bits = is_nan ? 0x7fffe000u : (bits + 0x1000) & ~0x1fffu;
+        const std::uint32_t odd = bits >> 13 & 1;
+        bits = is_nan ? 0x7fffe000u : (bits + 0xfff + odd) & ~0x1fffu;
         std::memcpy(values.data() + i, &bits, sizeof bits);
     }
 }
@@ -41,25 +42,28 @@ std::uint32_t sectors_at(Address global, std::uint32_t bytes) {
 } // namespace
 
 TensorTile::TensorTile(const TensorMap& map, const std::array<std::int32_t, 5>& start)
-    : map_(map), start_(start), element_(element_bytes(map.type)) {
-    // The traversal stride of dimension 0 is ignored without interleave (cuTensorMapEncodeTiled).
-    map_.element_strides[0] = 1;
+    : map_(map), start_(start), element_(coordinate_bytes(map)),
+      outer_(map.interleave == TensorInterleave::none ? 1 : 0) {
+    if (!interleaved()) // The traversal stride of dimension 0 is ignored then (cuTensorMapEncodeTiled).
+        map_.element_strides[0] = 1;
     for (std::size_t i = 0; i < map_.rank; ++i)
         counts_[i] = (map_.box[i] + map_.element_strides[i] - 1) / map_.element_strides[i];
-    row_bytes_ = counts_[0] * element_;
-    pitch_ = std::max(row_bytes_, swizzle_bytes(map_.swizzle));
-    for (std::size_t i = 1; i < map_.rank; ++i)
+    if (interleaved()) // A box has one group of channels, whatever it says.
+        counts_[map_.rank - 2] = 1;
+    row_bytes_ = interleaved() ? element_ : counts_[0] * element_;
+    pitch_ = interleaved() ? row_bytes_ : std::max(row_bytes_, swizzle_bytes(map_.swizzle));
+    for (std::size_t i = outer_; i < map_.rank; ++i)
         rows_ *= counts_[i];
 }
 
 std::optional<Address> TensorTile::row_base(std::uint32_t index) const {
     Address base = map_.address;
-    for (std::size_t i = 1; i < map_.rank; ++i) {
+    for (std::size_t i = outer_; i < map_.rank; ++i) {
         const std::int64_t at = start_[i] + std::int64_t{index % counts_[i]} * map_.element_strides[i];
         index /= counts_[i];
         if (at < 0 || static_cast<std::uint64_t>(at) >= map_.dims[i])
             return std::nullopt;
-        base += static_cast<std::uint64_t>(at) * map_.strides[i - 1];
+        base += static_cast<std::uint64_t>(at) * (i == 0 ? element_ : map_.strides[i - 1]);
     }
     return base;
 }
@@ -71,6 +75,12 @@ TensorTile::Row TensorTile::row(std::uint32_t index, Clip clip) const {
     const auto base = row_base(index);
     if (!base)
         return row;
+    if (interleaved()) {
+        row.first = 0;
+        row.bytes = row_bytes_;
+        row.global = *base;
+        return row;
+    }
     const std::int64_t first = std::max<std::int64_t>(0, -std::int64_t{start_[0]});
     const std::int64_t last =
         std::min<std::int64_t>(counts_[0], static_cast<std::int64_t>(map_.dims[0]) - start_[0]);
@@ -116,8 +126,8 @@ void TensorTile::gather(std::span<std::byte> box) const {
         const Row part = row(r, Clip::at_element);
         std::byte* to = box.data() + part.index * row_bytes_;
         if (part.bytes != row_bytes_)
-            for (std::uint32_t i = 0; i < row_bytes_; i += element_)
-                std::memcpy(to + i, &fill, element_);
+            for (std::uint32_t i = 0; i < row_bytes_; i += std::min(element_, 8u))
+                std::memcpy(to + i, &fill, std::min(element_, 8u));
         if (part.bytes)
             std::memcpy(to + part.first, reinterpret_cast<const std::byte*>(part.global), part.bytes);
         if (map_.type == TensorType::tf32 || map_.type == TensorType::tf32_ftz)
@@ -260,14 +270,16 @@ const std::byte* map_in_memory(const Place& place, std::uint64_t address) {
 
 } // namespace
 
-std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address, unsigned rank) {
+std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address, unsigned rank,
+                                         bool load) {
     const std::byte* const memory = map_in_memory(place, address);
     if (!memory)
         return std::nullopt;
     const std::span<const std::byte, tensor_map_bytes> bytes(memory, tensor_map_bytes);
     const TensorMap map = read_tensor_map(bytes);
-    const auto fault = tensor_map_fault(map);
-    const bool misaligned = map.address % 16 != 0;
+    const auto fault = tensor_map_fault(map, load);
+    const unsigned alignment = map.interleave == TensorInterleave::bytes32 ? 32 : 16;
+    const bool misaligned = map.address % alignment != 0;
     if (!fault && map.rank == rank && !misaligned)
         return map;
     if (!looks_encoded(bytes))
@@ -284,7 +296,7 @@ std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t addre
         report_tensor_map(place,
                           "The tensor map is not valid: " +
                               fault.value_or("its tensor begins at " + hexadecimal(map.address) +
-                                             ", which is not a multiple of 16") +
+                                             ", which is not a multiple of " + std::to_string(alignment)) +
                               ".",
                           "Mend what was changed in the map after cuTensorMapEncodeTiled had made it.",
                           fault ? Fault::illegal_instruction : Fault::misaligned_address);

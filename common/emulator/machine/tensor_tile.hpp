@@ -63,6 +63,7 @@ class TensorTile {
     /// Where element 0 of dimension 0 lies in the tensor's row that belongs to this row of the box; nothing
     /// if another dimension leaves the tensor.
     std::optional<Address> row_base(std::uint32_t index) const;
+    bool interleaved() const { return outer_ == 0; }
     /// Where the 16 bytes of a row that begin at its byte `at` lie in shared memory.
     std::uint32_t place(std::uint32_t shared, std::uint32_t row, std::uint32_t at) const;
     void list_row(const Row& row, std::uint32_t shared, bool outside, std::vector<AsyncPiece>& pieces) const;
@@ -70,7 +71,8 @@ class TensorTile {
     TensorMap map_;
     std::array<std::int32_t, 5> start_;
     std::array<std::uint32_t, 5> counts_{}; ///< Elements of the box by dimension.
-    std::uint32_t element_ = 1;             ///< Bytes.
+    std::uint32_t element_ = 1;             ///< Bytes that a coordinate of dimension 0 counts.
+    std::size_t outer_ = 1;                 ///< The first dimension that counts rows.
     std::uint32_t row_bytes_ = 0;
     std::uint32_t pitch_ = 0;
     std::uint32_t rows_ = 1;
@@ -107,7 +109,7 @@ class TensorStoreTask final : public AsyncTask {
 /// The tensor map at a generic address for a copy with so many coordinates. Reports tensor-map-invalid and
 /// returns nothing if it is not aligned to 64 bytes, does not lie in memory the device can read it from, or
 /// does not serve the copy.
-std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address, unsigned rank);
+std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address, unsigned rank, bool load);
 /// Reports tensor-map-invalid.
 void report_tensor_map(const Place& place, std::string message, std::string advice,
                        Fault fault = Fault::illegal_instruction);

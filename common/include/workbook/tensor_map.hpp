@@ -8,6 +8,9 @@
 /// into panels of 64 columns. Arrays are innermost dimension first: x before y. The driver library is not
 /// linked; the runtime hands out its entry point.
 ///
+/// The driver takes dimensions of up to 2^32, but with more than 2^31 an H200 ends every copy with an illegal
+/// instruction.
+///
 /// Alignment has two ends. In global memory the tensor begins at a multiple of 16 bytes and each stride is
 /// one (32 with Interleave::bytes32). The programming guide asks for 128 with a swizzle; an H200 copied
 /// tensors at any multiple of 16 rightly in every mode (docs/measurements/h200_behaviour.md). In shared
