@@ -1,7 +1,7 @@
 /// @file mistakes.cu
-/// Chapter 7, wrong on purpose: tiles whose swizzle was forgotten, or taken for another. The bytes arrive and
-/// no rule of memory is broken, so no tool can see the first two: the kernels check what they read, as tests
-/// must.
+/// Chapter 7, wrong on purpose: tiles whose swizzle was forgotten, taken for another, or wider than its tile.
+/// In the first two the bytes arrive and no rule of memory is broken, so no tool can see it: the kernels
+/// check what they read, as tests must.
 #include "workbook/buffer.hpp"
 #include "workbook/launch.hpp"
 #include "workbook/mistakes.hpp"
@@ -66,6 +66,32 @@ __global__ void tile_inside_pattern(const __grid_constant__ CUtensorMap map, int
     out[threadIdx.x] = element;
 }
 
+constexpr int narrow = columns / 2; // of a box half as wide as the mode
+
+/// The box is 64 bytes wide, the mode 128: rows lie 128 bytes apart, so the tile takes twice the bytes that
+/// arrive. Here it has room for those bytes only, and what lies after it is overwritten.
+__global__ void narrow_tile_too_small(const __grid_constant__ CUtensorMap map, int* out) {
+    struct Memory {
+        alignas(1024) int tile[rows * narrow]; // should be rows * columns
+        int weights[block_threads];
+        std::uint64_t bar;
+    };
+    __shared__ Memory own;
+    own.weights[threadIdx.x] = 1; // expect: race-shared
+    if (threadIdx.x == 0) {
+        mbarrier_init(&own.bar, 1);
+        fence_proxy_async(space_shared);
+        const std::int32_t at[] = {0, 0};
+        mbarrier_arrive_expect_tx(sem_release, scope_cta, space_shared, &own.bar,
+                                  rows * narrow * sizeof(int));
+        cp_async_bulk_tensor(space_shared, space_global, own.tile, &map, at, &own.bar); // expect: race-shared
+    }
+    __syncthreads();
+    while (!mbarrier_try_wait_parity(&own.bar, 0)) {
+    }
+    out[threadIdx.x] = own.weights[threadIdx.x];
+}
+
 /// The matrix that is loaded: element (row, column) is row * columns + column.
 workbook::DeviceBuffer<int> numbered_matrix() {
     std::vector<int> numbers(block_threads);
@@ -73,13 +99,13 @@ workbook::DeviceBuffer<int> numbered_matrix() {
     return workbook::DeviceBuffer<int>(numbers);
 }
 
-/// Launches one block with the matrix, swizzled by 128 bytes.
-void run(void (*kernel)(const CUtensorMap, int*)) {
+/// Launches one block with the matrix, swizzled by 128 bytes, for boxes of so many columns.
+void run(void (*kernel)(const CUtensorMap, int*), std::uint32_t box_columns = columns) {
     const workbook::DeviceBuffer<int> matrix = numbered_matrix();
     workbook::DeviceBuffer<int> out(block_threads);
     const workbook::TensorLayout<2> layout{.dims = {columns, rows},
                                            .strides = {columns * sizeof(int)},
-                                           .box = {columns, rows},
+                                           .box = {box_columns, rows},
                                            .swizzle = Swizzle::bytes128};
     workbook::launch(kernel, {.block = block_threads}, workbook::make_tensor_map(matrix.data(), layout),
                      out.data());
@@ -110,6 +136,8 @@ constexpr workbook::Mistake mistakes[] = {
     {"index_not_swizzled", "a swizzled tile read without the index function",
      [] { run(index_not_swizzled); }},
     {"tile_inside_pattern", "a tile that is not aligned to the pattern", [] { run(tile_inside_pattern); }},
+    {"narrow_tile_too_small", "room for the bytes that arrive, not for the rows where they lie",
+     [] { run(narrow_tile_too_small, narrow); }},
     {"box_wider_than_mode", "rows of 128 bytes with the 64-byte mode", run_box_wider_than_mode},
 };
 
