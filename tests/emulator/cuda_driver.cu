@@ -162,6 +162,28 @@ TEST_CASE("tensor maps") {
     CHECK(call(data.data(), 6, strides, box) == CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_CASE("the address of a tensor map is replaced, whatever else the bytes are") {
+    CHECK_CUDA(cudaFree(nullptr));
+    const auto replace =
+        driver_function<PFN_cuTensorMapReplaceAddress_v12000>("cuTensorMapReplaceAddress", 12000);
+    const auto with = [&](std::uint64_t address, CUtensorMap map) {
+        CHECK(replace(&map, reinterpret_cast<void*>(address)) == CUDA_SUCCESS);
+        return map;
+    };
+    CUtensorMap ones{};
+    std::memset(&ones, 0xff, sizeof ones);
+    const CUtensorMap changed = with(0x7f0000000010, ones);
+    CHECK(changed.opaque[0] == 0xfe007f0000000010); // The upper 7 bits stay.
+    for (int i = 1; i < 16; ++i)
+        CHECK(changed.opaque[i] == ones.opaque[i]);
+    CHECK(with((std::uint64_t{1} << 57) - 16, CUtensorMap{}).opaque[0] == 0x01fffffffffffff0);
+    for (const std::uint64_t address : {std::uint64_t{0}, std::uint64_t{8}, std::uint64_t{1} << 57}) {
+        CUtensorMap map = ones;
+        CHECK(replace(&map, reinterpret_cast<void*>(address)) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(std::memcmp(&map, &ones, sizeof map) == 0);
+    }
+}
+
 TEST_CASE("the runtime makes the primary context current where none is, and it can be taken away") {
     const auto pop = driver_function<PFN_cuCtxPopCurrent_v4000>("cuCtxPopCurrent", 12000);
     const auto push = driver_function<PFN_cuCtxPushCurrent_v4000>("cuCtxPushCurrent", 12000);
