@@ -1,5 +1,7 @@
 /// @file bench.cu
 /// Chapter 8's measurements: the ladder at several sizes, and what a reader might use instead.
+#include "bench_causes.cuh"
+#include "bench_sides.cuh"
 #include "cublas.hpp"
 #include "kept_transpose.cuh"
 #include "tma_transpose.cuh"
@@ -22,36 +24,6 @@ namespace {
 
 using namespace transpose;
 using workbook::Bench;
-
-/// A matrix of random bits, and room for the transposed one.
-template <class T>
-class Sides {
-  public:
-    using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
-
-    explicit Sides(Extent extent) : extent_(extent), in_(extent.size()), out_(extent.size()), wrong_(1) {
-        workbook::launch(workbook::fill_random_words<Word>, workbook::striding(in_.size()), in_.data(),
-                         in_.size());
-    }
-    [[nodiscard]] std::span<const T> in() { return {reinterpret_cast<const T*>(in_.data()), in_.size()}; }
-    [[nodiscard]] std::span<T> out() { return {reinterpret_cast<T*>(out_.data()), out_.size()}; }
-    [[nodiscard]] Extent extent() const { return extent_; }
-    [[nodiscard]] std::size_t bytes() const { return 2 * in_.size_bytes(); }
-    void poison() { out_.poison(); }
-
-    [[nodiscard]] unsigned long long wrong_words() {
-        wrong_.upload(std::vector<unsigned long long>{0});
-        workbook::launch(workbook::count_not_transposed<Word>, workbook::striding(out_.size()), out_.data(),
-                         extent_.rows, extent_.columns, wrong_.data());
-        return wrong_.download().front();
-    }
-
-  private:
-    Extent extent_;
-    workbook::DeviceBuffer<Word> in_;
-    workbook::DeviceBuffer<Word> out_;
-    workbook::DeviceBuffer<unsigned long long> wrong_;
-};
 
 /// A rung: its name, and its launch function, which says what really ran.
 template <class T>
@@ -218,6 +190,8 @@ void sizes(Bench& bench) {
 
 constexpr workbook::BenchPart parts[] = {
     {"ladder", "all rungs at 32768 x 32768 float32", ladder},
+    {"crowding", "some rungs with fewer blocks on each SM", crowding},
+    {"staying", "blocks that stay, with a warp for each job", staying},
     {"sizes", "all rungs at other sizes, and for bfloat16", sizes},
 };
 

@@ -1,6 +1,7 @@
 /// @file main.cu
 /// Chapter 9: the kernels of clusters and distributed shared memory, checked and measured.
 #include "clusters.cuh"
+#include "multicast_ring.cuh"
 #include "references.hpp"
 #include "remote_async.cuh"
 
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +25,8 @@ using workbook::DeviceBuffer;
 
 constexpr int cluster_size = 4;   ///< of all kernels that are not about the size
 constexpr int probe_steps = 4096; ///< of the latency probe
+constexpr int stream_blocks = 2 * cluster_size;
+constexpr BatchRing ring{.words = 1024, .stages = 4};
 
 /// Values whose histogram slopes, so that the picture shows something: small ones are the most common.
 std::vector<unsigned> sloping_values(std::size_t size, std::uint64_t seed) {
@@ -40,7 +44,7 @@ struct Arrays {
           x_host(workbook::random_values<float>(run.size, run.seed + 1, {.specials = true})),
           y_host(workbook::random_values<float>(run.size, run.seed + 2, {.specials = true})),
           values(integers), x(x_host), y(y_host), floats(run.size), words(run.size * cluster_size),
-          sums(cluster_count(run.size, cluster_size)), bins(bin_count),
+          sums(cluster_count(run.size, cluster_size)), bins(bin_count), totals(stream_blocks),
           seen(std::min<std::size_t>(run.size, 1000)) {}
 
     workbook::RunContext run;
@@ -54,6 +58,7 @@ struct Arrays {
     DeviceBuffer<unsigned> words; ///< one copy of the array per block of a cluster
     DeviceBuffer<unsigned> sums;
     DeviceBuffer<unsigned> bins;
+    DeviceBuffer<unsigned> totals; ///< what each block of a stream saw
     DeviceBuffer<Exchange> seen;
     std::string latencies{};
 
@@ -133,6 +138,25 @@ constexpr workbook::KernelEntry<Arrays> histogram_row(const char* name, const ch
                 if (!can_run(blocks))
                     return "not run: this device has no clusters of " + std::to_string(blocks) + " blocks";
                 return blocks == cluster_size ? picture(arrays.bins.download(), blocks) : "";
+            }};
+}
+
+/// The row of a stream: every block adds up the whole array.
+template <Loads loads, Handover handover>
+constexpr workbook::KernelEntry<Arrays> stream_row(const char* name, const char* shows) {
+    return {
+        .name = name,
+        .shows = shows,
+        .bytes = [](const Arrays& arrays) { return arrays.values.size_bytes(); },
+        .prepare = [](Arrays& arrays) { arrays.totals.upload(std::vector<unsigned>(stream_blocks)); },
+        .launch =
+            [](Arrays& arrays) {
+                launch_stream_batches<loads, handover>(arrays.in(), arrays.totals.span(), ring, cluster_size);
+            },
+        .check =
+            [](Arrays& arrays) {
+                const unsigned total = std::accumulate(arrays.integers.begin(), arrays.integers.end(), 0u);
+                return workbook::check_exact(arrays.totals, std::vector<unsigned>(stream_blocks, total));
             }};
 }
 
@@ -263,6 +287,10 @@ constexpr workbook::KernelEntry<Arrays> kernels[] = {
      .prepare = poison,
      .launch = [](Arrays& arrays) { launch_multicast_tile(arrays.in(), arrays.words.span(), cluster_size); },
      .check = check_turned},
+    stream_row<Loads::alone, Handover::plain>("stream_alone", "a ring that each block fills for itself"),
+    stream_row<Loads::shared, Handover::plain>("stream_multicast", "a ring filled by multicast, 4 blocks"),
+    stream_row<Loads::shared, Handover::letter>("stream_by_letter",
+                                                "the same, handed back by the letter of PTX"),
     histogram_row<1>("histogram_1", "8192 bins in one block"),
     histogram_row<2>("histogram_2", "8192 bins over 2 blocks"),
     histogram_row<4>("histogram_4", "8192 bins over 4 blocks"),

@@ -66,7 +66,6 @@ __global__ void mask_outside_cluster(const int* in, int* out) {
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(&bar, 1);
         ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
-        ptx::fence_proxy_async(ptx::space_shared);
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
                                        sizeof(tile));
     }

@@ -1,9 +1,9 @@
 /// @file remote_async.cuh
 /// Chapter 9, second half: asynchronous operations between the blocks of a cluster, completed on mbarriers.
 ///
-/// A barrier that another block, or the async proxy, uses must be initialised where they can see it:
-/// `fence.mbarrier_init.release.cluster` and `fence.proxy.async` by the thread that initialises it, then a
-/// barrier of the cluster (PTX ISA, fence.mbarrier_init).
+/// A barrier that another block uses must be initialised where that block can see it: the thread that
+/// initialises barriers executes `fence.mbarrier_init.release.cluster` once, after the last of them, and then
+/// comes a barrier of the cluster (PTX ISA, 'membar / fence').
 #pragma once
 
 #include "clusters.cuh"
@@ -18,13 +18,9 @@ namespace clusters {
 
 namespace ptx = cuda::ptx;
 
-/// Initialises a barrier for the whole cluster. Call it from one thread, and cluster.sync() from all after
-/// it.
-__device__ inline void init_for_cluster(std::uint64_t* bar, std::uint32_t arrivals) {
-    ptx::mbarrier_init(bar, arrivals);
-    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
-    ptx::fence_proxy_async(ptx::space_shared);
-}
+/// Lets the other blocks see the barriers that this thread has initialised: one fence for all of them, after
+/// the last, and cluster.sync() by all threads after it.
+__device__ inline void publish_barriers() { ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster); }
 
 /// Waits for the first phase. What other blocks did before they arrived is then visible: scope cluster.
 __device__ inline void wait_for_cluster(std::uint64_t* bar) {
@@ -43,8 +39,10 @@ __global__ void remote_arrive(const unsigned* in, unsigned* sums, std::size_t si
     const cg::cluster_group cluster = cg::this_cluster();
     const auto [start, count] = chunk_of(cluster, size);
     const int i = static_cast<int>(cluster.thread_rank());
-    if (cluster.thread_rank() == 0)
-        init_for_cluster(&bar, cluster.num_blocks());
+    if (cluster.thread_rank() == 0) {
+        ptx::mbarrier_init(&bar, cluster.num_blocks());
+        publish_barriers();
+    }
     cluster.sync(); // rank 0 runs, and its barrier is initialised
     const unsigned sum = block_sum(i < count ? in[start + i] : 0);
     if (threadIdx.x == 0) {
@@ -79,7 +77,8 @@ __global__ void store_async(const unsigned* in, unsigned* out, std::size_t size)
     const int i = static_cast<int>(cluster.thread_rank());
     const unsigned right = (cluster.block_rank() + 1) % cluster.num_blocks();
     if (threadIdx.x == 0) {
-        init_for_cluster(&bar, 1);
+        ptx::mbarrier_init(&bar, 1);
+        publish_barriers();
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
                                        sizeof(inbox));
     }
@@ -110,7 +109,8 @@ __global__ void bulk_to_neighbour(const unsigned* in, unsigned* out, std::size_t
     const int i = static_cast<int>(cluster.thread_rank());
     const unsigned right = (cluster.block_rank() + 1) % cluster.num_blocks();
     if (threadIdx.x == 0) {
-        init_for_cluster(&bar, 1);
+        ptx::mbarrier_init(&bar, 1);
+        publish_barriers();
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
                                        sizeof(inbox));
     }
@@ -166,48 +166,67 @@ __device__ inline void store_turned(const unsigned* tile, int in_tile, const uns
     }
 }
 
-/// Each cluster takes one tile. Rank 0 asks for it once and it lands in every block, on every block's own
-/// barrier, each of which expects the bytes of one tile.
-__global__ void multicast_tile(const unsigned* in, unsigned* out, std::size_t size) {
+/// Who brings a block what it needs.
+enum class Loads {
+    alone, ///< each block loads for itself
+    shared ///< a multicast brings it to all blocks of the cluster
+};
+
+/// How the blocks of a cluster meet before anybody sends to another one's memory.
+enum class Meeting {
+    none,    ///< not at all: only the own block, at __syncthreads()
+    relaxed, ///< at the cluster's barrier, with an arrival that publishes nothing
+    sync     ///< at the cluster's barrier, with the release and the acquire of cluster.sync()
+};
+
+template <Meeting meeting>
+__device__ void meet() {
+    if constexpr (meeting == Meeting::none)
+        __syncthreads();
+    else if constexpr (meeting == Meeting::relaxed) {
+        ptx::barrier_cluster_arrive(ptx::sem_relaxed);
+        ptx::barrier_cluster_wait();
+    } else
+        cg::this_cluster().sync();
+}
+
+/// Each cluster takes one tile, and each of its blocks stores a copy, turned by its rank. Every block's own
+/// barrier expects the bytes of one tile.
+template <Loads loads, Meeting meeting>
+__device__ void same_tile(const unsigned* in, unsigned* out, std::size_t size) {
     __shared__ alignas(16) unsigned tile[tile_elements];
     __shared__ std::uint64_t bar;
     const cg::cluster_group cluster = cg::this_cluster();
     const unsigned blocks = cluster.num_blocks();
+    const unsigned rank = cluster.block_rank();
     const std::size_t start = std::size_t{blockIdx.x / blocks} * tile_elements;
     const int count = tile_count(start, tile_elements, size);
     const int in_tile = bulk_part(in + start, count);
     const std::uint32_t bytes = in_tile * sizeof(unsigned);
     if (threadIdx.x == 0) {
-        init_for_cluster(&bar, 1);
+        ptx::mbarrier_init(&bar, 1);
+        publish_barriers();
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar, bytes);
     }
-    cluster.sync(); // all blocks run, and their barriers count
-    if (cluster.thread_rank() == 0 && bytes > 0)
-        copy_multicast(tile, in + start, bytes, &bar, static_cast<std::uint16_t>((1u << blocks) - 1));
+    meet<meeting>(); // for a multicast: all blocks run, and their barriers are initialised
+    if (threadIdx.x == 0 && bytes > 0) {
+        if constexpr (loads == Loads::alone)
+            ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, tile, in + start, bytes, &bar);
+        else if (rank == 0)
+            copy_multicast(tile, in + start, bytes, &bar, static_cast<std::uint16_t>((1u << blocks) - 1));
+    }
     wait_for_cluster(&bar);
-    store_turned(tile, in_tile, in + start, count, cluster.block_rank(),
-                 out + cluster.block_rank() * size + start);
+    store_turned(tile, in_tile, in + start, count, rank, out + rank * size + start);
 }
 
-/// The same without multicast: every block asks for the tile itself, and L2 delivers it as often.
+/// Every block asks for the tile itself, and L2 delivers it as often.
 __global__ void tile_for_each(const unsigned* in, unsigned* out, std::size_t size) {
-    __shared__ alignas(16) unsigned tile[tile_elements];
-    __shared__ std::uint64_t bar;
-    const cg::cluster_group cluster = cg::this_cluster();
-    const std::size_t start = std::size_t{blockIdx.x / cluster.num_blocks()} * tile_elements;
-    const int count = tile_count(start, tile_elements, size);
-    const int in_tile = bulk_part(in + start, count);
-    const std::uint32_t bytes = in_tile * sizeof(unsigned);
-    if (threadIdx.x == 0) {
-        init_for_cluster(&bar, 1);
-        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar, bytes);
-        if (bytes > 0)
-            ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, tile, in + start, bytes, &bar);
-    }
-    __syncthreads();
-    wait_for_cluster(&bar);
-    store_turned(tile, in_tile, in + start, count, cluster.block_rank(),
-                 out + cluster.block_rank() * size + start);
+    same_tile<Loads::alone, Meeting::none>(in, out, size);
+}
+
+/// Rank 0 asks for it once, and it lands in every block.
+__global__ void multicast_tile(const unsigned* in, unsigned* out, std::size_t size) {
+    same_tile<Loads::shared, Meeting::relaxed>(in, out, size);
 }
 
 /// Launches either of the two. `out` has cluster_size times as many elements as `in`: copy r of the array

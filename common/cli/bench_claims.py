@@ -5,7 +5,7 @@ A claim is checked where its tables are there; `./workbook bench 8` checks those
 
 from collections.abc import Callable, Iterator
 
-from . import bench_claims_sync
+from . import bench_claims_clusters, bench_claims_sync
 from .bench_file import Claim, Tables
 from .bench_rows import Rows, ratio
 from .bench_rows import as_float as _float
@@ -378,31 +378,6 @@ def _ladder_sizes(tables: Tables) -> Iterator[Claim]:
     yield Claim("ladder-bf16", f"the best rung at {LARGE} bfloat16", rung(LARGE, "bfloat16"), ">=", 95, "%")
 
 
-def _clusters(tables: Tables) -> Iterator[Claim]:
-    rows = Rows(tables["multicast"].rows)
-    for size in (2, 4, 8):
-        loads = rows.figure("l2_bytes", kind="each block loads", cluster=size)
-        shared = rows.figure("l2_bytes", kind="multicast", cluster=size)
-        yield Claim(f"multicast-bytes-{size}", f"clusters of {size}: multicast asks L2 for fewer bytes", ratio(loads, shared), ">=", size * 0.9, "times")
-
-
-def _histogram(tables: Tables) -> Iterator[Claim]:
-    rows = Rows(tables["cluster_size"].rows)
-    one = rows.time(kernel="histogram", cluster=1)
-    two = rows.time(kernel="histogram", cluster=2)
-    yield Claim(
-        "histogram-one", "8192 bins, which one block can hold: counting in another block's memory costs time", ratio(two, one), ">=", 1.2, "times"
-    )
-    yield Claim(
-        "sum-pair",
-        "a sum per cluster of two is faster than a sum per block",
-        ratio(rows.time(kernel="cluster_sum", cluster=1), rows.time(kernel="cluster_sum", cluster=2)),
-        ">=",
-        1.1,
-        "times",
-    )
-
-
 def _agreement(tables: Tables) -> Iterator[Claim]:
     rows = tables["agreement"].rows
     times, within = (sum(_float(row[name]) or 0 for row in rows) for name in ("times", "within"))
@@ -451,8 +426,7 @@ _CLAIMS: tuple[tuple[tuple[str, ...], Callable[[Tables], Iterator[Claim]]], ...]
     (("box_fit",), _fits),
     (("ladder",), _ladder),
     (("ladder",), _ladder_sizes),
-    (("multicast",), _clusters),
-    (("cluster_size",), _histogram),
+    *bench_claims_clusters.CLAIMS,
     (("agreement",), _agreement),
     ((), _copies),
 )

@@ -2,25 +2,26 @@
 
 from collections.abc import Callable, Iterable
 
+from . import bench_tables_clusters
 from .bench_file import Row, Table, Tables, Value, heading
 
 LARGE = "32768 x 32768"
 
-# What the counters and the probes of the tuner say about each rung of chapter 8.
+# What the counters, the tuner and the tables `crowding` and `staying` say about each rung of chapter 8.
 LIMITS = {
     "global_only": "a warp's store touches 32 sectors and fills 4 bytes of each: L2 takes eight times the sectors, "
     "and DRAM moves a fifth more than the matrix",
     "shared_tile": "the 32 lanes that read a column meet in one bank: nine of ten wavefronts are conflicts",
-    "padded_tile": "4 bytes per access: too many instructions for the bytes, and DRAM gets 128-byte pieces",
-    "tma_plain": "a thread per element, and a column of the loaded tile lies in one bank",
-    "tma_swizzled": "eight groups of banks for 32 lanes, and 1024 threads wait for each tile of 4 KiB",
-    "tma_batched": "no more waits, but tiles of 128-byte rows and 4 bytes per access",
-    "micro_tiles": "the order of blocks: what is written at one time lies in pieces all over DRAM",
-    "tma_micro_tiles": "two barriers and two trips through shared memory, while few copies are on their way",
-    "tma_persistent": "two blocks per SM: each waits for all its threads at every tile",
-    "column_walk": "L2 collects too many written lines before it writes them back, in another order than they came",
+    "padded_tile": "4 bytes per access: with 16 the tuner's tile of this size has 90 %",
+    "tma_plain": "two tiles on an SM, and a column of the loaded tile lies in one bank",
+    "tma_swizzled": "two tiles on an SM: with two, tma_batched is hardly faster",
+    "tma_batched": "4 bytes per access, as padded_tile",
+    "micro_tiles": "the order of blocks: column_walk differs in nothing else",
+    "tma_micro_tiles": "the tensor store from a second tile: with stores straight from registers the tuner had 1.2 points more",
+    "tma_persistent": "which block gets which tile: rings that claim the next tile are faster",
+    "column_walk": "how reads and writes share L2: kept_reads differs in its policy, and in the blocks on an SM",
     "tma_kept_reads": "the trip through a second tile: with stores straight from registers the tuner had 97.2 %",
-    "kept_reads": "DRAM itself, which turns between reading and writing as it does for the copy",
+    "kept_reads": "what limits the copy",
     "cuBLAS geam": "not ours",
 }
 
@@ -424,6 +425,7 @@ _MAKERS: dict[str, tuple[tuple[str, ...], Callable[[Tables], Table]]] = {
     "pipeline_grids": (("pipeline_stages",), _grids("pipeline_stages", "kernel", "kernel")),
     "ladder_large": (("ladder",), _ladder),
     "ladder_sizes": (("ladder",), _ladder_sizes),
+    **bench_tables_clusters.MAKERS,
 }
 DERIVED = tuple(_MAKERS)
-RAW = ("little", "turnover", "passages", "cp_async_groups", "pipeline_index", "copy_paths", "pipeline_stages", "ladder", "sync_cycles", "fence_cycles", "twins", "prefetch")
+RAW = ("little", "turnover", "passages", "cp_async_groups", "pipeline_index", "copy_paths", "pipeline_stages", "ladder", "sync_cycles", "fence_cycles", "twins", "prefetch", *bench_tables_clusters.RAW)

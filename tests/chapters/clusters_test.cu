@@ -2,6 +2,7 @@
 /// The kernels of chapter 9, at all sizes and cluster sizes: what they write, and that they write nothing
 /// else.
 #include "clusters.cuh"
+#include "multicast_ring.cuh"
 #include "references.hpp"
 #include "remote_async.cuh"
 
@@ -18,6 +19,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <vector>
@@ -169,6 +171,64 @@ TEST_CASE("multicast_tile and tile_for_each bring the same tile to every block")
     require_device(hopper);
     check_words(launch_multicast_tile, turned_copies);
     check_words(launch_tile_for_each, turned_copies);
+}
+
+namespace {
+
+/// Streams arrays of several sizes through rings of several shapes; every block must see all of it, whether
+/// stages are used once, often, or never.
+template <Loads loads, Handover handover>
+void check_stream() {
+    for (const int cluster_size : {2, 8})
+        for (const BatchRing ring : {BatchRing{32, 2}, BatchRing{1024, 3}, BatchRing{256, 48}})
+            for (const std::size_t size : {0, 31, 1024, 9003})
+                for (const std::size_t offset : {0, 1}) { // with 1 no bulk copy can take it
+                    INFO("size " << size << ", offset " << offset << ", cluster of " << cluster_size << ", "
+                                 << ring.stages << " stages of " << ring.words << " words");
+                    const std::vector<unsigned> values = random_words(size, size + 1);
+                    const auto blocks = static_cast<std::size_t>(2 * cluster_size);
+                    std::vector<unsigned> expected = random_words(blocks, 3);
+                    const DeviceBuffer<unsigned> in(values, offset, Guards::filled);
+                    DeviceBuffer<unsigned> sums(expected, 0, Guards::filled);
+                    for (unsigned& sum : expected)
+                        sum = std::accumulate(values.begin(), values.end(), sum);
+                    launch_stream_batches<loads, handover>(in.span(), sums.span(), ring, cluster_size);
+                    check_result(expected, sums);
+                }
+}
+
+} // namespace
+
+TEST_CASE("stream_batches: every block sees every batch, each loading for itself") {
+    require_device(hopper);
+    check_stream<Loads::alone, Handover::plain>();
+    check_stream<Loads::alone, Handover::letter>();
+}
+
+TEST_CASE("stream_batches by multicast, stages handed back by production code's arrival") {
+    require_device(hopper);
+    check_stream<Loads::shared, Handover::plain>();
+    check_stream<Loads::shared, Handover::gathered>();
+}
+
+TEST_CASE("stream_batches by multicast, stages handed back by the letter of PTX") {
+    require_device(hopper);
+    check_stream<Loads::shared, Handover::wait_cluster>();
+    check_stream<Loads::shared, Handover::letter>();
+    check_stream<Loads::shared, Handover::gathered_letter>();
+}
+
+TEST_CASE("stream_batches refuses batches that cannot be shared, and blocks that are no whole clusters") {
+    require_device(hopper);
+    DeviceBuffer<unsigned> sums(8);
+    const auto stream = [&](BatchRing ring, std::size_t blocks) {
+        launch_stream_batches<Loads::shared, Handover::plain>({}, sums.span().first(blocks), ring, 4);
+    };
+    CHECK_THROWS_AS(stream({1000, 2}, 8), std::invalid_argument); // 1000 words are no 16 bytes for each of 4
+    CHECK_THROWS_AS(stream({0, 2}, 8), std::invalid_argument);
+    CHECK_THROWS_AS(stream({1024, 0}, 8), std::invalid_argument);
+    CHECK_THROWS_AS(stream({16, most_stages + 1}, 8), std::invalid_argument);
+    CHECK_THROWS_AS(stream({1024, 2}, 6), std::invalid_argument);
 }
 
 TEST_CASE("multicast refuses an output that is not one copy per block") {

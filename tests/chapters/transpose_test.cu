@@ -1,6 +1,7 @@
 /// @file transpose_test.cu
 /// Every rung of chapter 8's ladder, on matrices of many shapes: bit for bit, and nothing else is written.
 #include "kept_transpose.cuh"
+#include "roles_transpose.cuh"
 #include "tma_transpose.cuh"
 #include "transpose.cuh"
 
@@ -214,4 +215,20 @@ TEST_CASE("eight lanes with 16 bytes each meet eight groups of banks in turn_pan
             CHECK(read.size() == 8);
             CHECK(written.size() == 8);
         }
+}
+
+TEST_CASE("blocks that stay, with a warp for each job, transpose every matrix") {
+    require_device(hopper);
+    check_wide<float>(launch_tma_roles<3, 3, Deal::fixed, false>, "tma_roles");
+    check_wide<float>(launch_tma_roles<2, 4, Deal::claimed, true>, "tma_roles");
+    check_wide<float>(launch_tma_roles_direct<2, Deal::fixed, true>, "tma_roles_direct");
+    check_wide<float>(launch_tma_roles_direct<4, Deal::claimed, false>, "tma_roles_direct");
+}
+
+TEST_CASE("blocks that stay use every stage again") {
+    require_device(hopper);
+    const Extent large{2048, 4096}; // 2048 tiles, more than blocks and stages together
+    CHECK(check_matrix<float>(launch_tma_roles<1, 1, Deal::fixed, false>, large) == "tma_roles");
+    CHECK(check_matrix<float>(launch_tma_roles<2, 1, Deal::claimed, true>, large) == "tma_roles");
+    CHECK(check_matrix<float>(launch_tma_roles_direct<2, Deal::claimed, false>, large) == "tma_roles_direct");
 }

@@ -9,8 +9,7 @@
 ///          on the barrier at the same place.
 /// Wanted   The kernel. The table lies in the shared memory of every block, but each cluster loads it once:
 ///          1. thread 0 of every block initialises its barrier for one arrival, makes that visible to the
-///             cluster and to the async proxy, arrives, and announces the bytes that will come to its own
-///             block;
+///             cluster, arrives, and announces the bytes that will come to its own block;
 ///          2. nobody issues a copy before all barriers of the cluster expect it;
 ///          3. one thread of the cluster copies the table to all blocks;
 ///          4. every block waits for its own barrier, and computes.

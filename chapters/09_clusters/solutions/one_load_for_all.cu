@@ -9,8 +9,7 @@
 ///          on the barrier at the same place.
 /// Wanted   The kernel. The table lies in the shared memory of every block, but each cluster loads it once:
 ///          1. thread 0 of every block initialises its barrier for one arrival, makes that visible to the
-///             cluster and to the async proxy, arrives, and announces the bytes that will come to its own
-///             block;
+///             cluster, arrives, and announces the bytes that will come to its own block;
 ///          2. nobody issues a copy before all barriers of the cluster expect it;
 ///          3. one thread of the cluster copies the table to all blocks;
 ///          4. every block waits for its own barrier, and computes.
@@ -57,7 +56,6 @@ __global__ void one_load_for_all(const float* in, float* out, std::size_t size, 
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(&bar, 1);
         ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
-        ptx::fence_proxy_async(ptx::space_shared);
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
                                        sizeof(values));
     }
