@@ -31,7 +31,7 @@ namespace workbook {
 
 /// What one copy takes of a matrix that is cut into panels. Numbers are elements, rows, panels.
 struct PanelBox {
-    std::uint32_t panel = 0;  ///< columns of a panel; a multiple of 16 bytes, with swizzle the mode's width
+    std::uint32_t panel = 0;  ///< columns of a panel; a multiple of 16 bytes, at most the mode's width
     std::uint32_t rows = 0;   ///< rows of the box
     std::uint32_t panels = 1; ///< panels side by side in the matrix; in shared memory one behind the other
     std::uint32_t pad = 0;    ///< elements behind each row that do not exist; a multiple of 16 bytes
