@@ -22,16 +22,16 @@ using workbook::DeviceBuffer;
 
 #pragma nv_diag_suppress static_var_with_dynamic_init // as in pipeline.cuh
 
-/// n_stages with remainders of 64 bits, as they are where tiles are numbered with std::size_t. Nothing else
-/// is different.
-template <int stages>
-__global__ void long_numbers(Stream stream) {
+/// n_stages with the stage of a tile as the remainder of its number, of 32 bits (unsigned) or of 64
+/// (std::size_t). Nothing else is different.
+template <class Number, int stages>
+__global__ void remainder_stages(Stream stream) {
     const auto block = cg::this_thread_block();
     __shared__ alignas(128) float stage[stages][tile_floats];
     __shared__ SharedState<stages> state;
     auto pipe = cuda::make_pipeline(block, &state);
-    std::size_t fetch = 0;
-    for (std::size_t k = 0; stream.has(static_cast<unsigned>(k)); ++k) {
+    Number fetch = 0;
+    for (Number k = 0; stream.has(static_cast<unsigned>(k)); ++k) {
         for (; fetch < k + stages && stream.has(static_cast<unsigned>(fetch)); ++fetch) {
             pipe.producer_acquire();
             copy_tile(block, stage[fetch % stages], stream, static_cast<unsigned>(fetch), pipe);
@@ -40,31 +40,6 @@ __global__ void long_numbers(Stream stream) {
         pipe.consumer_wait();
         compute_tile(block, stage[k % stages], stream, static_cast<unsigned>(k));
         pipe.consumer_release();
-    }
-}
-
-/// n_stages with stages that are counted: 0, 1, …, stages - 1, 0, 1, … No remainder is taken.
-template <int stages>
-__global__ void counted_stages(Stream stream) {
-    const auto block = cg::this_thread_block();
-    __shared__ alignas(128) float stage[stages][tile_floats];
-    __shared__ SharedState<stages> state;
-    auto pipe = cuda::make_pipeline(block, &state);
-    const auto next = [](int at) { return at + 1 < stages ? at + 1 : 0; };
-    int filled = 0;
-    int computed = 0;
-    unsigned fetch = 0;
-    for (unsigned k = 0; stream.has(k); ++k) {
-        for (; fetch < k + stages && stream.has(fetch); ++fetch) {
-            pipe.producer_acquire();
-            copy_tile(block, stage[filled], stream, fetch, pipe);
-            pipe.producer_commit();
-            filled = next(filled);
-        }
-        pipe.consumer_wait();
-        compute_tile(block, stage[computed], stream, k);
-        pipe.consumer_release();
-        computed = next(computed);
     }
 }
 
@@ -80,21 +55,24 @@ __global__ void four_at_a_time(Stream stream) {
     auto pipe = cuda::make_pipeline();
     const auto* in = reinterpret_cast<const float4*>(stream.in) + threadIdx.x;
     auto* out = reinterpret_cast<float4*>(stream.out) + threadIdx.x;
+    StageIndex<stages> filled, computed;
     unsigned fetch = 0;
     for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
-            cuda::memcpy_async(&stage[fetch % stages][threadIdx.x], in + stream.start(fetch) / 4,
+            cuda::memcpy_async(&stage[filled.at][threadIdx.x], in + stream.start(fetch) / 4,
                                cuda::aligned_size_t<16>(sizeof(float4)), pipe);
             pipe.producer_commit();
+            filled.advance();
         }
         pipe.consumer_wait();
         block.sync();
-        const float4 four = stage[k % stages][block_threads - 1 - threadIdx.x];
+        const float4 four = stage[computed.at][block_threads - 1 - threadIdx.x];
         out[stream.start(k) / 4] = {compute(four.w, stream.work), compute(four.z, stream.work),
                                     compute(four.y, stream.work), compute(four.x, stream.work)};
         pipe.consumer_release();
         block.sync();
+        computed.advance();
     }
 }
 
@@ -217,25 +195,25 @@ void stages(Bench& bench) {
 
 constexpr Kernel index_kernels[] = {
     {"n_stages", 2, n_stages<2>},
-    {"long_numbers", 2, long_numbers<2>},
-    {"counted_stages", 2, counted_stages<2>},
+    {"remainder of 32 bits", 2, remainder_stages<unsigned, 2>},
+    {"remainder of 64 bits", 2, remainder_stages<std::size_t, 2>},
     {"n_stages", 3, n_stages<3>},
-    {"long_numbers", 3, long_numbers<3>},
-    {"counted_stages", 3, counted_stages<3>},
+    {"remainder of 32 bits", 3, remainder_stages<unsigned, 3>},
+    {"remainder of 64 bits", 3, remainder_stages<std::size_t, 3>},
     {"n_stages", 4, n_stages<4>},
-    {"long_numbers", 4, long_numbers<4>},
-    {"counted_stages", 4, counted_stages<4>},
+    {"remainder of 32 bits", 4, remainder_stages<unsigned, 4>},
+    {"remainder of 64 bits", 4, remainder_stages<std::size_t, 4>},
     {"n_stages", 6, n_stages<6>},
-    {"long_numbers", 6, long_numbers<6>},
-    {"counted_stages", 6, counted_stages<6>},
+    {"remainder of 32 bits", 6, remainder_stages<unsigned, 6>},
+    {"remainder of 64 bits", 6, remainder_stages<std::size_t, 6>},
     {"n_stages", 8, n_stages<8>},
-    {"long_numbers", 8, long_numbers<8>},
-    {"counted_stages", 8, counted_stages<8>},
+    {"remainder of 32 bits", 8, remainder_stages<unsigned, 8>},
+    {"remainder of 64 bits", 8, remainder_stages<std::size_t, 8>},
 };
 
-/// How a tile's stage is found, all else equal: as a remainder of 32 or of 64 bits, or counted.
+/// How a tile's stage is found, all else equal: counted, or as a remainder of 32 or of 64 bits.
 void stage_index(Bench& bench) {
-    bench.table("pipeline_index", "The stage of a tile: a remainder of 32 bits, of 64 bits, or counted",
+    bench.table("pipeline_index", "The stage of a tile: counted (n_stages), or a remainder",
                 workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
                                                          {"stages", "stages"},
                                                          {"work", "multiply-adds per element"},
@@ -311,7 +289,7 @@ void timelines(Bench& bench) {
 
 constexpr workbook::BenchPart parts[] = {
     {"stages", "stages, arithmetic and blocks per SM", stages},
-    {"index", "the stage of a tile as a remainder of 32 or 64 bits, or counted", stage_index},
+    {"index", "the stage of a tile, counted or as a remainder", stage_index},
     {"arithmetic", "the arithmetic alone, without a copy", arithmetic},
     {"calls", "what the producer's calls take", producer_calls},
     {"entangled", "a wait for the older batch of a warp that committed in parts", entangled_waits},

@@ -41,8 +41,8 @@ __host__ __device__ inline float compute(float x, int work) {
     return x;
 }
 
-/// The array and the tiles of it that a block takes. A block's tiles are numbered with 32 bits, enough for 16
-/// TiB each: where the number of stages is no power of two, the remainder of 64 bits costs many instructions.
+/// The array and the tiles of it that a block takes. A block's tiles are numbered with 32 bits, enough for
+/// 16 TiB.
 struct Stream {
     const float* in;
     float* out;
@@ -54,6 +54,14 @@ struct Stream {
     }
     __device__ bool has(unsigned k) const { return start(k) < size; }
     __device__ int count(unsigned k) const { return workbook::tile_count(start(k), tile_floats, size); }
+};
+
+/// The stage of one tile after the other: 0, 1, …, stages - 1, 0, 1, … It is what the remainder of the tile's
+/// number would be, without a division.
+template <int stages>
+struct StageIndex {
+    int at = 0;
+    __device__ void advance() { at = at + 1 < stages ? at + 1 : 0; }
 };
 
 /// The threads of `group` start the copy of tile k into `stage`: 16 bytes at a time, or 4 where the addresses
@@ -126,16 +134,19 @@ __global__ void n_stages(Stream stream) {
     __shared__ alignas(128) float stage[stages][tile_floats];
     __shared__ SharedState<stages> state;
     auto pipe = cuda::make_pipeline(block, &state);
+    StageIndex<stages> filled, computed;
     unsigned fetch = 0; // the next tile to ask for
     for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
-            copy_tile(block, stage[fetch % stages], stream, fetch, pipe);
+            copy_tile(block, stage[filled.at], stream, fetch, pipe);
             pipe.producer_commit();
+            filled.advance();
         }
         pipe.consumer_wait();
-        compute_tile(block, stage[k % stages], stream, k);
+        compute_tile(block, stage[computed.at], stream, k);
         pipe.consumer_release();
+        computed.advance();
     }
 }
 
@@ -146,18 +157,21 @@ __global__ void thread_scope(Stream stream) {
     const auto block = cg::this_thread_block();
     __shared__ alignas(128) float stage[stages][tile_floats];
     auto pipe = cuda::make_pipeline();
+    StageIndex<stages> filled, computed;
     unsigned fetch = 0;
     for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
-            copy_tile(block, stage[fetch % stages], stream, fetch, pipe);
+            copy_tile(block, stage[filled.at], stream, fetch, pipe);
             pipe.producer_commit();
+            filled.advance();
         }
         pipe.consumer_wait(); // my copies have landed,
         block.sync();         // and everybody's
-        compute_tile(block, stage[k % stages], stream, k);
+        compute_tile(block, stage[computed.at], stream, k);
         pipe.consumer_release();
         block.sync(); // all have read
+        computed.advance();
     }
 }
 
@@ -176,10 +190,12 @@ struct Part {
 template <int stages, class Pipeline>
 __device__ void produce(const Part& producers, float (*stage)[tile_floats], const Stream& stream,
                         Pipeline& pipe) {
+    StageIndex<stages> filled;
     for (unsigned k = 0; stream.has(k); ++k) {
         pipe.producer_acquire();
-        copy_tile(producers, stage[k % stages], stream, k, pipe);
+        copy_tile(producers, stage[filled.at], stream, k, pipe);
         pipe.producer_commit();
+        filled.advance();
     }
 }
 
@@ -187,10 +203,12 @@ __device__ void produce(const Part& producers, float (*stage)[tile_floats], cons
 template <int stages, class Pipeline>
 __device__ void consume(const Part& consumers, const float (*stage)[tile_floats], const Stream& stream,
                         Pipeline& pipe) {
+    StageIndex<stages> computed;
     for (unsigned k = 0; stream.has(k); ++k) {
         pipe.consumer_wait();
-        compute_tile(consumers, stage[k % stages], stream, k);
+        compute_tile(consumers, stage[computed.at], stream, k);
         pipe.consumer_release();
+        computed.advance();
     }
 }
 
@@ -287,19 +305,22 @@ __global__ void timeline(Stream stream, Interval* intervals, std::size_t most) {
         if (blockIdx.x == 0 && threadIdx.x == 0 && k < most)
             intervals[k].*place = clock64();
     };
+    StageIndex<stages> filled, computed;
     unsigned fetch = 0;
     for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
             stamp(fetch, &Interval::issued);
-            copy_tile(block, stage[fetch % stages], stream, fetch, pipe);
+            copy_tile(block, stage[filled.at], stream, fetch, pipe);
             pipe.producer_commit();
+            filled.advance();
         }
         pipe.consumer_wait();
         stamp(k, &Interval::landed);
-        compute_tile(block, stage[k % stages], stream, k);
+        compute_tile(block, stage[computed.at], stream, k);
         stamp(k, &Interval::computed);
         pipe.consumer_release();
+        computed.advance();
     }
 }
 

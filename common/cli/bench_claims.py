@@ -83,12 +83,9 @@ def _turnover(tables: Tables) -> Iterator[Claim]:
     alike = ratio(time(between="nothing", tiles=0), time(between="nothing", load=16, tiles=0, threads=512))
     yield Claim("flight-alike-most", "8 KiB in flight per SM: 2048 threads with 4 bytes copy no slower than 512 with 16", alike, "<=", 1.08, "times")
     yield Claim("flight-alike-least", "and no faster", alike, ">=", 0.92, "times")
-    few, enough = (
-        rows.figure("share", what="copy", between="nothing", load_bytes=16, tiles_per_block=0, block=256, threads_per_sm=threads)
-        for threads in (512, 2048)
-    )
-    yield Claim("flight-copy-few", "8 KiB in flight are too few for a copy, though an idle memory would need no more", few, "<=", 80, "%")
-    yield Claim("flight-copy-enough", "32 KiB are enough", enough, ">=", 93, "%")
+    few, more, most = (time(between="nothing", load=16, tiles=0, threads=threads) for threads in (512, 1536, 2048))
+    yield Claim("flight-copy-few", "8 KiB in flight are too few for a copy, though an idle memory would need no more", ratio(few, most), ">=", 1.2, "times")
+    yield Claim("flight-copy-enough", "24 KiB are as good as 32", ratio(more, most), "<=", 1.02, "times")
 
 
 def _passages(tables: Tables) -> Iterator[Claim]:
@@ -100,7 +97,9 @@ def _passages(tables: Tables) -> Iterator[Claim]:
     idle = Rows(tables["latency"].rows).figure("cycles", memory="global memory")
     yield Claim("passages-busy", "a load from a busy memory takes longer than one from an idle memory", ratio(figure("loading", 0), idle), ">=", 1.2, "times")
     yield Claim("passages-gone", "blocks that end after one tile: of 64 places for warps some stand empty", figure("resident", 1), "<=", 54, "warps")
-    yield Claim("passages-stay", "blocks that stay: none does", figure("resident", 0), ">=", 60, "warps")
+    yield Claim("passages-stay", "blocks that stay: none does", figure("resident", 0), ">=", 55, "warps")
+    store = ratio(figure("storing", 0, "its warp"), idle)
+    yield Claim("passages-store", "a warp that has its value does not wait for its store: it takes a part of a load's time", store, "<=", 0.3)
     meet = ratio(figure("storing", 0), figure("storing", 0, "its warp"))
     yield Claim("passages-meet", "a warp that waits for its block waits longer than one that does not", meet, ">=", 2, "times")
 
@@ -108,8 +107,8 @@ def _passages(tables: Tables) -> Iterator[Claim]:
 def _strides(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["strides"].rows)
     yield Claim(
-        "stride-l1", "the strided loop without L1 is slower than with it",
-        ratio(rows.time(kernel="loop_strided, past L1"), rows.time(kernel="loop_strided")), ">=", 1.2, "times",
+        "stride-l1", "the strided loop loses little without L1",
+        ratio(rows.time(kernel="loop_strided, past L1"), rows.time(kernel="loop_strided")), "<=", 1.15, "times",
     )
     yield Claim(
         "stride-only", "the coalesced loop does not need L1",
@@ -125,13 +124,25 @@ def _flags(tables: Tables) -> Iterator[Claim]:
     yield Claim("flags-both", "and the predicate adds nothing to it", ratio(both, read), "<=", 1.03, "times")
 
 
+def _groups(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["cp_async_groups"].rows)
+    ring = {each: rows.time(kernel="groups_in_flight", stages=4, tiles_per_block=each) for each in (0, 2)}
+    yield Claim("groups-grid", "four groups in flight: blocks that stay are slower than blocks that take two tiles", ratio(ring[0], ring[2]), ">=", 1.08, "times")
+    plain = ratio(ring[2], rows.time(kernel="copy_16_bytes"))
+    yield Claim("groups-ring", "with two tiles per block the ring is no slower than copy_16_bytes", plain, "<=", 1.02, "times")
+
+
 def _index(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["pipeline_index"].rows)
+
+    def slower(bits: int, stages: int) -> float | None:
+        counted = rows.time(kernel="n_stages", stages=stages, blocks_per_sm=6)
+        return ratio(rows.time(kernel=f"remainder of {bits} bits", stages=stages, blocks_per_sm=6), counted)
+
     for stages in (3, 6):
-        long = ratio(rows.time(kernel="long_numbers", stages=stages, blocks_per_sm=6), rows.time(kernel="n_stages", stages=stages, blocks_per_sm=6))
-        yield Claim(f"index-long-{stages}", f"{stages} stages: remainders of 64 bits are slower than of 32", long, ">=", 1.02, "times")
-    mask = ratio(rows.time(kernel="long_numbers", stages=4, blocks_per_sm=6), rows.time(kernel="n_stages", stages=4, blocks_per_sm=6))
-    yield Claim("index-mask", "4 stages: they are not", mask, "<=", 1.02, "times")
+        yield Claim(f"index-long-{stages}", f"{stages} stages: a remainder of 64 bits is slower than counting", slower(64, stages), ">=", 1.03, "times")
+        yield Claim(f"index-short-{stages}", f"{stages} stages: so is one of 32 bits", slower(32, stages), ">=", 1.01, "times")
+    yield Claim("index-mask", "4 stages: hardly, where the remainder is a mask", slower(64, 4), "<=", 1.02, "times")
     times = [rows.time(kernel="n_stages", stages=stages, blocks_per_sm=6) for stages in (2, 3, 4, 6, 8)]
     known = _some(*times)
     yield Claim("index-flat", "two to eight stages, six blocks per SM: within a few per cent", ratio(max(known, default=None), min(known, default=None)), "<=", 1.04, "times")
@@ -139,7 +150,7 @@ def _index(tables: Tables) -> Iterator[Claim]:
 
 def _arithmetic(tables: Tables) -> Iterator[Claim]:
     rows, alone = Rows(tables["pipeline_stages"].rows), Rows(tables["pipeline_arithmetic"].rows)
-    for work, relation, bound in ((1, "<=", 0.4), (64, ">=", 0.6)):
+    for work, relation, bound in ((1, "<=", 0.4), (64, ">=", 0.5)):
         share = ratio(alone.time(work=work), rows.time(kernel="n_stages", work=work))
         yield Claim(f"arithmetic-{work}", f"{work} multiply-adds: the part of n_stages' time that they take alone", share, relation, bound)
 
@@ -403,6 +414,7 @@ _CLAIMS: tuple[tuple[tuple[str, ...], Callable[[Tables], Iterator[Claim]]], ...]
     (("passages", "latency"), _passages),
     (("strides",), _strides),
     (("cp_async_flags",), _flags),
+    (("cp_async_groups",), _groups),
     (("pipeline_index",), _index),
     (("pipeline_arithmetic", "pipeline_stages"), _arithmetic),
     (("entangled_wait",), _entangled),

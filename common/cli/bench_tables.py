@@ -280,6 +280,7 @@ def _little_best(tables: Tables) -> Table:
 
 
 _WHO = (
+    ("copy", 4, "its block, twice"),
     ("copy", 4, "its block"),
     ("copy", 4, "its warp"),
     ("copy", 4, "nothing"),
@@ -337,7 +338,6 @@ def _turnover_flight(tables: Tables) -> Table:
         "load_bytes": heading("load", "bytes"),
         "read": heading("reading", "GB/s"),
         "copy": heading("copying: reading", "GB/s"),
-        "share": heading("copying", "% of the copy"),
     }
     table = Table("One load per thread in flight, blocks that stay, nobody waits for anybody", headings)
     lines: dict[tuple[Value, Value], Row] = {}
@@ -347,8 +347,6 @@ def _turnover_flight(tables: Tables) -> Table:
         line = lines.setdefault((row["in_flight"], row["load_bytes"]), {name: row[name] for name in ("in_flight", "threads_per_sm", "load_bytes")})
         rate = _number(row.get("gb_per_s"))
         line[str(row["what"])] = rate / 2 if row["what"] == "copy" else rate
-        if row["what"] == "copy":
-            line["share"] = row.get("share")
     table.rows = sorted(lines.values(), key=lambda row: (_number(row["in_flight"]), _number(row["load_bytes"])))
     return table
 
@@ -362,6 +360,24 @@ def _passages_narrow(tables: Tables) -> Table:
         if row["load_bytes"] == 4 and row["block"] == 256:
             table.rows.append({name: row.get(name) for name in names} | {"tiles_per_block": row["tiles_per_block"] or "stays"})
     return table
+
+
+def _arithmetic(tables: Tables) -> Table:
+    headings = {"work": "multiply-adds per element", "median_ms": heading("time", "ms"), "share": heading("a stream could reach", "% of the copy")}
+    table = Table("The arithmetic of a stream alone, without a copy", headings)
+    table.rows = [{name: row.get(name) for name in headings} for row in tables["pipeline_arithmetic"].rows]
+    return table
+
+
+def _short(source: str) -> Callable[[Tables], Table]:
+    """A table without the columns that tell how sure its times are."""
+
+    def make(tables: Tables) -> Table:
+        found = tables[source]
+        kept = {n: h for n, h in found.headings.items() if n not in ("min_ms", "lower_ms", "upper_ms", "repetitions")}
+        return Table(found.title, kept, [{name: row.get(name) for name in kept} for row in found.rows])
+
+    return make
 
 
 def _index(tables: Tables) -> Table:
@@ -406,6 +422,9 @@ _MAKERS: dict[str, tuple[tuple[str, ...], Callable[[Tables], Table]]] = {
     "turnover_flight": (("turnover",), _turnover_flight),
     "passages_narrow": (("passages",), _passages_narrow),
     "groups_best": (("cp_async_groups",), _groups_best),
+    "strides_short": (("strides",), _short("strides")),
+    "flags_short": (("cp_async_flags",), _short("cp_async_flags")),
+    "arithmetic_alone": (("pipeline_arithmetic",), _arithmetic),
     "index_best": (("pipeline_index",), _index),
     "copy_paths_best": (("copy_paths",), _copy_paths_best),
     "copy_paths_tiles": (
@@ -428,4 +447,21 @@ _MAKERS: dict[str, tuple[tuple[str, ...], Callable[[Tables], Table]]] = {
     **bench_tables_clusters.MAKERS,
 }
 DERIVED = tuple(_MAKERS)
-RAW = ("little", "turnover", "passages", "cp_async_groups", "pipeline_index", "copy_paths", "pipeline_stages", "ladder", "sync_cycles", "fence_cycles", "twins", "prefetch", *bench_tables_clusters.RAW)
+RAW = (
+    "little",
+    "turnover",
+    "passages",
+    "strides",
+    "cp_async_flags",
+    "cp_async_groups",
+    "pipeline_index",
+    "pipeline_arithmetic",
+    "copy_paths",
+    "pipeline_stages",
+    "ladder",
+    "sync_cycles",
+    "fence_cycles",
+    "twins",
+    "prefetch",
+    *bench_tables_clusters.RAW,
+)

@@ -1,31 +1,47 @@
 #!/usr/bin/env python3
-"""Little's curve: the bandwidth of reading against the bytes that are on their way, as measured."""
+"""Little's law: the rate of reading against the bytes that are on their way, as measured, for kernels that read and copy."""
 
 import sys
 
 import chart
 import svg
 
+PEAK = 4800.0  # GB/s that the data sheet promises
+
+
+def marks(picture: svg.Figure, x: chart.Axis, y: chart.Axis, latency: float) -> None:
+    """The law as a line, and on it what reading and copying at the peak would take."""
+    low, high = (rate * latency / 132 for rate in (y.low, PEAK))
+    picture.path(f"M{x.place(max(low, x.low)):.1f} {y.place(max(low, x.low) * 132 / latency):.1f} L{x.place(high):.1f} {y.place(PEAK):.1f}", "dashed")
+    for rate, what, shift in ((PEAK / 2, "copying", 14), (PEAK, "reading", -4)):
+        need = rate * latency / 132
+        left, top = x.place(need), y.place(rate)
+        picture.line(left, top, left, y.start, "thin dashed")
+        picture.rect(left - 5, top - 5, 10, 10, "compute", f"{what} at {PEAK:.0f} GB/s: {need:.0f} bytes")
+        picture.text(left - 10, top + shift, f"{what}: {need / 1000:.1f} KB", "small", "end")
+
 
 def figure() -> svg.Figure:
-    rows = chart.table("little")
     latency = next(chart.number(row, "ns") for row in chart.table("latencies") if row["memory"] == "global memory")
-    picture = svg.Figure("Bandwidth of reading against bytes in flight per SM, on an H200", 402)
+    picture = svg.Figure("Rate of reading against bytes in flight per SM, on an H200", 432)
     picture.text(20, 28, "Reading global memory: rate against bytes in flight per SM", "strong")
     x = chart.Axis(128, 262144, 80, 690, chart.doublings(128, 262144), logarithmic=True)
-    y = chart.Axis(0, 5000, 350, 80, [(v, f"{v:g}") for v in range(0, 5001, 1000)])
-    chart.grid(picture, x, y, "bytes in flight per SM (threads × loads × bytes of a load)", "GB/s")
-    law = [(float(b), 132 * b / latency) for b in (128 << i for i in range(12)) if 132 * b / latency <= 5000]
-    places = [(x.place(a), y.place(b)) for a, b in law]
-    picture.path("M" + " L".join(f"{a:.1f} {b:.1f}" for a, b in places), "dashed")
-    picture.text(places[-1][0] - 8, places[-1][1] - 2, f"bytes in flight ÷ {latency:.0f} ns", "small soft", "end")
-    for colour, load in (("wait", 4), ("copy", 16)):
-        for row in rows:
-            if row["load_bytes"] == load and row.get("gb_per_s") is not None:
-                a, b = chart.number(row, "in_flight"), chart.number(row, "gb_per_s")
-                tip = f"{row['threads_per_sm']} threads, {row['loads']} loads of {load} bytes: {b:.0f} GB/s"
-                picture.rect(x.place(a) - 4, y.place(b) - 4, 8, 8, colour, tip)
-    chart.legend(picture, 80, 49, [("wait", "loads of 4 bytes"), ("copy", "loads of 16 bytes")], 160)
+    y = chart.Axis(40, 6000, 380, 80, [(v, f"{v:g}") for v in (50, 100, 200, 500, 1000, 2000, 5000)], logarithmic=True)
+    chart.grid(picture, x, y, "bytes in flight per SM, at most (threads × loads × bytes of a load)", "GB/s read")
+    marks(picture, x, y, latency)
+    for row in chart.table("little"):
+        if row.get("gb_per_s") is not None:
+            load, rate = chart.number(row, "load_bytes"), chart.number(row, "gb_per_s")
+            tip = f"{row['threads_per_sm']} threads, {row['loads']} loads of {load:g} bytes: {rate:.0f} GB/s"
+            left, top = x.place(chart.number(row, "in_flight")), y.place(rate)
+            picture.rect(left - 4, top - 4, 8, 8, "wait" if load == 4 else "copy", tip)
+    for row in chart.table("turnover_flight"):
+        rate = chart.number(row, "copy")
+        left, top = x.place(chart.number(row, "in_flight")), y.place(rate)
+        tip = f"copy, {row['threads_per_sm']} threads, one load of {row['load_bytes']} bytes: reads {rate:.0f} GB/s"
+        picture.rect(left - 4, top - 4, 8, 8, "async", tip)
+    names = [("wait", "only reads, loads of 4 bytes"), ("copy", "only reads, 16 bytes"), ("async", "copies (their reading)")]
+    chart.legend(picture, 80, 49, names, 200)
     return picture
 
 

@@ -2,6 +2,7 @@
 /// The kernels of chapter 1, at all sizes and base addresses: what they write, and that they write nothing
 /// else.
 #include "sync_copy.cuh"
+#include "turnover.cuh"
 
 #include "workbook/compare.hpp"
 #include "workbook/random.hpp"
@@ -76,7 +77,69 @@ void check_reversing(const Copy& copy, std::size_t tile) {
     });
 }
 
+std::vector<unsigned> reversed_words(std::vector<unsigned> words, std::size_t tile) {
+    for (auto first = words.begin(); first != words.end(); first += static_cast<std::ptrdiff_t>(tile))
+        std::reverse(first, first + static_cast<std::ptrdiff_t>(tile));
+    return words;
+}
+
+/// move_tiles on `tiles` whole tiles, by `grid` blocks: each element comes from its partner's place.
+template <Between between>
+void check_moving(unsigned block, unsigned tiles, unsigned grid) {
+    CAPTURE(static_cast<int>(between), block, tiles, grid);
+    const std::size_t size = std::size_t{block} * tiles;
+    const auto input = workbook::random_values<unsigned>(size, size + grid);
+    const DeviceBuffer<unsigned> in(input);
+    DeviceBuffer<unsigned> out(size);
+    out.poison();
+    const workbook::LaunchShape shape{
+        .grid = grid, .block = block, .dynamic_shared = 2 * block * sizeof(unsigned)};
+    workbook::launch(move_tiles<unsigned, between>, shape, in.data(), out.data(), size);
+    std::vector<unsigned> expected(size);
+    for (unsigned i = 0; i < size; ++i)
+        expected[i] = input[i - i % block + partner<between>(i % block, block)];
+    CHECK(workbook::compare_bits<unsigned>(expected, out.download()).summary() == "ok");
+    CHECK(out.check_guards() == "");
+}
+
 } // namespace
+
+TEST_CASE("move_tiles brings every element from its partner's place, whatever the grid") {
+    require_device({.compute_major = 8});
+    for (const unsigned block : {64u, 256u})
+        for (const unsigned grid : {1u, 2u, 5u, 7u}) {
+            check_moving<Between::nothing>(block, 7, grid);
+            check_moving<Between::warp>(block, 7, grid);
+            check_moving<Between::block>(block, 7, grid);
+            check_moving<Between::twice>(block, 7, grid);
+        }
+}
+
+TEST_CASE("watch_tiles moves what move_tiles moves, and notes one tile in sixteen") {
+    require_device({.compute_major = 8});
+    constexpr unsigned block = 64;
+    constexpr unsigned tiles = 200;
+    const auto input = workbook::random_values<unsigned>(std::size_t{block} * tiles, 3);
+    const DeviceBuffer<unsigned> in(input);
+    DeviceBuffer<unsigned> out(input.size());
+    DeviceBuffer<Passage> passages(std::vector<Passage>(input.size() / 32));
+    out.poison();
+    workbook::launch(watch_tiles<unsigned, Between::block>,
+                     {.grid = 9, .block = block, .dynamic_shared = 2 * block * sizeof(unsigned)}, in.data(),
+                     out.data(), input.size(), passages.data());
+    CHECK(workbook::compare_bits<unsigned>(reversed_words(input, block), out.download()).summary() == "ok");
+    const std::vector<Passage> found = passages.download();
+    int noted = 0;
+    for (unsigned warp = 0; warp < found.size(); ++warp) {
+        const Passage& passage = found[warp];
+        CHECK((passage.begun != 0) == is_watched(warp * 32 / block));
+        noted += passage.begun != 0 ? 1 : 0;
+        CHECK(passage.begun <= passage.loaded);
+        CHECK(passage.loaded <= passage.stored);
+    }
+    CHECK(noted >= static_cast<int>(found.size()) / 32);
+    CHECK(noted <= static_cast<int>(found.size()) / 8);
+}
 
 TEST_CASE("one_per_thread reverses tiles of 256") {
     require_device();
