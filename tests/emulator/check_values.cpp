@@ -272,3 +272,63 @@ TEST_CASE("atomics of a byte go through the aligned word around it, as libcu++'s
     REQUIRE(outcome.result.diagnostics.empty());
     REQUIRE(*reinterpret_cast<unsigned char*>(in) == 8);
 }
+
+namespace {
+
+/// Runs `body` with `in`, of which the first 64 of 128 bytes have been written, and `out`, of which none; as
+/// often as asked, on the same memory.
+std::vector<emu::Diagnostic> with_fresh_memory(const std::string& body, unsigned times = 1) {
+    emu::Device device{emu::Settings{}};
+    device.add_observer(emu::make_checks());
+    emu::GlobalMemory& memory = device.memory();
+    const auto in = memory.allocate(128, emu::Allocation::Kind::device);
+    const auto out = memory.allocate(4096, emu::Allocation::Kind::device);
+    memory.track_writes(in);
+    memory.track_writes(out);
+    std::memset(reinterpret_cast<void*>(in), 0, 64);
+    memory.note_written(in, 64);
+    const std::array<std::uint64_t, 2> parameters{in, out};
+    emu::LaunchConfig config;
+    config.block = {32, 1, 1};
+    config.grid = {2, 1, 1};
+    const auto program = device.load(
+        kernel(2, "",
+               "mov.u32 %r8, %ctaid.x;\nmad.lo.u32 %r9, %r8, 32, %r0;\nmul.wide.u32 %rd9, %r9, 4;\n"
+               "add.u64 %rd11, %rd1, %rd9;\nand.b32 %r7, %r0, 15;\nmul.wide.u32 %rd8, %r7, 4;\n"
+               "add.u64 %rd10, %rd0, %rd8;\n" +
+                   body));
+    std::vector<emu::Diagnostic> all;
+    for (unsigned i = 0; i < times; ++i) {
+        const auto outcome = device.launch(*program, "k", config, std::as_bytes(std::span(parameters)));
+        REQUIRE(outcome.result.fault == emu::Fault::none);
+        all.insert(all.end(), outcome.result.diagnostics.begin(), outcome.result.diagnostics.end());
+    }
+    return all;
+}
+
+} // namespace
+
+TEST_CASE("uninitialised-global: a warning where a value from memory that nobody wrote is used") {
+    const std::string add_to =
+        "ld.global.u32 %r3, [%rd11];\nadd.u32 %r3, %r3, 1;\nst.global.u32 [%rd11], %r3;\n";
+    const auto found = with_fresh_memory(add_to);
+    REQUIRE(found.size() == 1);
+    REQUIRE(found.front().name == "uninitialised-global");
+    REQUIRE(found.front().fault == emu::Fault::none);
+    REQUIRE(found.front().locations.size() == 2);
+    // The first launch has written the words: the second reads them in order.
+    REQUIRE(with_fresh_memory(add_to, 3).size() == 1);
+    REQUIRE(with_fresh_memory("red.global.add.u32 [%rd11], 1;\n").size() == 1);
+    REQUIRE(with_fresh_memory("atom.global.exch.b32 %r3, [%rd11], 1;\n").empty());
+    // Read, and not used.
+    REQUIRE(with_fresh_memory("ld.global.u32 %r3, [%rd11];\nadd.u32 %r3, %r3, 1;\n").empty());
+    REQUIRE(with_fresh_memory("st.global.u32 [%rd11], %r0;\n" + add_to).empty());
+    const std::string copy = "ld.global.u32 %r3, [%rd10];\nst.global.u32 [%rd11], %r3;\n";
+    REQUIRE(with_fresh_memory(copy).empty());
+    std::string behind = copy;
+    behind.insert(behind.find("%rd10") + 5, "+4");
+    REQUIRE(with_fresh_memory(behind).size() == 1);
+    REQUIRE(with_fresh_memory("setp.lt.u32 %p1, %r7, 15;\n@%p1 " + behind.substr(0, behind.find('\n') + 1) +
+                              "@%p1 " + behind.substr(behind.find('\n') + 1))
+                .empty());
+}

@@ -32,8 +32,12 @@ bool may_free(Allocation::Kind kind) {
 } // namespace
 
 Error allocate(State& state, void** pointer, std::size_t size, Allocation::Kind kind) {
-    const Error error = state.streams().check_unsafe_call();
-    return error == Error::success ? allocate_during_capture(state, pointer, size, kind) : error;
+    Error error = state.streams().check_unsafe_call();
+    if (error == Error::success)
+        error = allocate_during_capture(state, pointer, size, kind);
+    if (error == Error::success && kind == Allocation::Kind::device && size != 0)
+        state.device().memory().track_writes(reinterpret_cast<Address>(*pointer));
+    return error;
 }
 
 Error allocate_during_capture(State& state, void** pointer, std::size_t size, Allocation::Kind kind) {

@@ -83,19 +83,27 @@ std::optional<Sides> sides_of(abi::CopyKind kind) {
     return std::nullopt;
 }
 
-Error run(State&, const CopyOperation& c) {
+/// A row of the destination has been written.
+void note_row(State& state, const std::byte* row, std::uint64_t bytes) {
+    state.device().memory().note_written(reinterpret_cast<Address>(row), bytes);
+}
+
+Error run(State& state, const CopyOperation& c) {
     if (c.width == 0 || c.height == 0 || c.depth == 0)
         return Error::success;
     const bool flat =
         c.depth == 1 && (c.height == 1 || (c.destination_pitch == c.width && c.source_pitch == c.width));
     if (flat) {
         std::memmove(c.destination, c.source, c.width * c.height);
+        note_row(state, c.destination, c.width * c.height);
         return Error::success;
     }
     for (std::size_t z = 0; z < c.depth; ++z)
-        for (std::size_t y = 0; y < c.height; ++y)
-            std::memmove(c.destination + z * c.destination_slice + y * c.destination_pitch,
-                         c.source + z * c.source_slice + y * c.source_pitch, c.width);
+        for (std::size_t y = 0; y < c.height; ++y) {
+            std::byte* const row = c.destination + z * c.destination_slice + y * c.destination_pitch;
+            std::memmove(row, c.source + z * c.source_slice + y * c.source_pitch, c.width);
+            note_row(state, row, c.width);
+        }
     return Error::success;
 }
 
@@ -112,10 +120,13 @@ void fill_row(std::byte* row, const FillOperation& f) {
     }
 }
 
-Error run(State&, const FillOperation& f) {
+Error run(State& state, const FillOperation& f) {
     for (std::size_t z = 0; z < f.depth; ++z)
-        for (std::size_t y = 0; y < f.height; ++y)
-            fill_row(f.destination + z * f.slice + y * f.pitch, f);
+        for (std::size_t y = 0; y < f.height; ++y) {
+            std::byte* const row = f.destination + z * f.slice + y * f.pitch;
+            fill_row(row, f);
+            note_row(state, row, f.width * f.element_size);
+        }
     return Error::success;
 }
 

@@ -126,6 +126,14 @@ constexpr CatalogueEntry entries[] = {
      "arbitrary; on hardware often zero, or what the previous block left.",
      "The load loop covers fewer elements than the read, a counter is not set to zero, or the tail of a tile "
      "was skipped. Where a copy to global memory takes such bytes, the finding is a warning."},
+    {"uninitialised-global", "Read of global memory that nobody wrote",
+     "A kernel read bytes of memory from cudaMalloc that neither a copy or memset of the host nor a kernel "
+     "has "
+     "written, and used them. Their contents are arbitrary: on hardware often zero, or what another program "
+     "left. A warning: the launch goes on.",
+     "cudaMemset is missing before a kernel that adds to its output, or before an atomicAdd; a copy takes "
+     "fewer "
+     "bytes than the kernel reads, often elements counted as bytes. Copies of the TMA are not followed."},
     {"divergent-barrier", "A warp split across barriers",
      "Threads of one warp arrived at a block barrier by different instructions. __syncthreads() is an "
      "aligned barrier: "

@@ -3,6 +3,9 @@
 #include "listeners/race.hpp"
 #include "listeners/report.hpp"
 #include "listeners/trace.hpp"
+#include "machine/device.hpp"
+
+#include <atomic>
 
 namespace emu {
 namespace {
@@ -14,9 +17,12 @@ class Checks final : public Observer {
         launch_ = std::make_unique<check::LaunchChecks>(tensor_maps_);
     }
     std::unique_ptr<ClusterListener> listen(Cluster& cluster) override {
+        memory_.store(&cluster.launch().device().memory(), std::memory_order_relaxed);
         return std::make_unique<check::Checker>(cluster, *launch_);
     }
     void on_launch_end(const LaunchInfo&) override {
+        if (GlobalMemory* const memory = memory_.load(std::memory_order_relaxed))
+            launch_->note_written(*memory);
         launch_.reset();
         tensor_maps_.end_launch();
     }
@@ -24,6 +30,7 @@ class Checks final : public Observer {
   private:
     check::TensorMapHistory tensor_maps_;
     std::unique_ptr<check::LaunchChecks> launch_;
+    std::atomic<GlobalMemory*> memory_{nullptr}; ///< Of the device, once a cluster has run.
 };
 
 } // namespace

@@ -36,6 +36,8 @@ struct LaunchChecks {
     void give_back(std::unique_ptr<RecordStore> store);
     /// Of the launch's kernel.
     const LateReadSites& late_reads(const Kernel& kernel);
+    /// The launch has ended: what it wrote is known to be written.
+    void note_written(GlobalMemory& memory) const;
     GlobalShadow shadow;
     GlobalSync sync;
 
@@ -107,9 +109,10 @@ class Checker final : public ClusterListener, private UseListener {
         const Record* record = nullptr;
         bool is_write = false;
         bool shared = false;
-        bool padding = false;     ///< Bytes that belong to nobody, see AsyncPiece.
-        Address word = 0;         ///< Address of the word: shared-window or global.
-        bool first_write = false; ///< Nobody has written the word before.
+        bool padding = false;                  ///< Bytes that belong to nobody, see AsyncPiece.
+        Address word = 0;                      ///< Address of the word: shared-window or global.
+        bool first_write = false;              ///< Nobody has written the word before.
+        const WrittenWords* written = nullptr; ///< Before the launch, of an allocation with gaps.
         LaneMask together = 0; ///< All lanes that write the same value to the same place in this instruction.
     };
     /// Threads of a warp that wrote what another thread had written there, in record `write`.
@@ -227,6 +230,7 @@ class Checker final : public ClusterListener, private UseListener {
     // race_values.cpp
     void read_unwritten(unsigned k, unsigned n, const Actor& actor);
     void read_outside(const AccessEvent& event);
+    const WrittenWords* gaps_at(Address address);
     void copy_unwritten(unsigned k, unsigned n, const Actor& actor);
     void note_copied_values(const AsyncOperation& operation);
     Diagnostic describe(Taint taint, unsigned k, unsigned n, const Actor& actor) const;
@@ -362,6 +366,13 @@ class Checker final : public ClusterListener, private UseListener {
     std::set<std::uint32_t> raced_; ///< Instructions that took part in a finding.
     Values values_{*this};
     LateReads late_reads_;
+    /// Allocations that were used lately.
+    struct Known {
+        Address base = 0;
+        std::shared_ptr<const WrittenWords> written; ///< nullptr: not tracked.
+    };
+    std::array<Known, 4> known_written_;
+    unsigned next_known_ = 0;
     std::map<OriginId, Diagnostic> meaningless_; ///< Told at the end, of those that were used.
     std::map<std::uint32_t, Diagnostic>
         copied_unwritten_; ///< Copies of memory that nobody wrote, by instruction; told at the end.

@@ -123,6 +123,8 @@ void Checker::access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask 
     actor.shared = event.space == ptx::Space::shared;
     if (event.kind == AccessKind::write && event.clash[0] == event.clash[1])
         actor.together = at_one_place(event, event.mask);
+    if (!actor.shared && event.kind != AccessKind::write)
+        actor.written = gaps_at(event.addresses[static_cast<unsigned>(std::countr_zero(lanes))]);
     const std::uint32_t whole = record_for(clock, event.pc, flags);
     actor.record = &store(actor.shared)[whole];
     const Record* const whole_record = actor.record;
@@ -245,6 +247,8 @@ void Checker::touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Act
             copy_unwritten(k, n, actor);
         else
             read_unwritten(k, n, actor);
+    } else if (actor.written && !actor.written->contains(actor.word)) [[unlikely]] {
+        read_unwritten(k, n, actor);
     }
     if (cell.read == actor.ref)
         return;
@@ -288,7 +292,8 @@ bool Checker::keeps_weak_write(const Cell& cell, unsigned k, const Actor& actor)
 void Checker::touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor) {
     const bool same_value = actor.record->is(Record::same_value);
     bool ordered = true;
-    if (!cell.write && actor.shared && actor.record->is(Record::update))
+    if (!cell.write && actor.record->is(Record::update) &&
+        (actor.shared || (actor.written && !actor.written->contains(actor.word))))
         read_unwritten(k, n, actor);
     if (cell.write && record_of(cell.write) != record_of(actor.ref)) {
         // (Lanes of one instruction that write the same place are not told apart here.)

@@ -30,12 +30,47 @@ std::string_view deed(Use use) {
 
 } // namespace
 
-Diagnostic Checker::describe(Taint, unsigned k, unsigned n, const Actor& actor) const {
+/// The allocation's record if some of its words had not been written before the launch.
+const WrittenWords* Checker::gaps_at(Address address) {
+    const Cluster::Window window = cluster_.window(address);
+    if (window.base == 0)
+        return nullptr;
+    for (const Known& known : known_written_)
+        if (known.base == window.base)
+            return known.written && !known.written->all() ? known.written.get() : nullptr;
+    known_written_[next_known_++ % known_written_.size()] = {
+        window.base, cluster_.launch().device().memory().written_words(window.base)};
+    return gaps_at(address);
+}
+
+void LaunchChecks::note_written(GlobalMemory& memory) const {
+    shadow.each_page([&](Address number, const GlobalShadow::Page& page) {
+        const std::vector<Ref>& writes = page.region.writes();
+        const Address base = number << GlobalShadow::page_bits;
+        for (std::size_t word = 0; word < writes.size();) {
+            std::size_t end = word;
+            while (end < writes.size() && writes[end])
+                ++end;
+            if (end > word)
+                memory.note_written(base + 4 * word, 4 * (end - word));
+            word = end + 1;
+        }
+    });
+}
+
+Diagnostic Checker::describe(Taint taint, unsigned k, unsigned n, const Actor& actor) const {
     Diagnostic d;
-    d.name = "uninitialised-shared";
-    d.message = who(actor) + " reads " + place(actor, k, n) + ", which no thread has written.";
-    d.advice = "Shared memory starts with arbitrary contents. Write it first, and put a barrier between the "
-               "write and the read.";
+    const bool shared = taint == Taint::unwritten_shared;
+    d.name = shared ? "uninitialised-shared" : "uninitialised-global";
+    d.fault = shared ? Fault::launch_failure : Fault::none;
+    d.message =
+        who(actor) + " reads " + place(actor, k, n) +
+        (shared ? ", which no thread has written." : ", which nobody has written since it was allocated.");
+    d.advice = shared
+                   ? "Shared memory starts with arbitrary contents. Write it first, and put a barrier "
+                     "between the write and the read."
+                   : "cudaMalloc gives memory with arbitrary contents. Copy data into it or call cudaMemset "
+                     "before the launch, or store to it before it is read or added to.";
     d.locations.push_back(cluster_.source_line(actor.record->pc, "read by " + who(actor)));
     return d;
 }
@@ -55,15 +90,19 @@ void Checker::read_unwritten(unsigned k, unsigned n, const Actor& actor) {
         return; // It will be told; there is no need to know where else it leads.
     if (!meaningless_.contains(origin))
         meaningless_[origin] = describe(taint, k, n, actor);
-    if (actor.is_write) // An atomic: what it leaves is as meaningless as what it found.
+    if (actor.is_write && !actor.shared) // An atomic: its result is in global memory.
+        return values_.use(origin, Use::stored, *actor.clock->warp, actor.lane, pc);
+    if (actor.is_write) // What it leaves is as meaningless as what it found.
         return values_.mark(static_cast<std::uint32_t>(actor.word) + k, n, origin);
     Warp& warp = *actor.clock->warp;
     for (unsigned i = k; i < k + n; ++i) {
         const unsigned lane = lane_at(actor.ref, *actor.record, i);
-        const auto base = static_cast<std::uint32_t>(warp.addresses[lane]);
-        values_.taint_register(warp, pc, lane,
-                               static_cast<std::int64_t>(static_cast<std::uint32_t>(actor.word) + i) - base,
-                               origin);
+        const Address base = warp.addresses[lane];
+        const auto offset =
+            static_cast<std::int64_t>(actor.shared ? Address{static_cast<std::uint32_t>(actor.word)} + i -
+                                                         static_cast<std::uint32_t>(base)
+                                                   : actor.word + i - base);
+        values_.taint_register(warp, pc, lane, offset, origin);
     }
 }
 

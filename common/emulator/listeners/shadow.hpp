@@ -64,6 +64,8 @@ class Region {
         return {cell.read, 0};
     }
     void set_readers(Cell& cell, ReadPair readers);
+    /// The last write of each word, or nothing at all.
+    const std::vector<Ref>& writes() const { return writes_; }
     std::size_t pair_count() const { return pairs_.size() - free_pairs_.size(); }
 
   private:
@@ -133,6 +135,13 @@ class GlobalShadow {
     /// The page of number address >> page_bits. Pages stay where they are until the shadow dies.
     Page& page(Address number);
     std::size_t pages() const;
+    /// Calls `f(number, page)` for each page. Nobody else may use the shadow meanwhile.
+    template <class F>
+    void each_page(F&& f) const {
+        for (const Shard& shard : shards_)
+            for (const auto& [number, page] : shard.pages)
+                f(number, *page);
+    }
     /// No two shadows of a process have the same, not even one after the other.
     std::uint64_t id() const { return id_; }
 

@@ -140,6 +140,7 @@ bool GlobalMemory::release(Address base) {
     if (it == allocations_.end() || it->second.kind == Allocation::Kind::registered ||
         it->second.kind == Allocation::Kind::mapped)
         return false;
+    tracked_.erase(base);
     const Allocation& gone = it->second;
     arena_->used -= gone.size;
     const Address first_page = round_up(base, page);
@@ -150,6 +151,26 @@ bool GlobalMemory::release(Address base) {
     allocations_.erase(it);
     generation_.fetch_add(1, std::memory_order_acq_rel);
     return true;
+}
+
+void GlobalMemory::track_writes(Address base) {
+    std::unique_lock lock(mutex_);
+    const auto it = allocations_.find(base);
+    if (it != allocations_.end())
+        tracked_[base] = std::make_shared<WrittenWords>(base, it->second.size);
+}
+
+void GlobalMemory::note_written(Address address, std::uint64_t bytes) {
+    std::shared_lock lock(mutex_);
+    const auto behind = tracked_.upper_bound(address);
+    if (behind != tracked_.begin())
+        std::prev(behind)->second->add(address, bytes);
+}
+
+std::shared_ptr<const WrittenWords> GlobalMemory::written_words(Address base) const {
+    std::shared_lock lock(mutex_);
+    const auto it = tracked_.find(base);
+    return it == tracked_.end() ? nullptr : it->second;
 }
 
 std::optional<Allocation> GlobalMemory::find(Address address) const {

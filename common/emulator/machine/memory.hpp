@@ -3,6 +3,7 @@
 /// Global memory of the emulated device: an arena of host memory with a record of every allocation.
 
 #include "machine/address.hpp"
+#include "machine/written.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -49,6 +50,13 @@ class GlobalMemory {
     /// False if nothing of that kind begins at `base`.
     bool disown(Address base, Allocation::Kind kind);
 
+    /// From now on the words of the allocation at `base` count as unwritten until note_written() names them.
+    void track_writes(Address base);
+    /// The program wrote these bytes, by a copy of the host or in a kernel.
+    void note_written(Address address, std::uint64_t bytes);
+    /// Of the allocation that begins at `base`, if it is tracked.
+    std::shared_ptr<const WrittenWords> written_words(Address base) const;
+
     /// Frees an allocation by its base. False if there is none, or it was adopted.
     bool release(Address base);
 
@@ -85,6 +93,7 @@ class GlobalMemory {
     mutable std::shared_mutex mutex_;
     std::map<Address, Allocation> allocations_; ///< By base.
     std::map<Address, Allocation> freed_;
+    std::map<Address, std::shared_ptr<WrittenWords>> tracked_; ///< By base.
     std::uint64_t serial_ = 0;
 };
 
