@@ -209,7 +209,7 @@ def _diagnose(outcome: Outcome, report: list[dict[str, Any]]) -> None:
 
 def _rank(finding: dict[str, Any]) -> bool:
     """What to show last: warnings, and what mostly follows from something else."""
-    return finding.get("severity") == "warning" or finding["name"] in _CONSEQUENCES
+    return finding.get("severity") in ("warning", "note") or finding["name"] in _CONSEQUENCES
 
 
 def _lines(file: Path) -> list[str]:

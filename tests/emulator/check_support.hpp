@@ -24,6 +24,7 @@ struct Case {
     std::uint32_t threads = 64;
     std::uint32_t blocks = 1;
     std::uint32_t cluster = 1;
+    bool strict = false; ///< Notes are wanted too.
 
     std::string text() const { return kernel(2, shared, body); }
 };
@@ -44,6 +45,7 @@ inline emu::LaunchOutcome run(const Case& c, const Order& order, unsigned host_t
     settings.order = order.order;
     settings.seed = order.seed;
     settings.threads = host_threads;
+    settings.strict = c.strict;
     emu::Device device(settings);
     device.add_observer(emu::make_checks());
     const auto in = device.memory().allocate(1 << 16, emu::Allocation::Kind::device);

@@ -220,6 +220,30 @@ TEST_CASE("mad.cc and madc make a 64-bit product from words") {
     }
 }
 
+TEST_CASE("a carry and a borrow that did not happen are the same bit, as on an H200") {
+    // The manual speaks of a carry after add.cc and of a borrow after sub.cc; an H200 has one flag, and
+    // sub.cc sets it where nothing was borrowed. Every chain that keeps to one of the two is the same either
+    // way.
+    const auto run = [](const std::string& first, const std::string& second, u32 a, u32 b) {
+        return run_one<u32>(first + ".u32 %r0, %a, %b; mov.u32 %r1, 10; " + second + ".u32 %d, %r1, 3;", a,
+                            b);
+    };
+    const auto pair = [&](const std::string& first, const std::string& second) {
+        return std::pair{run(first, second, 5, 3), run(first, second, 3, 5)};
+    };
+    CHECK(pair("sub.cc", "subc") == std::pair{7u, 6u}); // 3 - 5 borrows
+    CHECK(pair("sub.cc", "addc") == std::pair{14u, 13u});
+    CHECK(run("add.cc", "addc", 5, 3) == 13);
+    CHECK(run("add.cc", "addc", 0xffffffff, 1) == 14);
+    CHECK(run("add.cc", "subc", 5, 3) == 6);
+    CHECK(run("add.cc", "subc", 0xffffffff, 1) == 7);
+    // What goes out is the carry of the sum that was made.
+    CHECK(run_one<u32>("add.cc.u32 %r0, %a, %b; subc.cc.u32 %r1, 0, 0; addc.u32 %d, 0, 0;", 5u, 3u) == 0);
+    CHECK(run_one<u32>("sub.cc.u32 %r0, %a, %b; subc.cc.u32 %r1, 0, 0; addc.u32 %d, 0, 0;", 5u, 3u) == 1);
+    CHECK(run_one<u64>("sub.cc.u64 %l0, %a, %b; addc.u64 %d, 0, 0;", u64{5}, u64{3}) == 1);
+    CHECK(run_one<u64>("sub.cc.u64 %l0, %a, %b; madc.lo.u64 %d, 0, 0, 0;", u64{3}, u64{5}) == 0);
+}
+
 TEST_CASE("the carry belongs to the lane") {
     // Odd lanes carry, even ones do not, and the branch between does not disturb it.
     const std::vector<std::tuple<u32>> rows{{0u}, {1u}, {0u}, {1u}};

@@ -37,6 +37,33 @@ TEST_CASE("mov packs and unpacks, lowest part first") {
                      0x01020384u) == 0x84030201u);
 }
 
+TEST_CASE("mov.v2 and mov.v4 move part by part") {
+    CHECK(run_one<u64>(
+              "{.reg .v4 .u16 %v, %w; mov.v4.u16 %v, {%a, 4, 5, 6}; mov.v4.u16 %w, %v; mov.b64 %d, %w;}",
+              u16{3}) == 0x0006000500040003ull);
+    CHECK(run_one<u32>("{.reg .v4 .f32 %v; mov.v4.f32 %v, {%a, %b, %a, %b}; mov.b32 %d, %v.w;}", 1.5f,
+                       2.5f) == 0x40200000u);
+    CHECK(run_one<u64>("{.reg .v2 .u64 %v; mov.v2.u64 %v, {%a, %b}; sub.u64 %d, %v.y, %v.x;}", u64{5},
+                       u64{12}) == 7);
+    // All parts are read first.
+    CHECK(run_one<u64>("mov.u32 %r0, %a; mov.u32 %r1, %b; mov.v2.u32 {%r0, %r1}, {%r1, %r0};"
+                       "mov.b64 %d, {%r0, %r1};",
+                       1u, 2u) == 0x0000000100000002ull);
+}
+
+TEST_CASE("a constant may be added to a register where it is read") {
+    CHECK(run_one<u32>("mov.u32 %d, %a+1;", 5u) == 6);
+    CHECK(run_one<u32>("add.u32 %d, 3, %a+(2*4);", 5u) == 16);
+    CHECK(run_one<u32>("sub.u32 %d, %a+1, %b+WARP_SZ;", 50u, 1u) == 18);
+    CHECK(run_one<u64>("mov.u64 %d, %a+8;", ~u64{0}) == 7);
+    CHECK(run_one<u16>("mov.u16 %d, %a+1;", u16{0xffff}) == 0);
+    CHECK(run_one<u32>("mov.u32 %d, 1; setp.eq.u32 %p0, %a+1, 9; @%p0 mov.u32 %d, %a+4;", 8u) == 12);
+    CHECK(run_one<u32>("mov.u32 %d, 1; setp.eq.u32 %p0, %a+1, 9; @%p0 mov.u32 %d, %a+4;", 9u) == 1);
+    CHECK(run_one<u32>(
+              "mov.u32 %r0, %a; L: mov.u32 %d, %r0+1; mov.u32 %r0, %d; setp.lt.u32 %p0, %d, 9; @%p0 bra L;",
+              5u) == 9);
+}
+
 TEST_CASE("prmt picks bytes and replicates signs") {
     const u32 a = 0x83828180, b = 0x07860504;
     const auto byte = [&](u32 i) { return static_cast<u32>((u64{b} << 32 | a) >> (8 * (i & 7)) & 0xff); };

@@ -198,7 +198,7 @@ TEST_CASE("endless recursion is a stack overflow, not a crash") {
                         endless),
             {0});
     CHECK(outcome.finding() == "stack-overflow");
-    CHECK(outcome.launch.result.fault == Fault::hardware_stack);
+    CHECK(outcome.launch.result.fault == Fault::illegal_address);
 }
 
 TEST_CASE("a lane that spins lets the lane it waits for run") {
@@ -249,6 +249,43 @@ TEST_CASE("trap stops the launch") {
     const auto outcome = run(kernel_text("  trap;\n  ret;"), {0});
     CHECK(outcome.finding() == "trap");
     CHECK(outcome.launch.result.fault == Fault::trap);
+}
+
+TEST_CASE("brkpt ends the launch as a trap does") {
+    const auto outcome = run(kernel_text("  setp.eq.u32 %p1, %r1, 3;\n  @%p1 brkpt;\n  ret;"), {0});
+    CHECK(outcome.finding() == "trap");
+    CHECK(outcome.launch.result.fault == Fault::trap);
+    CHECK(outcome.message().find("brkpt") != std::string::npos);
+    CHECK(run(kernel_text("  setp.eq.u32 %p1, %r1, 77;\n  @%p1 brkpt;\n  ret;"), {0}).finding().empty());
+}
+
+TEST_CASE("constants, vectors and nothing as arguments and results of a call") {
+    const auto value = [](const std::string& function, const std::string& body) {
+        const auto outcome =
+            run(kernel_text(body + store_result + "  ret;", function), std::vector<std::uint32_t>(32));
+        INFO(outcome.message() << outcome.launch.message);
+        REQUIRE(outcome.finding().empty());
+        REQUIRE(outcome.launch.error == LaunchError::none);
+        CHECK(outcome.words[31] == outcome.words[0]);
+        return outcome.words[0];
+    };
+    const std::string add = ".func (.reg .u32 %r) f(.reg .u32 %q) { add.u32 %r, %q, 1; ret; }\n";
+    CHECK(value(add, "call (%r9), f, (5);\n") == 6);
+    CHECK(value(add, "call (%r9), f, (5+1);\n") == 7);
+    CHECK(value(add, "mov.u32 %r9, 3;\ncall (_), f, (5);\n") == 3);
+    CHECK(value(".func (.reg .f32 %r) f(.reg .f32 %q) { add.f32 %r, %q, 0f3f800000; ret; }\n",
+                "call (%f1), f, (1.5);\nmov.b32 %r9, %f1;\n") == 0x40200000);
+    CHECK(value(".func (.reg .u32 %r) f(.reg .v4 .u32 %q, .reg .u32 %s) { add.u32 %r, %q.y, %s; ret; }\n",
+                ".reg .v4 .u32 %v;\nmov.v4.u32 %v, {5, 6, 7, 8};\nmov.u32 %r2, 10;\n"
+                "call (%r9), f, (%v, %r2);\n") == 16);
+    CHECK(value(".func (.reg .v2 .u32 %q) f(.reg .u32 %r) { mov.v2.u32 %q, {%r, 9}; ret; }\n",
+                ".reg .v2 .u32 %v;\nmov.u32 %r2, 5;\ncall (%v), f, (%r2);\n"
+                "mad.lo.u32 %r9, %v.x, 100, %v.y;\n") == 509);
+    CHECK(
+        value(".func (.reg .v2 .u16 %q) f(.param .b32 p) { .reg .u32 %r; .reg .u16 %h; ld.param.u32 %r, [p]; "
+              "cvt.u16.u32 %h, %r; mov.v2.u16 %q, {%h, 9}; ret; }\n",
+              ".reg .v2 .u16 %v;\n.param .b32 p;\nst.param.u32 [p], 7;\ncall (%v), f, (p);\n"
+              "mov.b32 %r9, %v;\n") == 0x00090007);
 }
 
 TEST_CASE("a call costs the same however many functions with local variables the kernel could call") {

@@ -79,6 +79,37 @@ TEST_CASE("local memory belongs to the thread") {
         CHECK(outcome.words[i] == i);
 }
 
+TEST_CASE("the name of a shared or local variable stands for its place where no space is written") {
+    const auto value = [](const std::string& body) {
+        const auto outcome = run(
+            kernel_text("  .shared .align 16 .b32 s[4];\n  .local .align 16 .b32 l[4];\n  mov.u32 %r2, 7;\n" +
+                            body + my_address + "  st.global.u32 [%rd9], %r9;\n  ret;",
+                        ".shared .align 16 .b32 ms[4];\n.shared .align 8 .b64 bar;\n"),
+            std::vector<std::uint32_t>(1), {{1, 1, 1}, {1, 1, 1}});
+        INFO(body << outcome.message());
+        REQUIRE(outcome.message().empty());
+        return outcome.words[0];
+    };
+    for (const std::string name : {"s", "ms", "l"}) {
+        const std::string space = name == "l" ? "local" : "shared";
+        CHECK(value("st." + space + ".u32 [" + name + "+4], %r2;\nld.u32 %r9, [" + name + "+4];\n") == 7);
+        CHECK(value("st.u32 [" + name + "+8], %r2;\nld." + space + ".u32 %r9, [" + name + "+8];\n") == 7);
+        CHECK(value("st.v2.u32 [" + name + "+8], {1, %r2};\nld.v4.u32 {%r3, %r4, %r5, %r9}, [" + name +
+                    "];\n") == 7);
+        CHECK(value("st.volatile.u32 [" + name + "], %r2+1;\nld.volatile.u32 %r9, [" + name + "];\n") == 8);
+        CHECK(value("st.u32 " + name + "[3], %r2;\nld.u32 %r9, " + name + "[1+2];\n") == 7);
+    }
+    CHECK(
+        value("st.u32 [ms], %r2;\natom.add.u32 %r3, [ms], 3;\nred.add.u32 [ms], %r3;\nld.u32 %r9, [ms];\n") ==
+        17);
+    CHECK(value("mbarrier.init.b64 [bar], 1;\nmbarrier.arrive.b64 %rd5, [bar];\n"
+                "mbarrier.test_wait.b64 %p1, [bar], %rd5;\nselp.u32 %r9, 5, 6, %p1;\n") == 5);
+    // A register that holds the address without its window is no generic address.
+    const auto wrong =
+        run(kernel_text("  .shared .b32 s;\n  mov.u64 %rd1, s;\n  ld.u32 %r9, [%rd1];\n  ret;"), {0});
+    CHECK(wrong.finding() == "out-of-bounds");
+}
+
 TEST_CASE("constants and initialisers with addresses") {
     const std::string module = ".const .align 4 .u32 primes[4] = {2, 3, 5, 7};\n.global .align 8 .u64 "
                                "pointer = generic(primes) + 8;\n";

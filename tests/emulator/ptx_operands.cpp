@@ -70,6 +70,21 @@ TEST_CASE("addresses: register, variable, number, with offsets") {
     CHECK(body[7].operands[1].elements[0].bits == 1024);
 }
 
+TEST_CASE("a register and a constant are added before the instruction that reads the sum") {
+    const Module module = kernel(".reg .b32 r, s; .reg .b64 a; L: st.b32 [a+4], r+(1+2); bra L;");
+    const auto& body = module.functions[0].body;
+    CHECK(body[0].opcode == "add");
+    CHECK(body[0].has("u32"));
+    CHECK(body[0].operands.at(1).name == "r");
+    CHECK(body[0].operands.at(2).bits == 3);
+    CHECK(body[1].opcode == "st");
+    CHECK(body[1].operands.at(1).index == body[0].operands.at(0).index);
+    CHECK(body[1].operands.at(1).index != body[0].operands.at(1).index);
+    CHECK(body[2].operands.at(0).index == 0); // The label stands before the addition.
+    CHECK(error_in_kernel(".reg .pred p; @p bra p+1;").find("expected") != std::string::npos);
+    CHECK(error_in_kernel(".reg .f32 f; mov.f32 f, f+1;").find("expected") != std::string::npos);
+}
+
 TEST_CASE("the address of a variable as a value") {
     const Module module =
         module_of(".global .b32 v[8];\n.entry k() { .reg .b64 a; mov.u64 a, v; mov.u64 a, v+4; ret; }");

@@ -164,3 +164,48 @@ TEST_CASE("race-shared: volatile accesses that count on lockstep are a warning, 
                         "\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra POLL;\n" + end,
                     32});
 }
+
+TEST_CASE("a race names the thread of the byte, and never one thread as both") {
+    // Lanes that write neighbouring bytes are kept as one word; each byte has its own lane.
+    const std::string address = "mov.u32 %r9, tile;\nadd.u32 %r10, %r9, %r0;\nxor.b32 %r8, %r0, 1;\n"
+                                "add.u32 %r11, %r9, %r8;\nadd.u32 %r6, %r0, 1;\n";
+    const std::string read = "ld.shared.u8 %r5, [%r11];//!\n", write = "st.shared.u8 [%r10], %r6;//!\n";
+    for (const std::string& body : {read + write, write + read}) {
+        const Case c{tile, address + "st.shared.u8 [%r10], 0;\nbar.warp.sync 0xffffffff;\n" + body, 32};
+        require_found("race-shared", c);
+        const std::string message =
+            run(c, {emu::CompletionOrder::late, 1}).result.diagnostics.front().message;
+        INFO(message);
+        const bool low =
+            message.find("1 byte at tile by") != std::string::npos; // lane 0 writes, lane 1 reads
+        CHECK(message.find(low == (body == read + write) ? "first thread (1,0,0)" : "first thread (0,0,0)") !=
+              std::string::npos);
+        CHECK(message.find(low == (body == read + write) ? "then thread (0,0,0)" : "then thread (1,0,0)") !=
+              std::string::npos);
+    }
+}
+
+TEST_CASE("a race of one lane with its neighbours' bytes names a neighbour") {
+    // Lanes 0 to 3 write the bytes of the first word, and lane 0 reads the word: its own byte is no race.
+    const auto program = [](const std::string& width, const std::string& shift) {
+        return Case{tile,
+                    "mov.u32 %r9, tile;\nshl.b32 %r8, %r0, " + shift +
+                        ";\nadd.u32 %r10, %r9, %r8;\n"
+                        "add.u32 %r6, %r0, 1;\nsetp.eq.u32 %p0, %r0, 0;\nst.shared.u" +
+                        width +
+                        " [%r10], %r6;//!\n"
+                        "@%p0 ld.shared.u32 %r5, [tile];//!\n",
+                    32};
+    };
+    for (const auto& [width, shift, bytes] :
+         {std::tuple{"8", "0", "3 bytes at tile + 1"}, std::tuple{"16", "1", "2 bytes at tile + 2"}}) {
+        const Case c = program(width, shift);
+        require_found("race-shared", c);
+        const std::string message =
+            run(c, {emu::CompletionOrder::late, 1}).result.diagnostics.front().message;
+        INFO(message);
+        CHECK(message.find(bytes) != std::string::npos);
+        CHECK(message.find("first thread (1,0,0)") != std::string::npos);
+        CHECK(message.find("then thread (0,0,0)") != std::string::npos);
+    }
+}

@@ -23,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of --order random")
     parser.add_argument(
-        "--checks", choices=("all", "none"), help="look for mistakes, or run faster (default: all)"
+        "--checks",
+        choices=("all", "strict", "none"),
+        help="look for mistakes, also for what hardware forgives, or run faster (default: all)",
     )
     parser.add_argument(
         "--counters",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <lz4.h>
 #include <zstd.h>
 
@@ -117,6 +118,10 @@ std::string unpack_zstd(const FatbinEntry& entry) {
 }
 
 std::string unpack_lz4(const FatbinEntry& entry) {
+    // LZ4 counts in int.
+    constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
+    if (entry.stored.size() > largest || entry.unpacked_size > largest)
+        damaged("an entry is too large for LZ4");
     std::string text = make_buffer(entry, 256);
     const int got = LZ4_decompress_safe(reinterpret_cast<const char*>(entry.stored.data()), text.data(),
                                         static_cast<int>(entry.stored.size()), static_cast<int>(text.size()));

@@ -121,8 +121,8 @@ Error translate(Fault fault) {
         return Error::assert_failed;
     case Fault::invalid_address_space:
         return Error::invalid_address_space;
-    case Fault::hardware_stack:
-        return Error::hardware_stack;
+    case Fault::invalid_pc:
+        return Error::invalid_pc;
     case Fault::timeout:
         return Error::launch_timeout;
     }

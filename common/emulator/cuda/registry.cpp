@@ -79,7 +79,7 @@ const Kernel& Function::kernel() {
         if (const Kernel* found = image->program().kernel(name))
             return *found;
     } catch (const DecodeError& error) {
-        if (!std::exchange(explained, true))
+        if (!explained.exchange(true))
             report(State::get().device(),
                    {error.name, Fault::illegal_instruction, readable_name(), error.what(), {}, {}});
         throw ApiError(Error::not_supported);

@@ -38,7 +38,8 @@ struct Function {
     std::string readable_name() const;
     /// The decoded kernel; loads the module when this is its first use. Throws ApiError.
     const Kernel& kernel();
-    bool explained = false; ///< That it holds an instruction the emulator does not know was reported.
+    std::atomic<bool> explained =
+        false; ///< That it holds an instruction the emulator does not know was reported.
     /// Bytes of dynamic shared memory that a launch may ask for.
     std::uint32_t dynamic_shared_limit();
     /// Threads per block that the kernel's `.maxntid` or `.reqntid` admits, at most 1024.

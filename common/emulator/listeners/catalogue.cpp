@@ -91,14 +91,23 @@ constexpr CatalogueEntry entries[] = {
      "invalidated.",
      "init is missing or comes later, the address is wrong, or only some blocks of a cluster initialised "
      "theirs."},
-    {"barrier-init-not-visible", "mbarrier's initialisation not made visible",
-     "A thread or an asynchronous copy used an mbarrier without anything that makes mbarrier.init visible to "
-     "it. Other "
-     "threads need a barrier after init; copies count at the mbarrier through the async proxy and need a "
-     "fence too.",
-     "After mbarrier.init the same thread executes fence.proxy.async or fence.mbarrier_init.release.cluster, "
-     "then all "
-     "pass __syncthreads() or, in a cluster, a cluster barrier."},
+    {"barrier-init-not-visible", "mbarrier used before its initialisation is ordered",
+     "A thread used an mbarrier, or issued a copy that completes there, and nothing orders mbarrier.init by "
+     "another thread before that. It may find the barrier of before, or none.",
+     "After mbarrier.init all threads of the block pass __syncthreads(); in a cluster, where other blocks "
+     "use "
+     "the barrier, a cluster barrier. Is that barrier's arrive .relaxed, the initialising thread executes "
+     "fence.mbarrier_init.release.cluster before it."},
+    {"barrier-init-unfenced", "mbarrier's initialisation not fenced for the async proxy",
+     "A note that only strict checks give. An asynchronous copy completes at an mbarrier whose "
+     "initialisation "
+     "is ordered before it, without a proxy fence. The PTX ISA says since version 9.2 that a copy reaches "
+     "its "
+     "mbarrier through the generic proxy, so none is needed; the CUDA C++ Programming Guide up to 13.0 "
+     "fenced "
+     "there.",
+     "Nothing is wrong. Add fence.proxy.async or fence.mbarrier_init.release.cluster after mbarrier.init if "
+     "the code is to follow the older manuals as well."},
     {"barrier-reinit-in-use", "mbarrier initialised again while in use",
      "mbarrier.init was executed on a barrier on which arrivals, bytes or waiting threads are outstanding, "
      "or "

@@ -170,7 +170,6 @@ class Checker final : public ClusterListener, private UseListener {
         std::uint32_t init_pc = 0;
         Component init_component = 0;
         Epoch init_epoch = 0;
-        ClockRef init_knowledge;            ///< What the initialising thread knew of others.
         Epoch init_fence = 0;               ///< Epoch of a fence.mbarrier_init by the same thread.
         bool released = false;              ///< That thread arrived, not relaxed, at a cluster barrier.
         bool published = false;             ///< A cluster barrier followed that fence or is that one.
@@ -262,9 +261,10 @@ class Checker final : public ClusterListener, private UseListener {
     void tell_skipped_barrier(const WarpLanes& lanes, unsigned waiting, std::uint32_t went_on, bool in_loop);
 
     // race_mbarrier.cpp
+    bool sees_init(const BarrierState& barrier, const WarpClock& clock, unsigned lane, Part part) const;
     Diagnostic init_not_visible(const BarrierState& barrier, std::uint32_t address, Warp& warp, unsigned lane,
-                                std::uint32_t pc, bool by_copy) const;
-    void check_init_visible(const AsyncOperation& operation, std::uint32_t index, const WarpClock& clock);
+                                std::uint32_t pc) const;
+    void check_init_visible(const AsyncOperation& operation, const WarpClock& clock);
     void check_use_visible(const MbarrierEvent& event, const BarrierState& barrier);
     void check_overwritten(const MbarrierEvent& event, const BarrierState& barrier);
     BarrierUse& note_use(BarrierState& barrier, const MbarrierEvent& event);
@@ -320,16 +320,19 @@ class Checker final : public ClusterListener, private UseListener {
     void publish_held(std::uint32_t operation);
     void tell_the_rest();
     /// True the first time these two instructions get this finding.
-    bool first_time(const char* name, std::uint32_t pc_a, std::uint32_t pc_b);
+    bool first_time(std::string_view name, std::uint32_t pc_a, std::uint32_t pc_b);
     static Diagnostic make(const char* name, std::string message, std::string advice,
                            std::vector<SourceLine> lines, bool warning = false);
     void publish(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines,
                  bool warning = false);
+    /// A warning that is given only where EMULATOR_CHECKS is strict.
+    void note(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines);
     std::string place(const Actor& actor, unsigned k, unsigned n) const;
     std::string who(const Record& record, Ref ref, unsigned k) const;
-    std::string who(const Actor& actor) const;
+    std::string who(const Actor& actor, unsigned k = 0) const; ///< Byte `k` of the word: see lane_at().
 
     Cluster& cluster_;
+    const bool strict_; ///< Notes are wanted.
     LaunchChecks& launch_;
     Threads threads_;
     RecordSource source_;
@@ -359,7 +362,7 @@ class Checker final : public ClusterListener, private UseListener {
     std::unordered_map<std::uint32_t, BarrierState> mbarriers_; ///< By shared-window address.
     std::vector<Operation> operations_;                         ///< [0] is unused.
     std::unordered_map<std::uint64_t, std::uint32_t> live_;     ///< Operation id to index, while not retired.
-    std::set<std::tuple<std::string_view, std::uint32_t, std::uint32_t>> told_;
+    std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>, std::less<>> told_;
     std::vector<Undecided> undecided_;
     std::map<std::uint32_t, Diagnostic>
         unfinished_;                ///< By operation: told at the end, unless somebody read too early.

@@ -153,7 +153,7 @@ void Checker::on_async_issue(const AsyncOperation& operation) {
         mbarriers_[operation.barrier].pending.push_back(index);
         if (const Mbarrier* barrier = cluster_.mbarrier(operation.barrier))
             operations_[index].issued_in = barrier->phase;
-        check_init_visible(operation, index, clock);
+        check_init_visible(operation, clock);
     }
     touch_pieces(operation, operations_[index], clock);
     if (!values_.empty()) [[unlikely]]

@@ -1,8 +1,9 @@
 // Findings that are held back: what they mean is only clear later, at the latest when the cluster ends.
 
-#include "listeners/catalogue.hpp"
 #include "listeners/race.hpp"
 #include "machine/reports.hpp"
+
+#include <exception>
 
 namespace emu::check {
 
@@ -42,9 +43,14 @@ void Checker::tell_the_rest() {
     tell_used_values();
 }
 
+/// A launch that was stopped destroys its clusters without their end.
 Checker::~Checker() {
-    tell_the_rest();
-    launch_.give_back(std::move(local_records_));
+    try {
+        tell_the_rest();
+        launch_.give_back(std::move(local_records_));
+    } catch (const std::exception&) {
+        // No memory left: what has been told stands, and the launch has failed.
+    }
 }
 
 void Checker::on_cluster_end() { tell_the_rest(); }
@@ -63,7 +69,7 @@ void Checker::publish_held(std::uint32_t operation) {
     if (held.empty())
         return;
     for (Held& each : held.mapped())
-        if (first_time(find_in_catalogue(each.diagnostic.name)->name.data(), each.about, each.about))
+        if (first_time(each.diagnostic.name, each.about, each.about))
             cluster_.report(std::move(each.diagnostic));
 }
 

@@ -78,7 +78,7 @@ std::string Checker::who(const Record& record, Ref ref, unsigned k) const {
     return "thread " + triple(thread) + " of block " + triple(block);
 }
 
-std::string Checker::who(const Actor& actor) const { return who(*actor.record, actor.ref, 0); }
+std::string Checker::who(const Actor& actor, unsigned k) const { return who(*actor.record, actor.ref, k); }
 
 std::string Checker::place(const Actor& actor, unsigned k, unsigned n) const {
     const std::string bytes = std::to_string(n) + (n == 1 ? " byte" : " bytes") + " at ";
@@ -98,8 +98,8 @@ std::string Checker::place(const Actor& actor, unsigned k, unsigned n) const {
                                              : allocation->name + " + " + offset + " in global memory");
 }
 
-bool Checker::first_time(const char* name, std::uint32_t pc_a, std::uint32_t pc_b) {
-    return told_.insert({name, std::min(pc_a, pc_b), std::max(pc_a, pc_b)}).second;
+bool Checker::first_time(std::string_view name, std::uint32_t pc_a, std::uint32_t pc_b) {
+    return told_.emplace(name, std::min(pc_a, pc_b), std::max(pc_a, pc_b)).second;
 }
 
 Diagnostic Checker::make(const char* name, std::string message, std::string advice,
@@ -118,7 +118,19 @@ void Checker::publish(const char* name, std::string message, std::string advice,
     cluster_.report(make(name, std::move(message), std::move(advice), std::move(lines), warning));
 }
 
+void Checker::note(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines) {
+    if (!strict_)
+        return;
+    Diagnostic d = make(name, std::move(message), std::move(advice), std::move(lines), true);
+    d.note = true;
+    cluster_.report(std::move(d));
+}
+
 void Checker::conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
+    // Lanes that copy a word byte by byte are one record, and one of them may be the other party too: the
+    // finding is about the first byte that two threads used.
+    for (; n > 1 && is_ordered(ref, old, k, 1, actor); ++k)
+        --n;
     if (old.is(Record::async))
         return conflict_with_operation(old, ref, k, n, actor);
     race(old, ref, k, n, actor);
@@ -273,7 +285,7 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
                                  : "A read and a write of ";
     const std::string other = who(old, ref, k);
     const std::string later =
-        mine.is(Record::async) ? "an asynchronous operation issued by " + who(actor) : who(actor);
+        mine.is(Record::async) ? "an asynchronous operation issued by " + who(actor, k) : who(actor, k);
     Diagnostic finding =
         make(name,
              what + place(actor, k, n) + " by two threads, and nothing orders one before the other: first " +
@@ -303,18 +315,18 @@ void Checker::missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, 
     operation.reported = !warning;
     const std::string writer = who(old, ref, k);
     const std::string what = name_of(operation.kind);
-    Diagnostic finding =
-        make("missing-proxy-fence",
-             place(actor, k, n) + ": written through the generic proxy by " + writer + ", then " +
-                 (actor.is_write ? "overwritten" : "read") + " through the async proxy by a " + what +
-                 " that " + who(actor) + " issued. No fence.proxy.async lies between them, so the " + what +
-                 (actor.is_write ? " and the write may land in either order."
-                                 : " may see the bytes from before the write."),
-             "After the write and before the barrier, each writing thread must execute fence.proxy.async "
-             "(cuda::ptx::fence_proxy_async); or the issuing thread after the barrier and before the copy.",
-             {cluster_.source_line(old.pc, "written by " + writer),
-              cluster_.source_line(actor.record->pc, what + " issued by " + who(actor))},
-             warning);
+    Diagnostic finding = make(
+        "missing-proxy-fence",
+        place(actor, k, n) + ": written through the generic proxy by " + writer + ", then " +
+            (actor.is_write ? "overwritten" : "read") + " through the async proxy by a " + what + " that " +
+            who(actor, k) + " issued. No fence.proxy.async lies between them, so the " + what +
+            (actor.is_write ? " and the write may land in either order."
+                            : " may see the bytes from before the write."),
+        "After the write and before the barrier, each writing thread must execute fence.proxy.async "
+        "(cuda::ptx::fence_proxy_async); or the issuing thread after the barrier and before the copy.",
+        {cluster_.source_line(old.pc, "written by " + writer),
+         cluster_.source_line(actor.record->pc, what + " issued by " + who(actor, k))},
+        warning);
     if (warning)
         hold(actor.record->operation, std::move(finding), old.pc);
     else
@@ -377,7 +389,7 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
     const std::string issuer = who(old, ref, k);
     const std::string what = name_of(operation.kind);
     const std::string deed =
-        second ? std::string("a ") + name_of(second->kind) + " issued by " + who(actor) : who(actor);
+        second ? std::string("a ") + name_of(second->kind) + " issued by " + who(actor, k) : who(actor, k);
     std::string message = place(actor, k, n) + ": ";
     std::vector<SourceLine> lines{
         cluster_.source_line(old.pc, what + " issued by " + issuer),
@@ -389,7 +401,7 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
                       ref, actor.shared);
     std::string advice = how_to_wait(operation, source);
     if (is == "duplicate-copy") {
-        message += issuer + " and " + who(actor) + " both issued this " + what +
+        message += issuer + " and " + who(actor, k) + " both issued this " + what +
                    " to the same bytes, and the first is still under way.";
         advice = "One thread issues a bulk copy for the whole tile: if (threadIdx.x == 0), or elect.sync in "
                  "one warp.";

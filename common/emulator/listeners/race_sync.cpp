@@ -1,6 +1,7 @@
 // Edges: what the events of barriers and fences order. (Those of mbarriers: race_mbarrier.cpp.)
 
 #include "listeners/race.hpp"
+#include "machine/device.hpp"
 #include "machine/reports.hpp"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 namespace emu::check {
 
 Checker::Checker(Cluster& cluster, LaunchChecks& launch)
-    : cluster_(cluster), launch_(launch),
+    : cluster_(cluster), strict_(cluster.launch().device().settings().strict), launch_(launch),
       threads_(static_cast<std::uint32_t>(cluster.linear_index()), launch.sync), source_(launch.records),
       local_records_(launch.take_store()), local_source_(*local_records_), pages_(launch.shadow),
       operations_(1), late_reads_(launch.late_reads(*cluster.info().kernel)) {}

@@ -64,14 +64,14 @@ Diagnostic Checker::describe(Taint taint, unsigned k, unsigned n, const Actor& a
     d.name = shared ? "uninitialised-shared" : "uninitialised-global";
     d.fault = shared ? Fault::launch_failure : Fault::none;
     d.message =
-        who(actor) + " reads " + place(actor, k, n) +
+        who(actor, k) + " reads " + place(actor, k, n) +
         (shared ? ", which no thread has written." : ", which nobody has written since it was allocated.");
     d.advice = shared
                    ? "Shared memory starts with arbitrary contents. Write it first, and put a barrier "
                      "between the write and the read."
                    : "cudaMalloc gives memory with arbitrary contents. Copy data into it or call cudaMemset "
                      "before the launch, or store to it before it is read or added to.";
-    d.locations.push_back(cluster_.source_line(actor.record->pc, "read by " + who(actor)));
+    d.locations.push_back(cluster_.source_line(actor.record->pc, "read by " + who(actor, k)));
     return d;
 }
 

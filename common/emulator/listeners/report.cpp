@@ -29,11 +29,15 @@ std::string indented(const std::string& text, const std::string& indent) {
     return result;
 }
 
+const char* severity(const Diagnostic& d) {
+    return d.fault != Fault::none ? "error" : d.note ? "note" : "warning";
+}
+
 } // namespace
 
 std::string format(const Diagnostic& d) {
-    std::string text = d.fault == Fault::none ? "warning[" : "error[";
-    text += d.name + "]";
+    std::string text = severity(d);
+    text += "[" + d.name + "]";
     if (!d.kernel.empty())
         text += " in kernel " + d.kernel;
     text += "\n" + indented(d.message, "  ") + "\n";
@@ -68,9 +72,8 @@ std::string json_string(std::string_view text) {
 }
 
 std::string format_json(const Diagnostic& d) {
-    std::string text = "{\"name\":" + json_string(d.name) +
-                       ",\"severity\":" + (d.fault == Fault::none ? "\"warning\"" : "\"error\"") +
-                       ",\"kernel\":" + json_string(d.kernel) + ",\"message\":" + json_string(d.message) +
+    std::string text = "{\"name\":" + json_string(d.name) + ",\"severity\":\"" + severity(d) +
+                       "\",\"kernel\":" + json_string(d.kernel) + ",\"message\":" + json_string(d.message) +
                        ",\"advice\":" + json_string(d.advice) + ",\"locations\":[";
     const char* separator = "";
     for (const SourceLine& line : d.locations) {

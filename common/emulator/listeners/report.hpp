@@ -14,7 +14,7 @@ namespace emu {
 std::string format(const Diagnostic& diagnostic);
 
 /// The finding as one line of JSON, without line end:
-/// {"name":…,"severity":"error"|"warning","kernel":…,"message":…,"advice":…,"locations":[{"file":…,"line":…,"role":…},…]}.
+/// {"name":…,"severity":"error"|"warning"|"note","kernel":…,"message":…,"advice":…,"locations":[{"file":…,"line":…,"role":…},…]}.
 std::string format_json(const Diagnostic& diagnostic);
 
 /// Writes a finding to stderr and, if `settings.report_file` is set, as a line at the end of that file.

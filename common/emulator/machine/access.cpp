@@ -49,16 +49,27 @@ void report_outside(Warp& warp, const AccessExtra& access, Space space, unsigned
         const std::string size = std::to_string(cluster.info().shared_size - shared_reserved);
         if (!owner || address > 0xffffffffu) {
             name = "rank-out-of-range";
+            fault = access.own_block_only && access.space == Space::shared ? Fault::illegal_instruction
+                                                                           : fault_of_rank(shared_rank(a));
             where = "an address of cluster block " + std::to_string(shared_rank(a)) +
                     ", but the cluster has " + std::to_string(cluster.blocks().size());
             advice = "A rank must be smaller than the number of blocks of the cluster.";
+        } else if (access.own_block_only && access.space == Space::shared && owner != &warp.block()) {
+            name = "rank-out-of-range";
+            fault = Fault::illegal_instruction;
+            where = "the shared memory of cluster block " + std::to_string(shared_rank(a)) +
+                    " by an instruction that works on the own block's only";
+            advice = "Use the form with .shared::cluster, or a generic address (cluster.map_shared_rank()).";
         } else if (owner->finished()) {
             name = "remote-block-exited";
+            fault = Fault::launch_failure;
             where =
                 "the shared memory of cluster block " + std::to_string(shared_rank(a)) + ", which has ended";
             advice = "End the kernel with a cluster barrier, so that no block leaves while others use its "
                      "shared memory.";
         } else {
+            if (owner != &warp.block())
+                fault = Fault::launch_failure;
             where = std::to_string(bytes) + " bytes at offset " +
                     std::to_string(static_cast<std::int64_t>(shared_offset(a)) - shared_reserved) + " of " +
                     size + " bytes of shared memory (" + shared_name(cluster.info(), shared_offset(a)) + ")";
@@ -69,6 +80,8 @@ void report_outside(Warp& warp, const AccessExtra& access, Space space, unsigned
     } else {
         where = describe_global_address(cluster.launch().device().memory(), address, bytes);
         advice = advice_for_global_address(cluster.launch().device().memory(), address);
+        if (access.space == Space::global && (in_shared_window(address) || in_local_window(address)))
+            fault = Fault::invalid_address_space;
     }
     cluster.report(name, fault, warp, warp.pc(), lane,
                    "The instruction " + verb(access.kind) + " " + where + ".", advice);
@@ -145,7 +158,9 @@ bool resolve_space(Warp& warp, const AccessExtra& access, Space space, LaneMask 
         if (!p) [[unlikely]]
             p = overhanging_pointer(warp, access, space, lane, bytes, out);
         if (!p || a % bytes) {
-            if (a % bytes)
+            // Where there is no memory at all, an H200 says so whatever the alignment.
+            const bool nowhere = space == Space::global && !cluster.window(a).contains(a, 1);
+            if (a % bytes && !nowhere)
                 report_misaligned(warp, access, lane, bytes);
             else
                 report_outside(warp, access, space, lane, bytes);
@@ -188,6 +203,22 @@ void decode_semantics(DecodeContext& context, AccessExtra& access) {
         if (context.has(text))
             access.scope = scope;
     access.own_block_only = !context.has("shared::cluster");
+}
+
+Space space_of(DecodeContext& context, const ptx::Operand& address) {
+    const Space written = context.space();
+    if (written != Space::generic || address.kind != ptx::Operand::Kind::address)
+        return written;
+    const ptx::Operand& base = address.elements.front();
+    if (base.kind != ptx::Operand::Kind::symbol)
+        return written;
+    const ptx::Variable* variable = nullptr;
+    if (base.symbol_kind == ptx::SymbolKind::module_variable)
+        variable = &context.module().variables[base.index];
+    else if (base.symbol_kind == ptx::SymbolKind::function_variable)
+        variable = &context.function().source->variables[base.index];
+    const bool windowed = variable && (variable->space == Space::shared || variable->space == Space::local);
+    return windowed ? variable->space : written;
 }
 
 void compute_addresses(Warp& warp, const DecodeContext::AddressParts& parts, LaneMask mask) {

@@ -37,6 +37,10 @@ struct Pointers {
 /// Reads semantics and scope from the modifiers (PTX ISA 8.4, 8.5).
 void decode_semantics(DecodeContext& context, AccessExtra& access);
 
+/// The space of an access. The name of a shared or local variable stands for its place there, also where the
+/// instruction names no space (ptxas takes `ld.u32 r, [tile];`).
+ptx::Space space_of(DecodeContext& context, const ptx::Operand& address);
+
 /// Writes the lanes' addresses into warp.addresses, in the space of the instruction.
 void compute_addresses(Warp& warp, const DecodeContext::AddressParts& parts, LaneMask mask);
 

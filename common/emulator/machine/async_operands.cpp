@@ -47,18 +47,19 @@ std::optional<std::uint32_t> shared_address(const Place& place, const AddressOpe
     const bool in_window = !operand.generic || !operand.wide;
     if (in_window ? value <= 0xffffffffu : in_shared_window(value))
         return static_cast<std::uint32_t>(value);
-    place.report("out-of-bounds", Fault::invalid_address_space,
+    place.report("out-of-bounds", Fault::illegal_instruction,
                  std::string("The ") + what + " " + hexadecimal(value) + " is not a shared memory address.",
                  operand.generic ? "Pass a pointer to a __shared__ object."
                                  : "Convert the pointer with __cvta_generic_to_shared first.");
     return std::nullopt;
 }
 
-std::optional<Address> global_address(const Place& place, const AddressOperand& operand, const char* what) {
+std::optional<Address> global_address(const Place& place, const AddressOperand& operand, const char* what,
+                                      Fault fault) {
     const std::uint64_t value = operand.value(place.warp, place.lane);
     if (!in_shared_window(value) && !in_local_window(value) && !in_code_window(value))
         return value;
-    place.report("out-of-bounds", Fault::invalid_address_space,
+    place.report("out-of-bounds", fault,
                  std::string("The ") + what + " " + hexadecimal(value) + " lies in " +
                      (in_shared_window(value)  ? "shared"
                       : in_local_window(value) ? "local"
@@ -72,7 +73,7 @@ bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes
     const unsigned rank = shared_rank(address);
     Block* block = place.cluster().block(rank);
     if (!block) {
-        place.report("rank-out-of-range", Fault::illegal_address,
+        place.report("rank-out-of-range", fault_of_rank(rank),
                      std::string("The ") + what + " " + hexadecimal(address) + " names the block with rank " +
                          std::to_string(rank) + ", but the cluster has " +
                          std::to_string(place.cluster().blocks().size()) + " block(s).",
@@ -83,7 +84,7 @@ bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes
         return false;
     }
     if (block->finished()) {
-        place.report("remote-block-exited", Fault::illegal_address,
+        place.report("remote-block-exited", Fault::launch_failure,
                      std::string("The ") + what + " is " + shared_text(place.cluster(), address) +
                          ", whose threads have all exited: its shared memory is gone.",
                      "Synchronise the cluster before a block exits.");
@@ -92,7 +93,7 @@ bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes
     if (bytes > 0xffffffffu ||
         !block->shared_bytes(shared_offset(address), static_cast<std::uint32_t>(bytes))) {
         place.report(
-            "out-of-bounds", Fault::illegal_address,
+            "out-of-bounds", block == &place.warp.block() ? Fault::illegal_address : Fault::launch_failure,
             std::string("The ") + what + " covers " + std::to_string(bytes) + " bytes from " +
                 shared_text(place.cluster(), address) + ", but the block's shared memory is [" +
                 hexadecimal(shared_reserved) + ", " + hexadecimal(block->shared().size()) + ").",
@@ -127,7 +128,7 @@ bool check_alignment(const Place& place, std::uint64_t address, std::uint64_t al
 bool check_bulk_size(const Place& place, std::uint64_t bytes) {
     if (bytes % 16 == 0)
         return true;
-    place.report("invalid-size", Fault::misaligned_address,
+    place.report("invalid-size", Fault::launch_failure,
                  "A bulk copy of " + std::to_string(bytes) + " bytes: the size must be a multiple of 16.",
                  "Copy a multiple of 16 bytes in bulk and the rest with ordinary loads and stores.");
     return false;

@@ -57,7 +57,8 @@ std::string shared_text(Cluster& cluster, std::uint32_t address);
 std::optional<std::uint32_t> shared_address(const Place& place, const AddressOperand& operand,
                                             const char* what);
 /// The global address behind an operand; shared and local addresses are reported.
-std::optional<Address> global_address(const Place& place, const AddressOperand& operand, const char* what);
+std::optional<Address> global_address(const Place& place, const AddressOperand& operand, const char* what,
+                                      Fault fault = Fault::illegal_address);
 
 /// Checks that [address, address + bytes) is shared memory of a living block of the cluster. Reports
 /// rank-out-of-range, remote-block-exited, out-of-bounds.

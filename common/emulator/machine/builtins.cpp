@@ -166,9 +166,12 @@ Flow release(const BuiltinCall& call) {
     GlobalMemory& memory = cluster.launch().device().memory();
     for_lanes(call.mask, [&](unsigned lane) {
         const auto address = argument<Address>(call, 0, lane);
-        if (address && !memory.release(address))
+        const auto known = memory.find(address);
+        const bool foreign = known && known->kind != Allocation::Kind::heap;
+        if (address && (foreign || !memory.release(address)))
             cluster.report(
-                "out-of-bounds", Fault::illegal_address, call.warp, call.pc, lane,
+                "out-of-bounds", foreign ? Fault::illegal_address : Fault::launch_failure, call.warp, call.pc,
+                lane,
                 "free() of a pointer that malloc() in a kernel did not return, or that was freed before.",
                 "Free each allocation once, with the pointer malloc() gave.");
     });

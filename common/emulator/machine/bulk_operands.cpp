@@ -26,7 +26,7 @@ bool check_mask(const Place& place, std::uint16_t mask) {
     const std::size_t blocks = place.cluster().blocks().size();
     if ((std::uint32_t{mask} >> blocks) == 0)
         return true;
-    place.report("multicast-mask-out-of-range", Fault::illegal_instruction,
+    place.report("multicast-mask-out-of-range", Fault::launch_failure,
                  "The multicast mask " + hexadecimal(mask) + " names blocks outside the cluster, which has " +
                      std::to_string(blocks) + " block(s).",
                  "Bit i of the mask stands for the block with rank i: use bits below the cluster's size.");

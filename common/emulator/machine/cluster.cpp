@@ -104,10 +104,7 @@ bool Cluster::time_out_waits(bool others_poll) {
     return any || others_poll;
 }
 
-void Cluster::deadlock() {
-    emit(&ClusterListener::on_deadlock);
-    report(describe_deadlock(*this), true);
-}
+void Cluster::deadlock() { report(describe_deadlock(*this), true); }
 
 void Cluster::finish() {
     if (finished_)

@@ -166,9 +166,10 @@ Settings Settings::from_environment() {
     else if (!order.empty() && order != "late")
         throw std::runtime_error("EMULATOR_ORDER must be late, early or random, not '" + order + "'");
     const std::string checks = text("EMULATOR_CHECKS");
-    if (!checks.empty() && checks != "all" && checks != "none")
-        throw std::runtime_error("EMULATOR_CHECKS must be all or none, not '" + checks + "'");
+    if (!checks.empty() && checks != "all" && checks != "none" && checks != "strict")
+        throw std::runtime_error("EMULATOR_CHECKS must be all, strict or none, not '" + checks + "'");
     s.checks = checks != "none";
+    s.strict = checks == "strict";
     const std::string leaks = text("EMULATOR_LEAKS");
     if (!leaks.empty() && leaks != "0" && leaks != "1")
         throw std::runtime_error("EMULATOR_LEAKS must be 0 or 1, not '" + leaks + "'");

@@ -19,7 +19,7 @@ enum class Fault : std::uint8_t {
     assert_failed,
     trap,
     invalid_address_space,
-    hardware_stack,
+    invalid_pc,
     timeout,
 };
 
@@ -38,6 +38,7 @@ struct Diagnostic {
     std::string message;               ///< What is wrong, in one or more complete sentences.
     std::string advice;                ///< What to do.
     std::vector<SourceLine> locations; ///< The line to mend first comes first.
+    bool note = false; ///< A warning about what works on hardware; told where EMULATOR_CHECKS is strict.
 };
 
 } // namespace emu

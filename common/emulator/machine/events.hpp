@@ -204,10 +204,6 @@ class ClusterListener {
     virtual void on_block_start(Block&) {}
     virtual void on_block_exit(Block&) {}
     virtual void on_cluster_end() {}
-
-    /// All lanes wait and nothing can complete. The cluster has stopped; the listener may describe who waits
-    /// for what.
-    virtual void on_deadlock() {}
 };
 
 /// Makes one ClusterListener per cluster and sees the launch as a whole. Functions may be called from several

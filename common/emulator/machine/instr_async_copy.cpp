@@ -42,7 +42,8 @@ void copy_one(const Place& place, const CopyOperands& o) {
     Cluster& cluster = place.cluster();
     Address source = 0;
     if (*read) { // An unread source may be any address.
-        const auto address = global_address(place, o.source, "source of cp.async");
+        const auto address =
+            global_address(place, o.source, "source of cp.async", Fault::invalid_address_space);
         if (!address || !check_alignment(place, *address, o.bytes, "source of cp.async") ||
             !check_global(place, *address, *read, "source of cp.async"))
             return;

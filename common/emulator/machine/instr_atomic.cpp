@@ -322,7 +322,7 @@ void decode_atomic(DecodeContext& c, Op& op, bool with_result) {
     const Type type = c.type();
     auto x = std::make_unique<AtomicExtra>();
     x->kind = AccessKind::atomic;
-    x->space = c.space();
+    x->space = space_of(c, c.operand(with_result ? 1 : 0));
     x->semantics = Semantics::relaxed;
     decode_semantics(c, *x);
     if (x->semantics == Semantics::weak)

@@ -22,8 +22,10 @@ struct BarrierExtra final : OpExtra {
 bool valid(Warp& warp, const BarrierExtra& x, unsigned lane, std::uint32_t id, std::uint32_t threads) {
     if (id < 16 && threads % warp_size == 0 && (threads != 0 || !x.has_threads))
         return true;
+    // An H200 stops at a wrong count, and takes a wrong number and barrier.sync with 0 threads silently.
+    const bool stops = id < 16 && (threads != 0 || !x.wait);
     warp.cluster().report(
-        "invalid-size", Fault::illegal_instruction, warp, warp.pc(), lane,
+        "invalid-size", stops ? Fault::illegal_instruction : Fault::launch_failure, warp, warp.pc(), lane,
         "Barrier " + std::to_string(id) + " for " + std::to_string(threads) +
             " threads: the number must be below 16 and the count a positive multiple of 32.",
         "Correct the operands of the barrier instruction.");

@@ -64,6 +64,13 @@ struct CallSite final : OpExtra {
     Builtin builtin = nullptr;
     std::vector<LocalPlacement> arguments;
     std::vector<LocalPlacement> results;
+    /// Of a direct call, the callee's side of the two. A vector register counts as its parts.
+    std::vector<LocalPlacement> parameters, returned;
+    struct Immediate {
+        std::size_t argument;
+        std::uint64_t bits;
+    };
+    std::vector<Immediate> immediates; ///< Arguments that are constants; their placement is empty.
 };
 
 /// Copies `.param` values of some lanes between two frames; storage is lane-major.
@@ -85,8 +92,17 @@ Flow enter(Warp& warp, const CallSite& site, const DecodedFunction& callee, Lane
     const std::uint32_t from = warp.frame();
     const std::uint32_t to = warp.next_frame(*site.caller, callee);
     const Flow flow = warp.call(mask, *site.caller, callee);
-    if (!warp.cluster().stopped())
-        copy_parameters(warp, mask & ~warp.exited(), from, site.arguments, to, callee.parameters);
+    if (warp.cluster().stopped())
+        return flow;
+    const std::span<const LocalPlacement> parameters = site.callee ? site.parameters : callee.parameters;
+    copy_parameters(warp, mask & ~warp.exited(), from, site.arguments, to, parameters);
+    for (const CallSite::Immediate& each : site.immediates) {
+        const LocalPlacement& parameter = parameters[each.argument];
+        for_lanes(mask & ~warp.exited(), [&](unsigned lane) {
+            std::memcpy(warp.frame_storage(to) + parameter.offset + std::size_t{lane} * parameter.size,
+                        &each.bits, std::min<std::size_t>(parameter.size, sizeof each.bits));
+        });
+    }
     return flow;
 }
 
@@ -114,7 +130,7 @@ Flow call_indirect(Warp& warp, const Op& op, LaneMask mask) {
                         : kernel.by_module_index.end();
     if (it == kernel.by_module_index.end()) {
         warp.cluster().report(
-            "out-of-bounds", Fault::illegal_instruction, warp, warp.pc(), first,
+            "out-of-bounds", Fault::invalid_pc, warp, warp.pc(), first,
             "The kernel calls through a pointer that does not point to a device function of this program.",
             "Take the function's address in device code; an address taken on the host is not valid here.");
         return Flow::next;
@@ -125,33 +141,80 @@ Flow call_indirect(Warp& warp, const Op& op, LaneMask mask) {
     return flow;
 }
 
+/// Where a register keeps its value; its row is laid out as a `.param` variable of its size would be.
+LocalPlacement placement(DecodeContext& c, const DecodedFunction& f, std::uint32_t index) {
+    const ptx::Type type = f.source->registers[index].type;
+    if (ptx::size_of(type) < 2)
+        c.unsupported("an argument of this type must be a .param variable");
+    return {ptx::Space::param, f.registers[index], ptx::size_of(type)};
+}
+
+LocalPlacement placement(DecodeContext& c, const Operand& o) {
+    const DecodedFunction& f = c.function();
+    switch (o.symbol_kind) {
+    case SymbolKind::function_variable:
+        return f.variables[o.index];
+    case SymbolKind::parameter:
+        return f.parameters[o.index];
+    case SymbolKind::result:
+        return f.results[o.index];
+    default:
+        c.unsupported("arguments must be .param variables, registers or constants");
+    }
+}
+
+/// The variables and registers of `(a, b)` at a call, vectors as their parts.
 std::vector<LocalPlacement> placements(DecodeContext& c, const Operand& tuple) {
     std::vector<LocalPlacement> result;
     for (const Operand& o : tuple.elements) {
-        const DecodedFunction& f = c.function();
-        if (o.kind == Operand::Kind::reg) {
-            // The row of a register is laid out as a `.param` variable of its size would be.
-            const ptx::Type type = f.source->registers[o.index].type;
-            if (ptx::size_of(type) < 2)
-                c.unsupported("an argument of this type must be a .param variable");
-            result.push_back({ptx::Space::param, f.registers[o.index], ptx::size_of(type)});
-            continue;
-        }
-        switch (o.symbol_kind) {
-        case SymbolKind::function_variable:
-            result.push_back(f.variables[o.index]);
-            break;
-        case SymbolKind::parameter:
-            result.push_back(f.parameters[o.index]);
-            break;
-        case SymbolKind::result:
-            result.push_back(f.results[o.index]);
-            break;
-        default:
-            c.unsupported("arguments must be .param variables or registers");
-        }
+        if (o.kind == Operand::Kind::vector)
+            for (const Operand& part : o.elements)
+                result.push_back(placement(c, c.function(), part.index));
+        else if (o.kind == Operand::Kind::reg)
+            result.push_back(placement(c, c.function(), o.index));
+        else if (o.kind == Operand::Kind::sink || o.kind == Operand::Kind::integer ||
+                 o.kind == Operand::Kind::float32 || o.kind == Operand::Kind::float64)
+            result.push_back({ptx::Space::param, 0, 0});
+        else
+            result.push_back(placement(c, o));
     }
     return result;
+}
+
+/// The same list on the side of the called function.
+std::vector<LocalPlacement> placements(DecodeContext& c, const DecodedFunction& callee,
+                                       const std::vector<ptx::Variable>& variables,
+                                       const std::vector<LocalPlacement>& placed) {
+    std::vector<LocalPlacement> result;
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+        const ptx::Variable& v = variables[i];
+        const auto parts = v.in_register ? v.size / std::max(1u, ptx::size_of(v.type)) : 1;
+        for (std::uint32_t part = 0; parts > 1 && part < parts; ++part)
+            result.push_back(placement(c, callee, v.register_index + part));
+        if (parts <= 1)
+            result.push_back(placed[i]);
+    }
+    return result;
+}
+
+/// Constants among the arguments of a direct call, as the callee's parameters type them.
+void decode_immediates(DecodeContext& c, const Operand& tuple, const ptx::Function& callee, CallSite& site) {
+    for (std::size_t i = 0; i < tuple.elements.size(); ++i) {
+        const Operand& o = tuple.elements[i];
+        if (o.kind != Operand::Kind::integer && o.kind != Operand::Kind::float32 &&
+            o.kind != Operand::Kind::float64)
+            continue;
+        // Vectors take several places, and ptxas wants a register or variable beside a constant anyway.
+        if (i >= callee.parameters.size() || site.parameters.size() != callee.parameters.size() ||
+            callee.parameters[i].size > 8)
+            c.unsupported("a constant argument is not supported here");
+        CallSite::Immediate immediate{i, 0};
+        const ptx::Type type = callee.parameters[i].type;
+        const Row row = c.source(o, type);
+        std::memcpy(&immediate.bits, c.kernel().constants.data() + row.offset,
+                    std::max(2u, ptx::size_of(type)));
+        site.immediates.push_back(immediate);
+    }
 }
 
 void decode_call(DecodeContext& c, Op& op) {
@@ -171,6 +234,10 @@ void decode_call(DecodeContext& c, Op& op) {
         const ptx::Function& callee = c.module().functions[target.index];
         if (callee.has_body) {
             site->callee = c.kernel().functions[c.kernel().by_module_index.at(target.index)].get();
+            site->parameters = placements(c, *site->callee, callee.parameters, site->callee->parameters);
+            site->returned = placements(c, *site->callee, callee.results, site->callee->results);
+            if (next < c.operand_count() && c.operand(next).kind == Operand::Kind::tuple)
+                decode_immediates(c, c.operand(next), callee, *site);
             op.handler = call_direct;
         } else if ((site->builtin = find_builtin(callee.name))) {
             op.handler = call_builtin;
@@ -195,7 +262,9 @@ Flow return_from(Warp& warp, const Op&, LaneMask mask) {
         for_lanes(mask, [&](unsigned lane) {
             if (const Warp::Return* back = warp.return_of(lane)) {
                 const auto& site = *static_cast<const CallSite*>(kernel.code[back->pc - 1].extra);
-                copy_parameters(warp, 1u << lane, warp.frame(), callee.results, back->frame, site.results);
+                copy_parameters(warp, 1u << lane, warp.frame(),
+                                site.callee ? std::span(site.returned) : std::span(callee.results),
+                                back->frame, site.results);
             }
         });
     return warp.ret(mask);
@@ -234,6 +303,21 @@ void decode_trap(DecodeContext& c, Op& op) {
     op.handler = trap_thread;
 }
 
+/// Without a debugger a breakpoint ends the kernel, with the error of a trap (as on an H200).
+Flow break_thread(Warp& warp, const Op&, LaneMask mask) {
+    warp.cluster().report(
+        "trap", Fault::trap, warp, warp.pc(), static_cast<unsigned>(std::countr_zero(mask)),
+        "The kernel executed a brkpt instruction, and no debugger is there to continue it.",
+        "Libraries put one where a program was built for another architecture than the code needs "
+        "(CUTLASS does): check -gencode. Otherwise take out the breakpoint.");
+    return Flow::next;
+}
+
+void decode_brkpt(DecodeContext& c, Op& op) {
+    c.allow({});
+    op.handler = break_thread;
+}
+
 Flow nothing(Warp&, const Op&, LaneMask) { return Flow::next; }
 
 void decode_nothing(DecodeContext& c, Op& op) {
@@ -269,7 +353,7 @@ Flow allocate_on_stack(Warp& warp, const Op& op, LaneMask mask) {
         d[lane] = start;
     });
     if (!fits)
-        warp.cluster().report("stack-overflow", Fault::hardware_stack, warp, warp.pc(),
+        warp.cluster().report("stack-overflow", Fault::illegal_address, warp, warp.pc(),
                               static_cast<unsigned>(std::countr_zero(mask)),
                               "alloca exceeds the thread's 512 KiB of local memory.",
                               "Allocate less, or use global memory.");
@@ -315,7 +399,7 @@ constexpr InstructionRow control_table[] = {
 
 constexpr InstructionRow misc_table[] = {
     {"stacksave", "9.7.17.1", decode_stacksave}, {"stackrestore", "9.7.17.2", decode_stackrestore},
-    {"alloca", "9.7.17.3", decode_alloca},       {"brkpt", "9.7.19.1", decode_nothing},
+    {"alloca", "9.7.17.3", decode_alloca},       {"brkpt", "9.7.19.1", decode_brkpt},
     {"nanosleep", "9.7.19.2", decode_nanosleep}, {"pmevent", "9.7.19.3", decode_nothing},
     {"trap", "9.7.19.4", decode_trap},           {"setmaxnreg", "9.7.19.5", decode_nothing},
 };

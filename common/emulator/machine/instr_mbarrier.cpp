@@ -44,7 +44,7 @@ Mbarrier* barrier_of(const Place& place, const MbarrierOperands& o, std::uint32_
     if (o.own_block && shared_rank(address) != place.warp.block().rank() &&
         shared_rank(address) < place.cluster().blocks().size()) {
         place.report(
-            "rank-out-of-range", Fault::illegal_address,
+            "rank-out-of-range", Fault::illegal_instruction,
             "This form works only on mbarriers of the own block, but " + barrier_text(place, address) +
                 " belongs to the block with rank " + std::to_string(shared_rank(address)) + ".",
             "Threads can only arrive at another block's mbarrier, with .shared::cluster and the sink "

@@ -225,9 +225,10 @@ void decode_access(DecodeContext& c, Op& op, AccessKind kind) {
     const bool is_load = kind == AccessKind::read;
     auto extra = std::make_unique<AccessExtra>();
     extra->kind = kind;
-    extra->space = c.space();
+    const ptx::Operand& address = c.operand(is_load ? 1 : 0);
+    extra->space = space_of(c, address);
     decode_semantics(c, *extra);
-    extra->address = c.address(c.operand(is_load ? 1 : 0), extra->space);
+    extra->address = c.address(address, extra->space);
     const ptx::Operand& data = c.operand(is_load ? 0 : 1);
     extra->rows = element_rows(c, data, type, is_load);
     const unsigned reg = element_register_bytes(c, data, type);

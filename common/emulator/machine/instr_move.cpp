@@ -7,6 +7,7 @@
 #include "machine/cluster.hpp"
 
 #include <array>
+#include <cstring>
 #include <vector>
 
 namespace emu {
@@ -253,11 +254,53 @@ void decode_unpack(DecodeContext& context, Op& op, Type type) {
     op.extra = context.keep(std::move(parts));
 }
 
+/// The parts of both sides of `mov.v2` and `mov.v4`.
+struct VectorMove : OpExtra {
+    std::vector<Row> to, from;
+};
+
+/// All parts are read before one is written: `mov.v2.u32 {a, b}, {b, a}` exchanges.
+Flow run_mov_vector(Warp& warp, const Op& op, LaneMask mask) {
+    const auto& parts = *static_cast<const VectorMove*>(op.extra);
+    const unsigned width = op.width;
+    for_lanes(mask, [&](unsigned i) {
+        std::array<std::byte, 16> bytes;
+        for (std::size_t k = 0; k < parts.from.size(); ++k)
+            std::memcpy(bytes.data() + k * width, at(warp, parts.from[k], width, i), width);
+        for (std::size_t k = 0; k < parts.to.size(); ++k)
+            std::memcpy(at(warp, parts.to[k], width, i), bytes.data() + k * width, width);
+    });
+    return Flow::next;
+}
+
+/// mov.v2 and mov.v4: part by part. The manual does not list them; ptxas takes them, for parts of 16, 32 and
+/// 64 bits that make up at most 128.
+void decode_mov_vector(DecodeContext& context, Op& op, std::size_t count) {
+    const Type type = require_type(context, {Type::b16, Type::u16, Type::s16, Type::b32, Type::u32, Type::s32,
+                                             Type::f32, Type::b64, Type::u64, Type::s64, Type::f64});
+    const Operand &to = context.operand(0), &from = context.operand(1);
+    if (to.kind != Operand::Kind::vector || from.kind != Operand::Kind::vector ||
+        to.elements.size() != count || from.elements.size() != count)
+        context.malformed("moves vectors of " + std::to_string(count) + " parts");
+    if (count * ptx::size_of(type) > 16)
+        context.malformed("moves more than 128 bits");
+    auto parts = std::make_unique<VectorMove>();
+    for (std::size_t k = 0; k < count; ++k) {
+        parts->to.push_back(context.destination(to.elements[k], type));
+        parts->from.push_back(context.source(from.elements[k], type));
+    }
+    op.width = static_cast<std::uint8_t>(ptx::size_of(type));
+    op.handler = &run_mov_vector;
+    op.extra = context.keep(std::move(parts));
+}
+
 /// mov, 9.7.9.3 and 9.7.9.4.
 void decode_mov(DecodeContext& context, Op& op) {
-    context.allow({});
+    context.allow({"v2", "v4"});
     expect_types(context, 1);
     expect_operands(context, 2);
+    if (context.has("v2") || context.has("v4"))
+        return decode_mov_vector(context, op, context.has("v2") ? 2 : 4);
     const Type type =
         require_type(context, {Type::pred, Type::b16, Type::b32, Type::b64, Type::b128, Type::u16, Type::u32,
                                Type::u64, Type::s16, Type::s32, Type::s64, Type::f16, Type::bf16, Type::f32,

@@ -31,8 +31,11 @@ Flow meet_members(Warp& warp, const Op& op, LaneMask mask) {
     LaneMask same = 0;
     for_lanes(mask, [&](unsigned i) { same |= LaneMask{row[i] == members} << i; });
     if (!(members >> first & 1)) {
+        // An H200 stops at a shuffle or vote, and lets bar.warp.sync pass.
+        const bool barrier = warp.cluster().info().kernel->sources[warp.pc()]->opcode == "bar";
         warp.cluster().report(
-            "divergent-barrier", Fault::illegal_instruction, warp, warp.pc(), first,
+            "divergent-barrier", barrier ? Fault::launch_failure : Fault::illegal_instruction, warp,
+            warp.pc(), first,
             "The thread executes a warp-synchronous instruction whose member mask does not name it.",
             "Pass a mask with every lane that executes the instruction; 0xffffffff when the whole warp "
             "comes.");

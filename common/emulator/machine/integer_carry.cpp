@@ -1,6 +1,8 @@
 /// \file
 /// Extended-precision integer arithmetic (PTX ISA 9.0, section 9.7.2). The condition code CC.CF is one bit a
-/// lane, Warp::carry: a carry after an addition, a borrow after a subtraction.
+/// lane, Warp::carry. As on an H200, and not as in the manual, which speaks of a carry and of a borrow: a
+/// subtraction is the addition of the complement plus one, so that its bit is set where nothing was borrowed,
+/// and subc takes one more away where the bit is clear, whatever instruction wrote it.
 
 #include "machine/arith.hpp"
 #include "machine/scalar.hpp"
@@ -25,20 +27,19 @@ constexpr Step<U> add_step(U a, U b, bool in) {
 }
 template <class U>
 constexpr Step<U> sub_step(U a, U b, bool in) {
-    const U partial = static_cast<U>(a - b);
-    const U difference = static_cast<U>(partial - in);
-    return {difference, a < b || partial < static_cast<U>(in)};
+    return add_step<U>(a, static_cast<U>(~b), in);
 }
 
-/// Runs `F(a, b, c, carry in)` in every lane; `Read` and `Write` say which ends of the chain exist.
-template <class T, bool Read, bool Write, class F>
+/// Runs `F(a, b, c, carry in)` in every lane; `Read` and `Write` say which ends of the chain exist, `First`
+/// what comes in where the chain begins.
+template <class T, bool Read, bool Write, bool First, class F>
 Flow run_carry(Warp& warp, const Op& op, LaneMask mask) {
     using U = std::make_unsigned_t<T>;
     const T* a = warp.row<T>(op.a);
     const T* b = warp.row<T>(op.b);
     const T* c = warp.row<T>(op.c);
     T* d = warp.row<T>(op.dst);
-    const LaneMask in = Read ? warp.carry : 0;
+    const LaneMask in = Read ? warp.carry : First ? all_lanes : 0;
     LaneMask out = 0;
     for_lanes(mask, [&](unsigned i) {
         const Step<U> step = F{}(a[i], b[i], c[i], (in >> i & 1) != 0);
@@ -51,11 +52,11 @@ Flow run_carry(Warp& warp, const Op& op, LaneMask mask) {
 }
 
 /// Picks the instantiation; `read` is the `c` of addc, `write` the suffix .cc.
-template <class T, class F>
+template <class T, bool First = false, class F>
 Handler carry_handler(bool read, bool write, F) {
     if (read)
-        return write ? &run_carry<T, true, true, F> : &run_carry<T, true, false, F>;
-    return &run_carry<T, false, true, F>;
+        return write ? &run_carry<T, true, true, First, F> : &run_carry<T, true, false, First, F>;
+    return &run_carry<T, false, true, First, F>;
 }
 
 /// Operands and type of a step without product.
@@ -82,8 +83,8 @@ void decode_add_carry(DecodeContext& context, Op& op) {
 void decode_sub_carry(DecodeContext& context, Op& op) {
     const bool read = context.instruction().opcode == "subc";
     with_bits(context, sum_operands(context, op), [&]<class U>(U) {
-        op.handler = carry_handler<U>(read, context.has("cc"),
-                                      [](U a, U b, U, bool in) { return sub_step<U>(a, b, in); });
+        op.handler = carry_handler<U, true>(read, context.has("cc"),
+                                            [](U a, U b, U, bool in) { return sub_step<U>(a, b, in); });
     });
 }
 

@@ -48,7 +48,8 @@ struct Settings {
     CompletionOrder order = CompletionOrder::late;
     std::uint64_t seed = 1;
     bool checks = true;
-    unsigned threads = 0;         ///< Host threads; 0: one per core.
+    bool strict = false;  ///< Checks also give notes: what hardware runs as meant and a manual forbids.
+    unsigned threads = 0; ///< Host threads; 0: one per core.
     double watchdog_seconds = 20; ///< A cluster that makes no progress for so long is reported.
     bool leaks = false;           ///< EMULATOR_LEAKS: tell at the end what was never freed.
     std::string report_file;      ///< EMULATOR_REPORT

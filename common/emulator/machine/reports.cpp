@@ -134,6 +134,11 @@ std::string shared_name(const LaunchInfo& info, std::uint32_t offset) {
     return name + (inside ? " + " + std::to_string(inside) : "");
 }
 
+Fault fault_of_rank(unsigned rank) {
+    constexpr unsigned largest_cluster = 16;
+    return rank < largest_cluster ? Fault::launch_failure : Fault::illegal_instruction;
+}
+
 std::string advice_for_global_address(const GlobalMemory& memory, Address address) {
     if (address < 4096)
         return "Check that the pointer was set, and that the allocation it comes from succeeded.";

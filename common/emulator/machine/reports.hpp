@@ -28,6 +28,9 @@ std::string shared_name(const LaunchInfo& info, std::uint32_t offset);
 /// Who waits for what when nothing can go on.
 Diagnostic describe_deadlock(Cluster& cluster);
 
+/// The error of an H200 for shared memory of a block that the cluster does not have.
+Fault fault_of_rank(unsigned rank);
+
 /// A finding about an address outside every allocation, past the end of one, or freed.
 std::string describe_global_address(const GlobalMemory& memory, Address address, std::uint64_t bytes);
 

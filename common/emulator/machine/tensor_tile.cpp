@@ -250,13 +250,13 @@ const std::byte* map_in_memory(const Place& place, std::uint64_t address) {
                           "The tensor map lies in " +
                               std::string(in_shared_window(address) ? "shared" : "local") +
                               " memory, where the hardware cannot read it.",
-                          advice);
+                          advice, Fault::illegal_address);
         return nullptr;
     }
     if (address % tensor_map_alignment) {
         report_tensor_map(
             place, "The address of the tensor map, " + hexadecimal(address) + ", is not a multiple of 64.",
-            "Declare it as CUtensorMap, or with alignas(64).");
+            "Declare it as CUtensorMap, or with alignas(64).", Fault::misaligned_address);
         return nullptr;
     }
     const std::byte* bytes = place.cluster().global_bytes(address, tensor_map_bytes);
@@ -264,7 +264,7 @@ const std::byte* map_in_memory(const Place& place, std::uint64_t address) {
         report_tensor_map(place,
                           "There is no tensor map at " + hexadecimal(address) +
                               ": the address is not in the device's memory (a host pointer, perhaps).",
-                          advice);
+                          advice, Fault::illegal_address);
     return bytes;
 }
 

@@ -170,6 +170,7 @@ class ModuleParser {
     void instruction(const Token& opcode);
     void guarded_instruction();
     Operand operand();
+    Operand sum_of(Operand first, const Token& opcode);
     Operand identifier_operand();
     Operand special_operand(const Token& name);
     Operand named_operand(const Token& name);
@@ -223,6 +224,7 @@ class ModuleParser {
     std::int64_t last_label_ = -1; ///< Instruction that the latest label of the function stands before.
     std::uint32_t vector_depth_ = 0;
     bool has_unresolved_ = false;
+    std::string_view opcode_; ///< Of the instruction that is being read.
 };
 
 } // namespace emu::ptx

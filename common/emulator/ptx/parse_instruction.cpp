@@ -14,6 +14,8 @@ namespace emu::ptx {
 namespace {
 
 constexpr unsigned deepest_list = 8;
+/// The register of `%r1 + 4`, in messages.
+constexpr std::string_view sum_name = "sum";
 
 /// Selectors of video instructions: b0 … b3, h0, h1, and combinations such as b7654.
 bool is_video_selector(std::string_view name) {
@@ -51,8 +53,8 @@ void ModuleParser::guarded_instruction() {
 }
 
 void ModuleParser::instruction(const Token& opcode) {
-    Instruction& made = function_.body.emplace_back();
-    made.opcode = opcode.text;
+    Instruction made;
+    made.opcode = opcode_ = opcode.text;
     made.text_offset = opcode.offset;
     made.location = location_;
     while (lexer_.peek().is(Token::Kind::directive))
@@ -60,12 +62,41 @@ void ModuleParser::instruction(const Token& opcode) {
     has_unresolved_ = false;
     if (!lexer_.peek().is(';')) {
         do
-            made.operands.push_back(operand());
+            made.operands.push_back(sum_of(operand(), opcode));
         while (lexer_.accept(','));
     }
     lexer_.expect(';');
+    function_.body.push_back(std::move(made));
     if (has_unresolved_)
         note_unresolved(static_cast<std::uint32_t>(function_.body.size() - 1));
+}
+
+/// `%r1 + 4` outside of brackets, which ptxas takes where a register may be read: an addition of its own
+/// before the instruction, into a register that has no name.
+Operand ModuleParser::sum_of(Operand first, const Token& opcode) {
+    if (first.kind != Operand::Kind::reg || !lexer_.peek().is('+'))
+        return first;
+    const Type type = function_.registers[first.index].type;
+    const unsigned bytes = size_of(type);
+    const bool is_integer = type != Type::pred && type != Type::f16 && type != Type::f32 &&
+                            type != Type::f64 && (bytes == 2 || bytes == 4 || bytes == 8);
+    if (!is_integer)
+        lexer_.fail_expected("',' or ';'");
+    Instruction sum;
+    sum.opcode = "add";
+    sum.modifiers.push_back(bytes == 2 ? "u16" : bytes == 4 ? "u32" : "u64");
+    sum.text_offset = opcode.offset;
+    sum.location = location_;
+    Operand result = first;
+    result.index = static_cast<std::uint32_t>(function_.registers.size());
+    result.name = sum_name;
+    function_.registers.push_back({result.name, type});
+    Operand constant;
+    constant.kind = Operand::Kind::integer;
+    constant.bits = static_cast<std::uint64_t>(summands());
+    sum.operands = {result, std::move(first), std::move(constant)};
+    function_.body.push_back(std::move(sum));
+    return result;
 }
 
 Operand ModuleParser::operand() {
@@ -76,7 +107,7 @@ Operand ModuleParser::operand() {
         return address_operand();
     if (token.is('{'))
         return list_operand(Operand::Kind::vector, '}');
-    if (token.is('(') && function_.body.back().opcode == "call")
+    if (token.is('(') && opcode_ == "call")
         return list_operand(Operand::Kind::tuple, ')');
     if (next_is_name_after('!') || next_is_name_after('-'))
         return negated_operand();
@@ -233,7 +264,7 @@ void ModuleParser::element_of(Operand& symbol) {
     const std::uint64_t index = parse_count(lexer_, "an array index", 1u << 30);
     lexer_.expect(']');
     symbol.offset = wrapping_sum(symbol.offset, static_cast<std::int64_t>(index * size_of(variable->type)));
-    if (!takes_address(function_.body.back().opcode))
+    if (!takes_address(opcode_))
         return;
     Operand address;
     address.kind = Operand::Kind::address;
