@@ -184,7 +184,7 @@ TEST_CASE("arrival-count-mismatch: two counts at one barrier of the block") {
                     "bar.sync 1, " +
                         other + ";//!\nEND:\n"};
     };
-    require_found("arrival-count-mismatch", program("96"));
+    require_found("arrival-count-mismatch", program("96"), emu::Fault::illegal_instruction);
     require_silent(program("64"));
 }
 
