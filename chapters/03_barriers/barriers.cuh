@@ -175,10 +175,8 @@ __device__ inline bool issues_copies(int count) {
 __global__ void two_copies_one_barrier(Pair in, unsigned* out) {
     __shared__ PairTile tile;
     __shared__ Barrier bar;
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         init(&bar, block_threads);
-        ptx::fence_proxy_async(ptx::space_shared); // the copies' completions shall find the barrier
-    }
     __syncthreads();
     const std::size_t start = std::size_t{blockIdx.x} * pair_tile;
     const int count = tile_count(start, pair_tile, in.size);
@@ -203,10 +201,8 @@ __global__ void two_copies_one_barrier(Pair in, unsigned* out) {
 __global__ void two_copies_native_handle(Pair in, unsigned* out) {
     __shared__ PairTile tile;
     __shared__ Barrier bar;
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         init(&bar, block_threads);
-        ptx::fence_proxy_async(ptx::space_shared);
-    }
     __syncthreads();
     const std::size_t start = std::size_t{blockIdx.x} * pair_tile;
     const int count = tile_count(start, pair_tile, in.size);

@@ -22,12 +22,10 @@ constexpr int block_threads = 128;
 
 #pragma nv_diag_suppress static_var_with_dynamic_init // init() sets barriers up, no constructor runs
 
-/// Initialises a barrier for `arrivals` arrivals, visible to all threads of the block and to the async proxy.
+/// Initialises a barrier for `arrivals` arrivals, visible to all threads of the block.
 __device__ void init_barrier(std::uint64_t* bar, std::uint32_t arrivals) {
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         mbarrier_init(bar, arrivals);
-        fence_proxy_async(space_shared);
-    }
     __syncthreads();
 }
 

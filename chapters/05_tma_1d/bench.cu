@@ -2,6 +2,7 @@
 /// Measurements of chapters 2 to 5: every way of copying for every size of tile and number of stages, and the
 /// ring of chapter 5 with different grids.
 #include "copy_paths.cuh"
+#include "overwritten.cuh"
 #include "tma_1d.cuh"
 
 #include "workbook/bench.hpp"
@@ -213,9 +214,120 @@ void ring(Bench& bench) {
     copy_row(bench, "axpy_ring", "kernel", "copy after", bytes);
 }
 
+// ---- the prefetch into L2 ----
+
+/// Adds to *wrong how many elements are not their index and `added` more.
+__global__ void count_not_counted(const int* data, std::size_t size, int added, unsigned long long* wrong) {
+    const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size; i += step)
+        if (data[i] != static_cast<int>(i) + added)
+            atomicAdd(wrong, 1ull);
+}
+
+__global__ void fill_counted(int* data, std::size_t size) {
+    const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size; i += step)
+        data[i] = static_cast<int>(i);
+}
+
+/// The same kernel with and without the prefetch, with so many blocks on each SM.
+void prefetch(Bench& bench) {
+    bench.table("prefetch", "Adding one, tile after tile, with and without asking for the next tile in L2",
+                workbook::joined<workbook::BenchColumn>(
+                    {{"kernel", "kernel"}, {"blocks_per_sm", "blocks per SM"}}, workbook::timing_columns()));
+    const std::size_t size = bench.size(std::size_t{1} << 28, std::size_t{1} << 14);
+    DeviceBuffer<int> data(size);
+    const std::size_t bytes = 2 * data.size_bytes();
+    const double ceiling = copy_row(bench, "prefetch", "kernel", "copy before", bytes);
+    const int sms = bench.device().multiprocessors;
+    struct Variant {
+        const char* name;
+        void (*kernel)(int*, std::size_t);
+    };
+    for (const int blocks : {1, 2, 4, 6, 8, 12, 16})
+        for (const auto& [name, kernel] : {Variant{"add_one_loop", tma_1d::add_one_loop},
+                                           Variant{"add_one_prefetch", tma_1d::add_one_prefetch}}) {
+            const auto launch = [&](cudaStream_t) {
+                workbook::launch(kernel,
+                                 {.grid = static_cast<unsigned>(bench.size(sms * blocks, blocks)),
+                                  .block = tma_1d::block_threads},
+                                 data.data(), size);
+            };
+            DeviceBuffer<unsigned long long> wrong(std::vector<unsigned long long>{0});
+            workbook::launch(fill_counted, workbook::striding(size), data.data(), size);
+            launch(nullptr);
+            workbook::launch(count_not_counted, workbook::striding(size), data.data(), size, 1, wrong.data());
+            if (wrong.download().front() > 0)
+                bench.wrong(std::string(name) + " with " + std::to_string(blocks) +
+                            " blocks per SM: wrong result");
+            const auto timing = bench.time(bytes, launch);
+            bench.row("prefetch",
+                      workbook::joined<BenchCell>({{"kernel", name}, {"blocks_per_sm", blocks}},
+                                                  workbook::timing_cells(timing, bytes, ceiling)));
+        }
+    copy_row(bench, "prefetch", "kernel", "copy after", bytes);
+}
+
+// ---- reads that a copy overtakes ----
+
+struct Reload {
+    const char* fence;
+    const char* use;
+    int lanes_per_bank;
+    void (*kernel)(const unsigned*, unsigned, unsigned long long*);
+};
+
+void overwritten_words(Bench& bench) {
+    using namespace overwritten;
+    bench.table("overwritten",
+                "A tile is read into registers while the next is copied over it: words of the wrong tile",
+                workbook::joined<workbook::BenchColumn>({{"fence", "fence by"},
+                                                         {"use", "value used"},
+                                                         {"lanes_per_bank", "lanes per bank"},
+                                                         {"wrong", "wrong words"},
+                                                         {"words", "words read"}},
+                                                        workbook::timing_columns(false)));
+    constexpr Reload all[] = {
+        {"nobody", "after", 1, read_and_reload<Fence::nobody, Use::after, false>},
+        {"nobody", "after", 32, read_and_reload<Fence::nobody, Use::after, true>},
+        {"nobody", "before", 32, read_and_reload<Fence::nobody, Use::before, true>},
+        {"all readers", "after", 32, read_and_reload<Fence::readers, Use::after, true>},
+        {"the issuer", "after", 32, read_and_reload<Fence::issuer, Use::after, true>},
+    };
+    std::vector<unsigned> indices(tiles * words);
+    for (std::size_t i = 0; i < indices.size(); ++i)
+        indices[i] = static_cast<unsigned>(i);
+    const DeviceBuffer<unsigned> in(indices);
+    const unsigned rounds = bench.size(4096u, 3u);
+    const auto blocks = static_cast<unsigned>(bench.size(2 * bench.device().multiprocessors, 1));
+    for (const Reload& reload : all) {
+        const bool fenced = std::string(reload.fence) != "nobody";
+        if (bench.dry() && !fenced)
+            continue; // the emulator stops these, as it should: see mistakes.cu
+        DeviceBuffer<unsigned long long> wrong(std::vector<unsigned long long>{0});
+        const auto launch = [&](cudaStream_t) {
+            workbook::launch(reload.kernel, {.grid = blocks, .block = threads}, in.data(), rounds,
+                             wrong.data());
+        };
+        launch(nullptr);
+        const unsigned long long found = wrong.download().front();
+        if (fenced && found > 0)
+            bench.wrong(std::string("a fence by ") + reload.fence + ": words of the next tile");
+        bench.row("overwritten", workbook::joined<BenchCell>(
+                                     {{"fence", reload.fence},
+                                      {"use", reload.use},
+                                      {"lanes_per_bank", reload.lanes_per_bank},
+                                      {"wrong", found},
+                                      {"words", std::size_t{blocks} * rounds * words}},
+                                     workbook::timing_cells(bench.time(in.size_bytes(), launch, 7))));
+    }
+}
+
 constexpr workbook::BenchPart parts[] = {
     {"paths", "every way of copying, tile by tile", paths},
     {"ring", "the ring of bulk loads with different grids", ring},
+    {"overwritten", "reads of a tile that the next copy overtakes", overwritten_words},
+    {"prefetch", "the next tile prefetched into L2, or not", prefetch},
 };
 
 } // namespace

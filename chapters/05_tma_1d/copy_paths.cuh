@@ -157,11 +157,9 @@ __global__ void __launch_bounds__(block_threads) copy_tiles(const Job job) {
         if constexpr (is_async(path) && !is_bulk(path)) // an empty group behind the end is a group too
             asm volatile("cp.async.commit_group;" ::: "memory");
     };
-    if (is_bulk(path) && threadIdx.x == 0) {
+    if (is_bulk(path) && threadIdx.x == 0)
         for (std::uint64_t& bar : full)
             ptx::mbarrier_init(&bar, 1);
-        ptx::fence_proxy_async(ptx::space_shared);
-    }
     // A stage that a bulk copy stores is loaded anew one tile later, so that nobody waits for the newest
     // store.
     constexpr int unread = path == Path::bulk_both && stages > 2 ? 1 : 0;

@@ -1,5 +1,6 @@
 /// @file main.cu
 /// Chapter 5: bulk copies by the Tensor Memory Accelerator, checked and measured.
+#include "issuers.cuh"
 #include "tma_1d.cuh"
 
 #include "workbook/program.hpp"
@@ -112,11 +113,23 @@ constexpr workbook::KernelEntry<Arrays> kernels[] = {
              launch_add_one_at_offset(arrays.data.span(), offset, count);
          },
      .check = check_add_one_at_offset},
+    {.name = "add_one_loop",
+     .shows = "several tiles per block, one barrier",
+     .bytes = bytes_in_place,
+     .prepare = restore_integers,
+     .launch = [](Arrays& arrays) { launch_add_one_loop(arrays.data.span()); },
+     .check = check_add_one},
     {.name = "add_one_prefetch",
      .shows = "the next tile prefetched into L2",
      .bytes = bytes_in_place,
      .prepare = restore_integers,
      .launch = [](Arrays& arrays) { launch_add_one_prefetch(arrays.data.span()); },
+     .check = check_add_one},
+    {.name = "add_one_from_registers",
+     .shows = "the next tile into the same place",
+     .bytes = bytes_in_place,
+     .prepare = restore_integers,
+     .launch = [](Arrays& arrays) { launch_add_one_from_registers(arrays.data.span()); },
      .check = check_add_one},
     {.name = "axpy_ring",
      .shows = "y = a*x + y from a ring of 4 stages",

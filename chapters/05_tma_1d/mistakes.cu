@@ -17,12 +17,10 @@ using namespace cuda::ptx;
 
 constexpr int block_threads = 128;
 
-/// Initialises a barrier for `arrivals` arrivals, visible to all threads of the block and to the async proxy.
+/// Initialises a barrier for `arrivals` arrivals, visible to all threads of the block.
 __device__ void init_barrier(std::uint64_t* bar, std::uint32_t arrivals) {
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         mbarrier_init(bar, arrivals);
-        fence_proxy_async(space_shared);
-    }
     __syncthreads();
 }
 
@@ -30,8 +28,8 @@ __device__ void expect(std::uint64_t* bar, std::uint32_t bytes) {
     mbarrier_arrive_expect_tx(sem_release, scope_cta, space_shared, bar, bytes);
 }
 
-__device__ void wait(std::uint64_t* bar) {
-    while (!mbarrier_try_wait_parity(bar, 0)) {
+__device__ void wait(std::uint64_t* bar, std::uint32_t parity = 0) {
+    while (!mbarrier_try_wait_parity(bar, parity)) {
     }
 }
 
@@ -80,22 +78,6 @@ __global__ void size_not_multiple_of_16(const int* in, int* out) {
     out[threadIdx.x] = tile[threadIdx.x];
 }
 
-/// Thread 0 does everything, and the others wait on a barrier that may not be there yet.
-__global__ void barrier_init_not_visible(const int* in, int* out) {
-    __shared__ alignas(16) int tile[block_threads];
-    const std::uint32_t bytes = sizeof(tile);
-    __shared__ std::uint64_t bar;
-    if (threadIdx.x == 0) {
-        mbarrier_init(&bar, 1); // expect: barrier-init-not-visible
-        fence_proxy_async(space_shared);
-        expect(&bar, bytes);
-        cp_async_bulk(space_shared, space_global, tile, in, bytes, &bar);
-    }
-    while (!mbarrier_try_wait_parity(&bar, 0)) { // expect: barrier-init-not-visible
-    }
-    out[threadIdx.x] = tile[threadIdx.x];
-}
-
 /// Every thread announces and issues the whole tile: 128 copies of the same bytes to the same place.
 __global__ void every_thread_issues(const int* in, int* out) {
     __shared__ alignas(16) int tile[block_threads];
@@ -121,6 +103,30 @@ __global__ void wait_missing(const int* in, int* out) {
     __syncthreads();
     out[threadIdx.x] = tile[threadIdx.x]; // expect: read-before-completion
     wait(&bar);
+}
+
+/// The tile is read into registers, the next copy overwrites it, and only then are the values used: a read
+/// may still be under way when the block has met.
+__global__ void read_overtaken(const int* in, int* out) {
+    __shared__ alignas(16) int tile[block_threads];
+    const std::uint32_t bytes = sizeof(tile);
+    __shared__ std::uint64_t bar;
+    init_barrier(&bar, 1);
+    if (threadIdx.x == 0) {
+        expect(&bar, bytes);
+        cp_async_bulk(space_shared, space_global, tile, in, bytes, &bar);
+    }
+    wait(&bar);
+    const int* next = in + block_threads;
+    const int first = tile[threadIdx.x]; // expect: read-overtaken
+    __syncthreads();                     // all have read
+    if (threadIdx.x == 0) {
+        expect(&bar, bytes);
+        cp_async_bulk(space_shared, space_global, tile, next, bytes, &bar); // expect: read-overtaken
+    }
+    out[threadIdx.x] = first;
+    wait(&bar, 1);
+    out[block_threads + threadIdx.x] = tile[threadIdx.x];
 }
 
 /// The barrier counts two arrivals and only one thread arrives.
@@ -152,10 +158,9 @@ constexpr workbook::Mistake mistakes[] = {
     {"proxy_fence_missing", "no proxy fence before the bulk store", [] { run(proxy_fence_missing); }},
     {"reused_before_read", "shared memory reused before wait_group.read", [] { run(reused_before_read); }},
     {"size_not_multiple_of_16", "a bulk copy of 500 bytes", [] { run(size_not_multiple_of_16); }},
-    {"barrier_init_not_visible", "the others wait on a barrier that may not be initialised",
-     [] { run(barrier_init_not_visible); }},
     {"every_thread_issues", "every thread issues the copy", [] { run(every_thread_issues); }},
     {"wait_missing", "the tile read without waiting for the barrier", [] { run(wait_missing); }},
+    {"read_overtaken", "a read that the next copy may overtake", [] { run(read_overtaken); }},
     {"nobody_completes", "a barrier that nobody completes", [] { run(nobody_completes); }},
 };
 

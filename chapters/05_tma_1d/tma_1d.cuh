@@ -82,10 +82,8 @@ __global__ void add_one_memcpy_async(int* data, std::size_t size) {
     __shared__ Barrier bar;
     const std::size_t start = std::size_t{blockIdx.x} * tile_elements;
     const int count = tile_count(start, size);
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         init(&bar, blockDim.x);
-        ptx::fence_proxy_async(ptx::space_shared); // the async proxy shall see the barrier
-    }
     __syncthreads();
     if (threadIdx.x == 0)
         cuda::memcpy_async(tile, data + start, cuda::aligned_size_t<16>(count * sizeof(int)), bar);
@@ -99,10 +97,8 @@ __global__ void add_one_memcpy_async_tx(int* data, std::size_t size) {
     __shared__ Barrier bar;
     const std::size_t start = std::size_t{blockIdx.x} * tile_elements;
     const int count = tile_count(start, size);
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         init(&bar, blockDim.x);
-        ptx::fence_proxy_async(ptx::space_shared);
-    }
     __syncthreads();
     Barrier::arrival_token token;
     if (threadIdx.x == 0) {
@@ -126,7 +122,6 @@ __global__ void add_one_ptx(int* data, std::size_t size) {
     if (threadIdx.x == 0) {
         const std::uint32_t bytes = count * sizeof(int);
         ptx::mbarrier_init(&bar, 1);
-        ptx::fence_proxy_async(ptx::space_shared);
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar, bytes);
         ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, tile, data + start, bytes, &bar);
     }
@@ -175,7 +170,6 @@ __global__ void add_one_at_offset(int* data, std::size_t offset, int count) {
     if (threadIdx.x == 0) {
         const std::uint32_t bytes = count * sizeof(int);
         ptx::mbarrier_init(&bar, 1);
-        ptx::fence_proxy_async(ptx::space_shared);
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar, bytes);
         ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, tile, data + offset, bytes, &bar);
     }
@@ -207,14 +201,14 @@ __device__ inline void prefetch_l2(const void* address, std::uint32_t bytes) {
                  : "memory");
 }
 
-/// Each block takes every gridDim.x-th tile. While it works on one, the next is on its way into L2.
-__global__ void add_one_prefetch(int* data, std::size_t size) {
+/// Adds one to every gridDim.x-th tile. With `ahead` the next tile is on its way into L2 while the block
+/// works on this one; all else is the same.
+template <bool ahead>
+__device__ inline void add_one_to_tiles(int* data, std::size_t size) {
     __shared__ alignas(16) int tile[tile_elements];
     __shared__ std::uint64_t bar;
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         ptx::mbarrier_init(&bar, 1);
-        ptx::fence_proxy_async(ptx::space_shared);
-    }
     __syncthreads();
     const std::size_t step = std::size_t{gridDim.x} * tile_elements;
     std::uint32_t parity = 0;
@@ -224,7 +218,7 @@ __global__ void add_one_prefetch(int* data, std::size_t size) {
             const std::uint32_t bytes = count * sizeof(int);
             ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar, bytes);
             ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, tile, data + start, bytes, &bar);
-            if (start + step < size)
+            if (ahead && start + step < size)
                 prefetch_l2(data + start + step, tile_count(start + step, size) * sizeof(int));
         }
         wait(&bar, parity);
@@ -234,6 +228,9 @@ __global__ void add_one_prefetch(int* data, std::size_t size) {
     }
 }
 
+__global__ void add_one_loop(int* data, std::size_t size) { add_one_to_tiles<false>(data, size); }
+__global__ void add_one_prefetch(int* data, std::size_t size) { add_one_to_tiles<true>(data, size); }
+
 /// A grid that gives each block several of the `tiles` tiles: `per_sm` blocks on each SM at most.
 inline unsigned looping_grid(std::size_t tiles, int per_sm, std::size_t tiles_per_block) {
     const auto resident =
@@ -241,14 +238,59 @@ inline unsigned looping_grid(std::size_t tiles, int per_sm, std::size_t tiles_pe
     return static_cast<unsigned>(std::min(resident, (tiles + tiles_per_block - 1) / tiles_per_block));
 }
 
-/// Adds one to an array of any size at any address.
-inline void launch_add_one_prefetch(std::span<int> data) {
+/// Adds one to an array of any size at any address, with blocks that take several tiles.
+inline void launch_add_one_tiles(void (*kernel)(int*, std::size_t), std::span<int> data) {
     const BulkParts<int> parts = split_for_bulk(data);
     const std::size_t tiles = workbook::blocks_for(parts.body.size(), tile_elements);
-    workbook::launch(add_one_prefetch, {.grid = looping_grid(tiles, 16, 4), .block = block_threads},
-                     parts.body.data(), parts.body.size());
+    workbook::launch(kernel, {.grid = looping_grid(tiles, 16, 4), .block = block_threads}, parts.body.data(),
+                     parts.body.size());
     launch_add_one_plain(parts.head);
     launch_add_one_plain(parts.tail);
+}
+
+inline void launch_add_one_loop(std::span<int> data) { launch_add_one_tiles(add_one_loop, data); }
+inline void launch_add_one_prefetch(std::span<int> data) { launch_add_one_tiles(add_one_prefetch, data); }
+
+// ---- one tile ahead of its registers ----
+
+inline constexpr int per_thread = tile_elements / block_threads;
+
+/// Adds one, tile after tile, and stores from registers: the next tile is on its way into the same place
+/// while the results of this one are written. The fence is for the reads: without it the copy may overtake
+/// them.
+__global__ void add_one_from_registers(int* data, std::size_t size) {
+    __shared__ alignas(16) int tile[tile_elements];
+    __shared__ std::uint64_t bar;
+    const auto load = [&](std::size_t start) {
+        const std::uint32_t bytes = tile_count(start, size) * sizeof(int);
+        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar, bytes);
+        ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, tile, data + start, bytes, &bar);
+    };
+    const std::size_t step = std::size_t{gridDim.x} * tile_elements;
+    std::size_t start = std::size_t{blockIdx.x} * tile_elements;
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&bar, 1);
+        load(start);
+    }
+    __syncthreads(); // nobody waits on a barrier that is not initialised
+    for (std::uint32_t parity = 0; start < size; start += step, parity ^= 1) {
+        const int count = tile_count(start, size);
+        wait(&bar, parity);
+        int values[per_thread];
+        for (int j = 0, i = threadIdx.x; j < per_thread; ++j, i += block_threads)
+            values[j] = i < count ? tile[i] : 0;
+        ptx::fence_proxy_async(ptx::space_shared); // each reader: my reads before the next copy's writes,
+        __syncthreads();                           // and all have read
+        if (threadIdx.x == 0 && start + step < size)
+            load(start + step);
+        for (int j = 0, i = threadIdx.x; j < per_thread; ++j, i += block_threads)
+            if (i < count)
+                data[start + i] = values[j] + 1;
+    }
+}
+
+inline void launch_add_one_from_registers(std::span<int> data) {
+    launch_add_one_tiles(add_one_from_registers, data);
 }
 
 // ---- a ring of bulk loads: y = a·x + y ----
@@ -280,7 +322,6 @@ __global__ void axpy_ring(float a, const float* x, float* y, std::size_t size) {
     if (threadIdx.x == 0) {
         for (std::uint64_t& full : ring.full)
             ptx::mbarrier_init(&full, 1);
-        ptx::fence_proxy_async(ptx::space_shared);
         for (int k = 0; k < stages && tile_start(k) < size; ++k)
             load_stage(ring, k, x, y, tile_start(k), size);
     }
@@ -345,7 +386,6 @@ __global__ void sum_tiles(const int* data, std::size_t size, int* totals) {
     const std::size_t start = std::size_t{blockIdx.x} * tile_elements;
     const std::uint32_t bytes = tile_count(start, size) * sizeof(int);
     ptx::mbarrier_init(&bar, 1);
-    ptx::fence_proxy_async(ptx::space_shared);
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar, bytes);
     ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, tile, data + start, bytes, &bar);
     wait(&bar, 0);

@@ -1,6 +1,7 @@
 /// @file tma_1d_test.cu
 /// The kernels of chapter 5, at all sizes and base addresses: what they write, and that they write nothing
 /// else.
+#include "issuers.cuh"
 #include "tma_1d.cuh"
 
 #include "workbook/buffer.hpp"
@@ -119,9 +120,45 @@ TEST_CASE("add_one with cuda::ptx") {
     check_add_one_everywhere(launch_add_one_ptx);
 }
 
+TEST_CASE("add_one with several tiles per block") {
+    require_device(hopper);
+    check_add_one_everywhere(launch_add_one_loop);
+}
+
 TEST_CASE("add_one with the next tile prefetched") {
     require_device(hopper);
     check_add_one_everywhere(launch_add_one_prefetch);
+}
+
+TEST_CASE("add_one from registers, with the next tile on its way into the same place") {
+    require_device(hopper);
+    check_add_one_everywhere(launch_add_one_from_registers);
+}
+
+TEST_CASE("whoever issues, the tile is loaded once and reversed") {
+    require_device(hopper);
+    for (const auto kernel :
+         {issue_first_thread, issue_elected, issue_one_of_block, issue_one_of_warp, issue_one_of_coalesced})
+        for (const std::size_t size : {0, 4, 1020, 1024, 1028, 10'000}) {
+            INFO("size " << size);
+            const std::vector<int> values = random_ints(size, size + 3);
+            const DeviceBuffer<int> in(values, 4);
+            DeviceBuffer<int> out(size, 3);
+            out.poison();
+            launch_issue(kernel, in.span(), out.span());
+            CHECK(workbook::compare_bits<int>(workbook::reversed_tiles(values, tile_elements), out.download())
+                      .summary() == "ok");
+            CHECK(out.check_guards() == "");
+        }
+}
+
+TEST_CASE("launch_issue refuses what no bulk copy can take") {
+    require_device(hopper);
+    const DeviceBuffer<int> in(std::vector<int>(8, 1), 1);
+    DeviceBuffer<int> out(8);
+    CHECK_THROWS_AS(launch_issue(issue_elected, in.span().first(4), out.span()), std::invalid_argument);
+    CHECK_THROWS_AS(launch_issue(issue_elected, in.span().subspan(3, 3), out.span()), std::invalid_argument);
+    CHECK_NOTHROW(launch_issue(issue_elected, in.span().subspan(3, 4), out.span()));
 }
 
 TEST_CASE("add_one_at_offset changes its tile and nothing else") {
