@@ -26,10 +26,8 @@ __global__ void announce_the_bytes(const unsigned* values, const unsigned char* 
     __shared__ alignas(16) unsigned char code_tile[tile_size];
     __shared__ std::uint64_t bar;
     const std::size_t start = std::size_t{blockIdx.x} * tile_size;
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         ptx::mbarrier_init(&bar, 1);
-        ptx::fence_proxy_async(ptx::space_shared); // the copies shall find the barrier
-    }
     __syncthreads();
     if (threadIdx.x == 0) {
         //@ hole

@@ -36,7 +36,6 @@ __global__ void one_thread_loads(const float* in, float* out, std::size_t size) 
     const int count = workbook::tile_count(start, tile_floats, size);
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(&bar, 1);
-        ptx::fence_proxy_async(ptx::space_shared); // the async proxy shall see the barrier
         // YOUR CODE: 1. arrive and expect the bytes: ptx::mbarrier_arrive_expect_tx
         //            2. start the copy: ptx::cp_async_bulk
     }

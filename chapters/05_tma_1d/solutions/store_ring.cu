@@ -89,7 +89,6 @@ __global__ void store_ring(Stream stream) {
     if (threadIdx.x == 0) {
         for (std::uint64_t& full : ring.full)
             ptx::mbarrier_init(&full, 1);
-        ptx::fence_proxy_async(ptx::space_shared);
         for (int k = 0; k < stages && stream.has(k); ++k)
             load(ring, stream, k);
     }
