@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -125,7 +126,7 @@ void time_fence(Bench& bench) {
                  {"a store to shared memory", chain_of<FenceAfter<kind, After::shared_store>>},
                  {"a store to global memory", chain_of<FenceAfter<kind, After::global_store>>}};
     const char* name = kind_names[static_cast<int>(kind)];
-    for (const auto& [after, kernel] : cases)
+    for (const auto& [after, kernel] : std::span(cases).subspan(kind == Kind::none ? 1 : 0))
         for (const int warps : {1, 8})
             bench.row("fence_cycles",
                       workbook::joined<BenchCell>(

@@ -7,13 +7,13 @@ import svg
 
 # (number, what happens, the call that does it), in program order
 STEPS = [
-    ("1", "one thread initialises the barrier, then a fence", "mbarrier_init, fence_proxy_async"),
+    ("1", "one thread initialises the barrier", "mbarrier_init"),
     ("2", "the same thread announces the bytes and asks for the load", "mbarrier_arrive_expect_tx, cp_async_bulk"),
-    ("3", "TMA writes the tile and counts its bytes on the barrier", "complete_tx"),
+    ("3", "TMA brings the tile and counts its bytes on the barrier", "complete_tx"),
     ("4", "every thread waits for the phase, reads and writes the tile", "mbarrier_try_wait_parity"),
     ("5", "every thread that wrote: proxy fence; then the block's barrier", "fence_proxy_async, __syncthreads"),
     ("6", "one thread asks for the store and closes its group", "cp_async_bulk, commit_group"),
-    ("7", "it waits until TMA has read the tile", "wait_group.read"),
+    ("7", "TMA stores the tile; the thread waits until it was read", "wait_group.read"),
 ]
 
 
@@ -29,7 +29,7 @@ def figure() -> svg.Figure:
     picture.rect(12, 16, 696, 92, "plain")
     picture.text(24, 36, "generic proxy", "strong")
     picture.text(24, 54, "ordinary loads and stores", "small soft")
-    picture.box(330, 42, 250, 40, "threads of the block", "compute")
+    picture.box(200, 42, 380, 40, "threads of the block", "compute")
 
     picture.box(24, 136, 150, 84, "global memory\n\ndata[…]", "plain")
     picture.rect(330, 128, 366, 100, "plain")
@@ -48,24 +48,29 @@ def figure() -> svg.Figure:
     mark(picture, 412, 118, "4")
     picture.arrow(560, 82, 596, 156)
     mark(picture, 577, 116, "1")
+    # the requests: from the threads to TMA
+    picture.arrow(236, 82, 236, 262)
+    mark(picture, 236, 176, "2")
+    picture.path("M288 82 V253", "dashed")
+    picture.arrow(288, 248, 288, 262)
+    mark(picture, 288, 176, "6")
     # the load: global to TMA to tile, and its count on the barrier
-    picture.arrow(110, 220, 200, 262)
-    mark(picture, 150, 239, "2")
-    picture.arrow(330, 262, 380, 212)
-    mark(picture, 352, 240, "3")
+    picture.arrow(130, 220, 200, 262)
+    mark(picture, 164, 240, "3")
+    picture.arrow(336, 262, 380, 212)
+    mark(picture, 356, 240, "3")
     picture.path("M350 300 H610 V221")
     picture.arrow(610, 226, 610, 212)
     mark(picture, 610, 268, "3")
     # the store: tile to TMA to global
     picture.path("M460 212 V284 H359", "dashed")
     picture.arrow(364, 284, 350, 284)
-    mark(picture, 460, 270, "6")
-    mark(picture, 405, 284, "7")
-    picture.line(436, 238, 484, 238)
-    mark(picture, 494, 238, "5")
+    mark(picture, 430, 284, "7")
+    picture.line(440, 232, 480, 232)
+    mark(picture, 490, 232, "5")
     picture.path("M190 294 H60 V229", "dashed")
     picture.arrow(60, 234, 60, 220)
-    mark(picture, 60, 262, "6")
+    mark(picture, 60, 262, "7")
 
     for row, (number, text, call) in enumerate(STEPS):
         y = 356 + 16 * row
