@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -145,6 +146,46 @@ def emulator_targets(workspace: Workspace) -> list[str]:
     return chosen
 
 
+def _emulator_fingerprint(workspace: Workspace) -> str | None:
+    """Stands for the emulator's sources and libraries as they are now; None where a library is missing."""
+    try:
+        files = [workspace.build / target for target in emulator_targets(workspace)]
+        for place, _, names in os.walk(workspace.root / "common/emulator"):
+            files += [Path(place) / name for name in names if not name.endswith((".md", ".pyc"))]
+        files += [workspace.root / name for name in ("meson.build", "meson.options")]
+        states = sorted((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+    except (OSError, UserError):
+        return None
+    return hashlib.sha256(json.dumps(states).encode()).hexdigest()
+
+
+def _emulator_mark(workspace: Workspace) -> Path:
+    return workspace.build / ".emulator-is-built"
+
+
+def is_emulator_current(workspace: Workspace) -> bool:
+    """Whether the libraries are those that a build made of the sources as they are. Asks neither Ninja nor the lock."""
+    try:
+        mark = _emulator_mark(workspace).read_text("utf-8")
+    except OSError:
+        return False
+    return mark == _emulator_fingerprint(workspace)
+
+
+def _mark_emulator(workspace: Workspace, targets: Sequence[str], begun: float) -> None:
+    """Notes which sources the libraries were made of, if this build made them and nobody has changed one since."""
+    try:
+        wanted = emulator_targets(workspace)
+    except UserError:
+        return
+    if targets and not set(wanted) <= set(targets):
+        return
+    mark = _emulator_fingerprint(workspace)
+    changed = (file.stat().st_mtime for file in (workspace.root / "common/emulator").rglob("*"))
+    if mark is not None and max(changed, default=0.0) < begun:
+        _emulator_mark(workspace).write_text(mark, "utf-8")
+
+
 def reconfigure(workspace: Workspace, tools: Tools) -> None:
     """Has Meson look at the tree again: it cannot know of a file that was not there before."""
     with exclusive(workspace.state / "lock", "configuring"):
@@ -167,7 +208,9 @@ def build(workspace: Workspace, tools: Tools, targets: Iterable[str] = ()) -> No
         if missing := [target for target in targets if not (workspace.build / target).exists()]:
             raise UserError(f"WORKBOOK_BUILT=1 says that {workspace.build} is built, but it has no {missing[0]}")
         return
+    targets = list(targets)
     with exclusive(workspace.state / "lock", "building"):
+        begun = time.time()
         _fresh(log := workspace.logs / "build.log")
         line = progress.Line()
         command = [str(tools.path("ninja")), "-C", str(workspace.build), *targets]
@@ -181,6 +224,8 @@ def build(workspace: Workspace, tools: Tools, targets: Iterable[str] = ()) -> No
                     count += 1
                     line.step(step)
         failed = process.returncode != 0
+        if not failed:
+            _mark_emulator(workspace, targets, begun)
         line.finish(f"Built {count} steps" if count and not failed else "")
     if failed:
         if process.returncode < 0:

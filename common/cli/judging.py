@@ -26,7 +26,8 @@ DEFAULT_BACKEND = "emulator"
 MISSED = "The results are right, but "
 COMPILE_SECONDS = 120
 RUN_SECONDS = 20
-_WATCHDOG_SECONDS = 5
+_WATCHDOG_BILLIONS = 1
+"""Of instructions of threads that change nothing, before a kernel counts as an endless loop."""
 _EMULATOR_THREADS = 8
 _MEMORY_KIB = 12 * 1024 * 1024
 _FILE_BLOCKS = 64 * 1024  # of 512 bytes: 32 MiB
@@ -190,7 +191,7 @@ def _steering(place: Path, exercise: Exercise, order: str) -> dict[str, str]:
     settings = {
         "EMULATOR_ORDER": order,
         "EMULATOR_REPORT": str(place / "report"),
-        "EMULATOR_WATCHDOG": str(_WATCHDOG_SECONDS),
+        "EMULATOR_WATCHDOG": str(_WATCHDOG_BILLIONS),
         "EMULATOR_THREADS": str(min(os.cpu_count() or 1, _EMULATOR_THREADS)),
     }
     return settings | ({"EMULATOR_COUNTERS": str(place / "counters")} if exercise.counters else {})

@@ -251,6 +251,86 @@ class Lock(unittest.TestCase):
             self.assertEqual(said.getvalue(), "")
 
 
+class EmulatorThatIsBuilt(unittest.TestCase):
+    """`emulate` takes the lock only where the libraries are not those of the sources."""
+
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        root = Path(directory.name)
+        self.workspace = Workspace(root, root / "build")
+        self.library = self.workspace.build / build.EMULATOR_DIRECTORY / "libcudart.so.13"
+        self.source = root / "common/emulator/machine/warp.cpp"
+        for path in (self.library, self.source, root / "meson.build", root / "meson.options"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("first", "utf-8")
+            os.utime(path, (1000, 1000))
+        (self.workspace.build / "meson-info").mkdir()
+        (self.workspace.build / "meson-info/intro-targets.json").write_text(
+            json.dumps([{"type": "shared library", "filename": [str(self.library)]}]), "utf-8"
+        )
+        self.targets = [str(build.EMULATOR_DIRECTORY / "libcudart.so.13")]
+        self.workspace.logs.mkdir(parents=True)
+
+    def build(self, targets: list[str], script: str = "true") -> None:
+        ninja = self.workspace.root / "ninja"
+        ninja.write_text(f"#!/bin/sh\n{script}\n", "utf-8")
+        ninja.chmod(0o755)
+        tools = mock.Mock()
+        tools.path.return_value = ninja
+        with redirect_stderr(io.StringIO()), mock.patch.dict(os.environ, {"WORKBOOK_BUILT": ""}):
+            build.build(self.workspace, tools, targets)
+
+    def test_a_build_of_its_libraries_is_remembered(self) -> None:
+        self.assertFalse(build.is_emulator_current(self.workspace))
+        self.build(self.targets)
+        self.assertTrue(build.is_emulator_current(self.workspace))
+
+    def test_so_is_a_build_of_everything_but_not_one_of_something_else(self) -> None:
+        self.build(["chapters/01_sync_copy/sync_copy"])
+        self.assertFalse(build.is_emulator_current(self.workspace))
+        self.build([])
+        self.assertTrue(build.is_emulator_current(self.workspace))
+
+    def test_a_change_of_a_source_or_of_a_library_ends_it(self) -> None:
+        for path in (self.source, self.library):
+            self.build(self.targets)
+            path.write_text("other", "utf-8")
+            self.assertFalse(build.is_emulator_current(self.workspace))
+            os.utime(path, (2000, 2000))
+        self.build(self.targets)
+        self.source.with_name("new.cpp").write_text("", "utf-8")
+        self.assertFalse(build.is_emulator_current(self.workspace))
+        self.source.with_name("new.cpp").unlink()
+        self.assertTrue(build.is_emulator_current(self.workspace))
+        self.library.unlink()
+        self.assertFalse(build.is_emulator_current(self.workspace))
+
+    def test_a_source_that_changes_during_the_build_does_not_count_as_built(self) -> None:
+        self.build(self.targets, f"touch -d 2100-01-01 {self.source}")
+        self.assertFalse(build.is_emulator_current(self.workspace))
+
+    def test_emulate_waits_for_nobody_then(self) -> None:
+        program = self.workspace.root / "program"
+        program.write_text("#!/bin/sh\nexit 7\n", "utf-8")
+        program.chmod(0o755)
+        self.build(self.targets)
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [sys.executable, "-c", HOLDER, str(self.workspace.state / "lock")]
+        options = argparse.Namespace(
+            program=str(program),
+            arguments=[],
+            **dict.fromkeys(("threads", "seed", "order", "checks", "counters", "trace", "report")),
+        )
+        with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            assert holder.stdin is not None and holder.stdout is not None
+            self.assertEqual(holder.stdout.readline(), b"ready\n")
+            self.assertEqual(emulate.execute(options, self.workspace), 7)
+            self.assertIsNone(holder.poll())
+            holder.stdin.close()
+            self.assertEqual(holder.wait(30), 0)
+
+
 class Packages(unittest.TestCase):
     DEB822 = (
         "# comment\nTypes: deb\n# another\nURIs: file:/mirror/main\nSuites: bookworm bookworm-updates\n"

@@ -191,7 +191,7 @@ TEST_CASE("What ptxas refuses is refused when the kernel is decoded") {
 TEST_CASE("a loop without end meets the watchdog in time, however many copies are pending") {
     emu::Settings settings;
     settings.threads = 1;
-    settings.watchdog_seconds = 0.2;
+    settings.watchdog = 50'000'000;
     Machine machine(settings);
     const auto in = machine.buffer(sequence(8192));
     const auto begin = std::chrono::steady_clock::now();

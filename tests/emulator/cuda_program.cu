@@ -62,6 +62,98 @@ int grid_sync_of(bool all) {
     return 0;
 }
 
+__global__ void wait_for(volatile int* flag) {
+    while (*flag == 0) {
+    }
+}
+__global__ void set(volatile int* flag) { *flag = 1; }
+/// Each half of the threads waits at a barrier of its own for the other half.
+__global__ void two_barriers() {
+    if (threadIdx.x < 32)
+        asm volatile("barrier.sync 1, 64;" ::: "memory");
+    else
+        asm volatile("barrier.sync 2, 64;" ::: "memory");
+}
+
+/// A kernel waits for one that cannot begin before it ends.
+int wait_for_later(const char* how) {
+    int* flag = nullptr;
+    cudaMalloc(&flag, sizeof *flag);
+    cudaMemset(flag, 0, sizeof *flag);
+    cudaStream_t waiting = nullptr, setting = nullptr;
+    cudaEvent_t between = nullptr;
+    cudaEventCreate(&between);
+    cudaStreamCreateWithFlags(&waiting, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&setting, cudaStreamNonBlocking);
+    if (std::strcmp(how, "default") == 0) {
+        cudaStreamCreate(&setting);
+        waiting = nullptr;
+    } else if (std::strcmp(how, "same") == 0) {
+        setting = waiting;
+    }
+    cudaDeviceSynchronize();
+    wait_for<<<1, 1, 0, waiting>>>(flag);
+    if (std::strcmp(how, "event") == 0) {
+        cudaEventRecord(between, waiting);
+        cudaStreamWaitEvent(setting, between, 0);
+    }
+    set<<<1, 1, 0, setting>>>(flag);
+    std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
+
+/// One kernel waits for another, whose own threads wait for each other in vain.
+int wait_for_stuck() {
+    int* flag = nullptr;
+    cudaMalloc(&flag, sizeof *flag);
+    cudaMemset(flag, 0, sizeof *flag);
+    cudaDeviceSynchronize();
+    cudaStream_t one = nullptr, two = nullptr;
+    cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking);
+    wait_for<<<1, 1, 0, one>>>(flag);
+    two_barriers<<<2, 64, 0, two>>>();
+    std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
+
+template <int number>
+__global__ void add_number(int* out, int rounds) {
+    unsigned state = 1;
+    for (int i = 0; i < rounds; ++i)
+        state = state * 1664525u + 1013904223u;
+    out[number + (state == 0)] += number;
+}
+
+template <int number>
+void launch_in_own_stream(int* out) {
+    cudaStream_t stream = nullptr;
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    add_number<number><<<1, 1, 0, stream>>>(out, (5 - number) * 20000);
+}
+
+/// Launches that add to memory which nobody has written, each shorter than the one before.
+int mistakes_in_order() {
+    int* out = nullptr;
+    cudaMalloc(&out, 8 * sizeof *out);
+    launch_in_own_stream<1>(out);
+    launch_in_own_stream<2>(out);
+    launch_in_own_stream<3>(out);
+    launch_in_own_stream<4>(out);
+    std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
+
+/// The host never asks, and goes.
+int leave_waiting() {
+    int* flag = nullptr;
+    cudaMalloc(&flag, sizeof *flag);
+    cudaMemset(flag, 0, sizeof *flag);
+    wait_for<<<1, 1>>>(flag);
+    std::puts("main ends");
+    return 0;
+}
+
 int unsupported_function() {
     cudaArray_t array = nullptr;
     const cudaChannelFormatDesc format = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
@@ -129,6 +221,14 @@ int main(int argc, char** argv) {
         return use_late();
     if (is("several-files"))
         return several_files();
+    if (std::strncmp(what, "later-", 6) == 0)
+        return wait_for_later(what + 6);
+    if (is("stuck"))
+        return wait_for_stuck();
+    if (is("in-order"))
+        return mistakes_in_order();
+    if (is("leave-waiting"))
+        return leave_waiting();
     if (is("start"))
         return touch_device();
     std::fprintf(stderr, "unknown: %s\n", what);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 using test_support::Command;
@@ -110,6 +111,58 @@ TEST_CASE("grid.sync() in a plain launch, or not by all blocks, is named") {
     const Finished all = run_program("grid-sync-all");
     CHECK(all.out == "cudaSuccess\n");
     CHECK(all.err.empty());
+}
+
+TEST_CASE("a kernel that waits for one behind it is a deadlock, and the report says what stands behind") {
+    const std::pair<const char*, const char*> ways[]{
+        {"later-same", "both are in the same stream"},
+        {"later-event", "an event or an edge of a graph puts it behind"},
+        {"later-default",
+         "the default stream and streams made without cudaStreamNonBlocking wait for each other"},
+    };
+    for (const auto& [what, why] : ways) {
+        const Finished ended = run_program(what);
+        INFO(what << ": " << ended.how() << '\n' << ended.err);
+        CHECK(ended.out == "cudaErrorLaunchTimeout\n");
+        CHECK(count(ended.err, "error[") == 1);
+        CHECK(count(ended.err, "error[deadlock]") == 1);
+        CHECK(count(ended.err, "was launched later and cannot begin before this one ends") == 1);
+        CHECK(count(ended.err, why) == 1);
+        CHECK(count(ended.err, "launch that one first, or in another stream") == 1);
+    }
+}
+
+TEST_CASE("a kernel that no longer can end is blamed, not the one that waits for it") {
+    const Finished ended = run_program("stuck");
+    INFO(ended.how() << '\n' << ended.err);
+    CHECK(ended.out == "cudaErrorLaunchTimeout\n");
+    CHECK(count(ended.err, "error[") == 1);
+    CHECK(count(ended.err, "error[deadlock] in kernel") == 1);
+    CHECK(count(ended.err, "two_barriers") == 1);
+    CHECK(count(ended.err, "at block barrier 1: 32 of 64 threads have arrived") == 1);
+}
+
+TEST_CASE("findings of streams that need nothing from each other come in the order of the launches") {
+    for (int i = 0; i < 3; ++i) {
+        const Finished ended = run_program("in-order");
+        INFO(ended.err);
+        CHECK(ended.out == "cudaSuccess\n");
+        std::size_t last = 0;
+        for (int number = 1; number <= 4; ++number) {
+            const std::string name = "add_number<" + std::to_string(number) + ">";
+            REQUIRE(count(ended.err, name) == 1);
+            CHECK(ended.err.find(name) >= last);
+            last = ended.err.find(name);
+        }
+    }
+}
+
+TEST_CASE("a kernel that still waits when the program ends is a deadlock") {
+    const Finished ended = run_program("leave-waiting");
+    INFO(ended.err);
+    CHECK(ended.out == "main ends\n");
+    CHECK(ended.exit_code == 1);
+    CHECK(count(ended.err, "error[deadlock]") == 1);
 }
 
 TEST_CASE("an unsupported function is named once and returns an error") {

@@ -231,11 +231,47 @@ TEST_CASE("blocks wait for blocks that have not started yet") {
     CHECK(outcome.words[1] == 1);
 }
 
-TEST_CASE("a loop without end meets the watchdog") {
+TEST_CASE("a loop that counts without end meets the watchdog's limit, if there is one") {
     Settings settings;
-    settings.watchdog_seconds = 0.2;
+    settings.watchdog = 50'000'000;
     const auto outcome = run(kernel_text("L:\n  add.u32 %r2, %r2, 1;\n  bra L;"), {0}, {}, settings);
     CHECK(outcome.finding() == "watchdog");
+    CHECK(outcome.message().find("50000000 instructions") != std::string::npos);
+}
+
+TEST_CASE("a loop that comes back to where it was meets the watchdog without a limit") {
+    const std::string loops[]{
+        "L:\n  bra L;",
+        // Seven values in turn, and a barrier behind the loop that the other warps wait at.
+        "  setp.ge.u32 %p1, %r1, 32;\n  @%p1 bra END;\nL:\n  add.u32 %r2, %r2, 1;\n  rem.u32 %r2, %r2, 7;\n"
+        "  bra L;\nEND:\n  bar.sync 0;\n  ret;",
+        // Nobody changes the word, and the load is an ordinary one.
+        "L:\n  ld.global.u32 %r2, [%rd0];\n  setp.eq.u32 %p1, %r2, 0;\n  @%p1 bra L;\n  ret;",
+    };
+    for (const CompletionOrder order : {CompletionOrder::late, CompletionOrder::random})
+        for (const std::string& loop : loops) {
+            INFO(loop);
+            Settings settings;
+            settings.order = order;
+            const auto outcome = run(kernel_text(loop), {0}, {{2, 1, 1}, {96, 1, 1}}, settings);
+            CHECK(outcome.finding() == "watchdog");
+            CHECK(outcome.message().find("comes back to the same state") != std::string::npos);
+        }
+}
+
+TEST_CASE("a long computation that writes nothing until its end is no endless loop") {
+    // 30 million rounds of a generator of numbers whose period is 2^32.
+    constexpr std::uint32_t rounds = 30'000'000;
+    const auto outcome =
+        run(kernel_text("  mov.u32 %r3, 0;\nL:\n  mad.lo.u32 %r2, %r2, 1664525, 1013904223;\n"
+                        "  add.u32 %r3, %r3, 1;\n  setp.lt.u32 %p1, %r3, " +
+                        std::to_string(rounds) + ";\n  @%p1 bra L;\n  st.global.u32 [%rd0], %r2;\n  ret;"),
+            {0}, {{1, 1, 1}, {1, 1, 1}});
+    REQUIRE(outcome.message().empty());
+    std::uint32_t expected = 0;
+    for (std::uint32_t i = 0; i < rounds; ++i)
+        expected = expected * 1664525 + 1013904223;
+    CHECK(outcome.words[0] == expected);
 }
 
 TEST_CASE("an unknown instruction is named with its place") {

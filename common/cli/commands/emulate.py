@@ -56,8 +56,9 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     program = locate(options.program)
     check_linkage(program)
     settings = steering(options)
-    tools = build.ready(workspace, cuda=False)
-    build.build(workspace, tools, build.emulator_targets(workspace))
+    if not build.is_emulator_current(workspace):  # Else nothing is to be waited for, whoever builds meanwhile.
+        tools = build.ready(workspace, cuda=False)
+        build.build(workspace, tools, build.emulator_targets(workspace))
     env = {**backend.environment(backend.Backend.EMULATOR, workspace), **settings}
     return foreground([program, *options.arguments], env)
 

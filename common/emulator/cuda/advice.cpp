@@ -1,6 +1,7 @@
 #include "cuda/advice.hpp"
 
 #include "cuda/memory.hpp"
+#include "cuda/owner.hpp"
 #include "cuda/state.hpp"
 
 #include <algorithm>
@@ -39,10 +40,7 @@ struct Advice {
 /// The advice for every byte: from each key up to the next. Advice for memory that was freed goes with it.
 class Record {
   public:
-    static Record& get() {
-        static Record* const the = new Record; // Deliberately not destroyed.
-        return *the;
-    }
+    static Record& get() { return the<Record>(); }
 
     template <class Change>
     void change(const Allocation& allocation, Address begin, Address end, Change&& apply) {

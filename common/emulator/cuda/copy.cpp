@@ -3,6 +3,8 @@
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
 
+#include <type_traits>
+
 namespace emu::cuda {
 namespace {
 
@@ -164,7 +166,13 @@ template <class AnyOperation>
 Error synchronous(State& state, const AnyOperation& operation) {
     if (const Error error = state.synchronise(); error != Error::success)
         return error;
-    return asynchronous(state, nullptr, operation);
+    const Error error = asynchronous(state, nullptr, operation);
+    if constexpr (std::is_same_v<AnyOperation, FillOperation>)
+        return error; // The host does not wait for it.
+    if (error != Error::success)
+        return error;
+    state.streams().wait(state, nullptr);
+    return state.synchronise();
 }
 
 template Error asynchronous(State&, void*, const CopyOperation&);

@@ -5,9 +5,12 @@
 #include "cuda/device_facts.hpp"
 #include "cuda/device_settings.hpp"
 #include "cuda/entry_points.hpp"
+#include "cuda/owner.hpp"
 #include "cuda/runtime.hpp"
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
+#include "cuda/thread_state.hpp"
+#include "cuda/timeline.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -17,12 +20,12 @@
 
 using namespace emu::cuda;
 
-namespace {
-
-struct Context {
+struct emu::cuda::Context {
     unsigned flags = 0;
     std::uint64_t id = 0;
 };
+
+namespace {
 
 struct Contexts {
     std::mutex mutex;
@@ -31,38 +34,25 @@ struct Contexts {
     std::map<const void*, std::unique_ptr<Context>> created;
     std::uint64_t last_id = 1;
 };
-Contexts& contexts() {
-    static Contexts* const the = new Contexts; // Deliberately not destroyed.
-    return *the;
-}
+Contexts& contexts() { return the<Contexts>(); }
 
-thread_local std::vector<Context*> stack;
-
-/// The runtime made the primary context current in this thread, below all that was pushed later. Like the
-/// number of pushed ones it outlives the stack: destructors of global objects still call the runtime.
-thread_local bool primary_below = false;
-thread_local std::size_t pushed = 0;
-
-void push(Context* context) {
-    stack.push_back(context);
-    ++pushed;
-}
+void push(Context* context) { this_thread().contexts.push_back(context); }
 
 Context* current() {
-    if (pushed > 0)
-        return stack.back();
-    return primary_below ? &contexts().primary : nullptr;
+    const ThreadState& mine = this_thread();
+    if (!mine.contexts.empty())
+        return mine.contexts.back();
+    return mine.primary_below ? &contexts().primary : nullptr;
 }
 
 /// Takes the current context from the stack; null if there is none.
 Context* pop() {
+    ThreadState& mine = this_thread();
     Context* const top = current();
-    if (pushed > 0) {
-        stack.pop_back();
-        --pushed;
-    } else {
-        primary_below = false;
-    }
+    if (!mine.contexts.empty())
+        mine.contexts.pop_back();
+    else
+        mine.primary_below = false;
     return top;
 }
 
@@ -105,10 +95,11 @@ Error create_context(const char* function, void** context, unsigned flags, int d
 
 bool emu::cuda::has_current_context() { return current() != nullptr; }
 void emu::cuda::use_primary_context() {
-    if (pushed == 0)
-        primary_below = true;
+    ThreadState& mine = this_thread();
+    if (mine.contexts.empty())
+        mine.primary_below = true;
 }
-void emu::cuda::drop_primary_context() { primary_below = false; }
+void emu::cuda::drop_primary_context() { this_thread().primary_below = false; }
 
 extern "C" {
 
@@ -248,7 +239,10 @@ Error cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
     });
 }
 Error cuDevicePrimaryCtxReset_v2(int device) {
-    return with_device(__func__, device, [](State& state) { return state.synchronise(); });
+    return with_device(__func__, device, [](State& state) {
+        state.timeline().wait_for_all();
+        return state.synchronise();
+    });
 }
 
 Error cuCtxCreate_v2(void** context, unsigned flags, int device) {
@@ -265,7 +259,7 @@ Error cuCtxDestroy_v2(void* context) {
         const std::lock_guard lock(contexts().mutex);
         if (contexts().created.erase(context) == 0)
             return Error::invalid_context;
-        pushed -= std::erase(stack, context);
+        std::erase(this_thread().contexts, context);
         return Error::success;
     });
 }
@@ -356,10 +350,7 @@ Error cuCtxGetApiVersion(void*, unsigned* version) {
     return driver_call(__func__, [&](State&) { return put(version, static_cast<unsigned>(abi::version)); });
 }
 Error cuCtxSynchronize() {
-    return context_call(__func__, [](State& state) {
-        const Error error = state.streams().check_device_wait();
-        return error == Error::success ? state.synchronise() : error;
-    });
+    return context_call(__func__, [](State& state) { return wait_for_device(state); });
 }
 Error cuCtxSynchronize_v2(void*) { return cuCtxSynchronize(); }
 Error cuCtxSetLimit(int limit, std::size_t value) { return forward(cudaDeviceSetLimit, limit, value); }

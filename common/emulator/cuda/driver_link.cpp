@@ -4,6 +4,7 @@
 
 #include "cuda/fatbin.hpp"
 #include "cuda/link.hpp"
+#include "cuda/owner.hpp"
 #include "cuda/registry.hpp"
 #include "cuda/state.hpp"
 
@@ -27,10 +28,7 @@ struct Linker {
 
 class Linkers {
   public:
-    static Linkers& get() {
-        static Linkers all;
-        return all;
-    }
+    static Linkers& get() { return the<Linkers>(); }
     Linker* create() {
         auto linker = std::make_unique<Linker>();
         Linker* const raw = linker.get();

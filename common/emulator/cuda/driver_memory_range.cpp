@@ -55,12 +55,14 @@ Error write_value(const char* function, void* stream, DevicePointer address, Wor
     return context_call(function, [&](State& state) {
         if (flags > 1)
             return Error::invalid_value;
-        word_at<Word>(state, stream, address).store(value);
-        return Error::success;
+        const auto word = word_at<Word>(state, stream, address);
+        return state.streams().submit_task(state, stream, std::make_shared<Task>(QuickWork([word, value] {
+                                               word.store(value);
+                                               return Error::success;
+                                           })));
     });
 }
 
-/// Streams run in the order of submission: what is not there yet, later work of this thread cannot bring.
 template <class Word>
 Error wait_value(const char* function, void* stream, DevicePointer address, Word value, unsigned flags) {
     return context_call(function, [&](State& state) {
@@ -68,12 +70,9 @@ Error wait_value(const char* function, void* stream, DevicePointer address, Word
         if (how > wait_nor)
             return Error::invalid_value;
         const auto word = word_at<Word>(state, stream, address);
-        if (!holds(word.load(), value, how))
-            throw ApiError(
-                Error::not_supported,
-                "the stream waits for a value that is not there yet; the emulator runs work in the "
-                "order of submission, so submit what writes the value first");
-        return Error::success;
+        return state.streams().submit_task(state, stream, std::make_shared<Task>(PollWork{[word, value, how] {
+                                               return holds(word.load(), value, how);
+                                           }}));
     });
 }
 

@@ -1,6 +1,7 @@
 #include "cuda/graph.hpp"
 
 #include "cuda/state.hpp"
+#include "cuda/streams.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -64,16 +65,64 @@ std::vector<const Node*> Graph::order() const {
     return ready;
 }
 
-Error Graph::run(State& state) const {
-    if (frees_on_launch)
-        for (const auto& node : nodes_)
-            if (const auto* allocation = std::get_if<AllocationOperation>(&node->operation))
-                state.device().memory().release(allocation->base);
-    for (const Node* node : order())
-        if (node->enabled)
-            if (const Error error = perform(state, node->operation); error != Error::success)
+/// Memory that the last launch left is freed when the next begins.
+TaskRef Graph::free_allocations(State& state) const {
+    std::vector<Address> left;
+    for (const auto& node : nodes_)
+        if (const auto* allocation = std::get_if<AllocationOperation>(&node->operation))
+            left.push_back(allocation->base);
+    return std::make_shared<Task>(QuickWork([&state, left] {
+        for (const Address base : left)
+            state.device().memory().release(base);
+        return Error::success;
+    }));
+}
+
+Error Graph::launch_nodes(State& state, const std::vector<TaskRef>& behind, const TaskStyle& style,
+                          std::vector<TaskRef>& all) const {
+    std::unordered_map<const Node*, TaskRef> tasks;
+    for (const Node* node : order()) {
+        std::vector<TaskRef> before;
+        for (const Node* dependency : node->dependencies)
+            before.push_back(tasks[dependency]);
+        if (before.empty())
+            before = behind;
+        TaskRef task;
+        if (const auto* child = std::get_if<GraphOperation>(&node->operation); child && node->enabled) {
+            const Launched inner = child->graph->launch(state, before, style);
+            if (inner.error != Error::success)
+                return inner.error;
+            task = inner.last;
+        } else {
+            task = node->enabled ? task_of(state, node->operation) : empty_task();
+            if (const auto* event = std::get_if<EventOperation>(&node->operation); event && node->enabled)
+                order_event(*event, task, before);
+            style.apply(*task);
+            if (const Error error = state.timeline().add(task, before); error != Error::success)
                 return error;
+        }
+        all.push_back(tasks[node] = task);
+    }
     return Error::success;
+}
+
+Graph::Launched Graph::launch(State& state, std::vector<TaskRef> behind, const TaskStyle& style) const {
+    behind.push_back(last_launch_); // A graph does not run beside itself.
+    std::vector<TaskRef> all;
+    if (frees_on_launch) {
+        const TaskRef freeing = free_allocations(state);
+        style.apply(*freeing);
+        state.timeline().add(freeing, behind);
+        behind = {freeing};
+    }
+    Launched done;
+    done.error = launch_nodes(state, behind, style, all);
+    all.insert(all.end(), behind.begin(), behind.end());
+    done.last = empty_task();
+    style.apply(*done.last);
+    state.timeline().add(done.last, all);
+    last_launch_ = done.last;
+    return done;
 }
 
 Node& Graph::twin(const Node& original) const {

@@ -41,8 +41,13 @@ class Graph {
 
     /// The nodes in an order of execution; empty if the dependencies form a cycle (and there are nodes).
     std::vector<const Node*> order() const;
-    /// Runs all nodes; stops at the first error.
-    Error run(State& state) const;
+    /// Makes tasks of all nodes, behind `behind` and an earlier launch of the same graph, and a last one
+    /// behind them all. `make` gives each task its stream. Stops at the first error.
+    struct Launched {
+        Error error = Error::success;
+        TaskRef last;
+    };
+    Launched launch(State& state, std::vector<TaskRef> behind, const TaskStyle& style) const;
 
     /// Whether memory that an earlier launch left is freed when a launch begins
     /// (cudaGraphInstantiateFlagAutoFreeOnLaunch).
@@ -52,7 +57,12 @@ class Graph {
     ObjectReferences objects;
 
   private:
+    Error launch_nodes(State& state, const std::vector<TaskRef>& behind, const TaskStyle& style,
+                       std::vector<TaskRef>& all) const;
+    TaskRef free_allocations(State& state) const;
+
     std::vector<std::unique_ptr<Node>> nodes_;
+    mutable TaskRef last_launch_;
     std::uint64_t next_id_ = 0;
     const Graph* original_ = nullptr; ///< Of a clone.
 };

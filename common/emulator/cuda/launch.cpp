@@ -104,31 +104,6 @@ std::vector<std::byte> copy_arguments(const Kernel& kernel, const LaunchRequest&
     return block;
 }
 
-Error translate(Fault fault) {
-    switch (fault) {
-    case Fault::none:
-        return Error::success;
-    case Fault::launch_failure:
-    case Fault::trap:
-        return Error::launch_failure;
-    case Fault::illegal_address:
-        return Error::illegal_address;
-    case Fault::misaligned_address:
-        return Error::misaligned_address;
-    case Fault::illegal_instruction:
-        return Error::illegal_instruction;
-    case Fault::assert_failed:
-        return Error::assert_failed;
-    case Fault::invalid_address_space:
-        return Error::invalid_address_space;
-    case Fault::invalid_pc:
-        return Error::invalid_pc;
-    case Fault::timeout:
-        return Error::launch_timeout;
-    }
-    return Error::launch_failure;
-}
-
 Error translate(LaunchError error) {
     switch (error) {
     case LaunchError::none:
@@ -182,6 +157,31 @@ bool is_cluster_launch(Function& function, std::span<const abi::LaunchAttribute>
 }
 
 } // namespace
+
+Error error_of(Fault fault) {
+    switch (fault) {
+    case Fault::none:
+        return Error::success;
+    case Fault::launch_failure:
+    case Fault::trap:
+        return Error::launch_failure;
+    case Fault::illegal_address:
+        return Error::illegal_address;
+    case Fault::misaligned_address:
+        return Error::misaligned_address;
+    case Fault::illegal_instruction:
+        return Error::illegal_instruction;
+    case Fault::assert_failed:
+        return Error::assert_failed;
+    case Fault::invalid_address_space:
+        return Error::invalid_address_space;
+    case Fault::invalid_pc:
+        return Error::invalid_pc;
+    case Fault::timeout:
+        return Error::launch_timeout;
+    }
+    return Error::launch_failure;
+}
 
 emu::Dim3 cluster_of(Function& function, std::span<const abi::LaunchAttribute> attributes) {
     emu::Dim3 cluster{1, 1, 1};
@@ -238,25 +238,19 @@ Error launch(State& state, Function& function, const LaunchRequest& request) {
     return error;
 }
 
-Error perform_kernel(State& state, const KernelOperation& launch) {
+std::shared_ptr<Launch> prepare_kernel(State& state, const KernelOperation& launch) {
     Function& function = *launch.function;
-    const std::lock_guard lock(state.launch_mutex);
-    if (state.faulted()) // What was enqueued behind a fault does not run.
-        return Error::success;
-    Device& device = state.device();
-    const LaunchOutcome outcome =
-        device.launch(function.image->program(), function.name, launch.config, launch.parameters,
-                      function.dynamic_shared_limit(), function.nonportable_cluster);
-    for (const Diagnostic& diagnostic : outcome.result.diagnostics)
-        report(device, diagnostic);
-    if (outcome.error != LaunchError::none) {
-        if (outcome.result.diagnostics.empty())
-            refuse(translate(outcome.error), function, outcome.message);
-        return translate(outcome.error);
-    }
-    if (outcome.result.fault != Fault::none)
-        state.set_pending(translate(outcome.result.fault));
-    return Error::success;
+    LaunchOutcome refused;
+    auto prepared =
+        state.device().prepare(function.image->program(), function.name, launch.config, launch.parameters,
+                               function.dynamic_shared_limit(), function.nonportable_cluster, refused);
+    if (prepared)
+        return prepared;
+    for (const Diagnostic& diagnostic : refused.result.diagnostics)
+        report(state.device(), diagnostic);
+    if (refused.result.diagnostics.empty())
+        refuse(translate(refused.error), function, refused.message);
+    throw ApiError(translate(refused.error));
 }
 
 } // namespace emu::cuda

@@ -12,6 +12,9 @@ namespace emu::cuda {
 
 class State;
 
+/// The error that a fault of a kernel becomes.
+Error error_of(Fault fault);
+
 /// What every launch function boils down to.
 struct LaunchRequest {
     abi::Dim3 grid;

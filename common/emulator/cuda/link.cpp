@@ -1,6 +1,7 @@
 #include "cuda/link.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 #include <set>
@@ -124,14 +125,14 @@ Statement classify(std::string text) {
     std::string_view first = directives[0];
     statement.is_header = first == "version" || first == "target" || first == "address_size";
     statement.is_file = first == "file";
-    static const std::set<std::string_view> linkages{"visible", "extern", "weak", "common"};
-    if (linkages.contains(first)) {
+    constexpr std::array<std::string_view, 4> linkages{"visible", "extern", "weak", "common"};
+    if (std::ranges::find(linkages, first) != linkages.end()) {
         statement.linkage = first;
         first = directives.size() > 1 ? directives[1] : std::string_view();
     }
     const bool is_function = first == "func" || first == "entry";
-    static const std::set<std::string_view> spaces{"global", "const", "shared", "local"};
-    if (is_function || spaces.contains(first)) {
+    constexpr std::array<std::string_view, 4> spaces{"global", "const", "shared", "local"};
+    if (is_function || std::ranges::find(spaces, first) != spaces.end()) {
         statement.name = declared_name(text, is_function);
         statement.defines = is_function ? text.find('{') != text.npos : statement.linkage != "extern";
         statement.is_function = is_function;

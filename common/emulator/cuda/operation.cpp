@@ -2,6 +2,7 @@
 
 #include "cuda/graph.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/registry.hpp"
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
 
@@ -130,19 +131,6 @@ Error run(State& state, const FillOperation& f) {
     return Error::success;
 }
 
-Error run(State&, const HostOperation& h) {
-    h.function(h.user_data);
-    return Error::success;
-}
-
-Error run(State&, const EventOperation& e) {
-    if (e.record)
-        e.event->recorded = true;
-    return Error::success; // A wait ends at once: everything submitted earlier has run.
-}
-
-Error run(State& state, const KernelOperation& k) { return perform_kernel(state, k); }
-Error run(State& state, const GraphOperation& g) { return g.graph->run(state); }
 Error run(State& state, const AllocationOperation& a) {
     if (state.device().memory().restore(a.base))
         return Error::success;
@@ -152,7 +140,16 @@ Error run(State& state, const AllocationOperation& a) {
     return Error::invalid_value;
 }
 Error run(State& state, const FreeOperation& f) { return release(state, f.pointer); }
-Error run(State&, const EmptyOperation&) { return Error::success; }
+
+/// Only what is done at once; events only order, which their tasks do by where they stand.
+template <class Other>
+Error run(State&, const Other&) {
+    return Error::success;
+}
+
+bool is_pageable(State& state, const void* pointer) {
+    return !state.device().memory().find(reinterpret_cast<Address>(pointer));
+}
 
 } // namespace
 
@@ -192,8 +189,34 @@ Error check(State& state, const FillOperation& f) {
                  : Error::invalid_value;
 }
 
-Error perform(State& state, const Operation& operation) {
-    return std::visit([&](const auto& each) { return run(state, each); }, operation);
+TaskRef task_of(State& state, const Operation& operation) {
+    if (const auto* kernel = std::get_if<KernelOperation>(&operation)) {
+        auto task = std::make_shared<Task>(KernelWork{prepare_kernel(state, *kernel)});
+        task->name = kernel->function->readable_name();
+        return task;
+    }
+    if (const auto* host = std::get_if<HostOperation>(&operation))
+        return std::make_shared<Task>(HostWork{[call = *host] { call.function(call.user_data); }});
+    return std::make_shared<Task>(QuickWork([&state, operation] {
+        return std::visit([&](const auto& each) { return run(state, each); }, operation);
+    }));
 }
+
+void stage(State& state, CopyOperation& c) {
+    if (c.width == 0 || c.height == 0 || c.depth == 0 || !is_pageable(state, c.source))
+        return;
+    auto kept = std::make_shared<std::vector<std::byte>>(c.width * c.height * c.depth);
+    CopyOperation keep = c;
+    keep.destination = kept->data();
+    keep.destination_pitch = c.width;
+    keep.destination_slice = c.width * c.height;
+    run(state, keep);
+    c.source = kept->data();
+    c.source_pitch = keep.destination_pitch;
+    c.source_slice = keep.destination_slice;
+    c.staged = std::move(kept);
+}
+
+bool is_synchronous(State& state, const CopyOperation& c) { return is_pageable(state, c.destination); }
 
 } // namespace emu::cuda

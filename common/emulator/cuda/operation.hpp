@@ -1,10 +1,11 @@
 #pragma once
 /// \file
-/// What a stream can be asked to do. Operations run in the order of their submission, inside the submitting
-/// call: the simplest order that CUDA allows. While a stream is captured they become nodes of a graph.
+/// What a stream can be asked to do. An operation becomes a task of the timeline; while its stream is
+/// captured it becomes a node of a graph.
 
 #include "cuda/abi.hpp"
 #include "cuda/errors.hpp"
+#include "cuda/timeline.hpp"
 #include "machine/launch.hpp"
 
 #include <cstddef>
@@ -35,6 +36,7 @@ struct CopyOperation {
     std::size_t destination_slice = 0, source_slice = 0; ///< Bytes from slice to slice.
     std::size_t width = 0, height = 1, depth = 1;
     abi::CopyKind kind = abi::CopyKind::by_address;
+    std::shared_ptr<const std::vector<std::byte>> staged = nullptr; ///< Where `source` points, see stage().
 };
 
 /// Fills `depth` slices of `height` rows of `width` elements.
@@ -77,10 +79,18 @@ using Operation = std::variant<EmptyOperation, KernelOperation, CopyOperation, F
 Error check(State& state, const CopyOperation& copy);
 Error check(State& state, const FillOperation& fill);
 
-/// Carries an operation out. Faults of kernels become pending errors of the state.
-Error perform(State& state, const Operation& operation);
+/// The task that carries an operation out, but for graphs, which have many. Throws ApiError when it cannot
+/// begin at all. Faults of kernels become pending errors of the state.
+TaskRef task_of(State& state, const Operation& operation);
 
-/// Runs a checked kernel (launch.cpp).
-Error perform_kernel(State& state, const KernelOperation& launch);
+/// Keeps what a copy reads of the host's pageable memory, which the program may change once the call has
+/// returned.
+void stage(State& state, CopyOperation& copy);
+/// Whether the call returns only when the copy has ended, since it works on the host's pageable memory (CUDA
+/// runtime API, "API synchronization behavior").
+bool is_synchronous(State& state, const CopyOperation& copy);
+
+/// A checked kernel, ready to start (launch.cpp). Throws ApiError.
+std::shared_ptr<Launch> prepare_kernel(State& state, const KernelOperation& launch);
 
 } // namespace emu::cuda

@@ -1,6 +1,7 @@
 #include "cuda/pools.hpp"
 
 #include "cuda/memory.hpp"
+#include "cuda/owner.hpp"
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
 
@@ -14,10 +15,7 @@ bool is_switch(abi::PoolAttribute attribute) { return attribute < abi::PoolAttri
 
 } // namespace
 
-Pools& Pools::get() {
-    static Pools* const the = new Pools; // Deliberately not destroyed.
-    return *the;
-}
+Pools& Pools::get() { return the<Pools>(); }
 
 Pool* Pools::current() {
     const std::lock_guard lock(mutex_);
@@ -75,6 +73,11 @@ void Pools::note(const void* pointer, std::uint64_t size, Pool& pool) {
     const std::lock_guard lock(mutex_);
     pieces_[pointer] = {&pool, size};
     pool.grow(size);
+}
+
+bool Pools::has(const void* pointer) {
+    const std::lock_guard lock(mutex_);
+    return pieces_.contains(pointer);
 }
 
 void Pools::forget(const void* pointer) {

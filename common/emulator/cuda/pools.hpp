@@ -42,6 +42,7 @@ class Pools {
     /// Counts memory that came from a pool, and that went again.
     void note(const void* pointer, std::uint64_t size, Pool& pool);
     void forget(const void* pointer);
+    bool has(const void* pointer);
 
   private:
     struct Piece {

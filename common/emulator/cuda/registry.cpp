@@ -4,6 +4,7 @@
 #include "cuda/diagnostics.hpp"
 #include "cuda/fatbin.hpp"
 #include "cuda/link.hpp"
+#include "cuda/owner.hpp"
 #include "cuda/state.hpp"
 #include "ptx/parser.hpp"
 
@@ -219,10 +220,7 @@ unsigned Image::registers(const std::string& name) {
     return found == registers_->end() ? 0 : found->second;
 }
 
-Registry& Registry::get() {
-    static Registry* const the = new Registry; // Deliberately not destroyed.
-    return *the;
-}
+Registry& Registry::get() { return the<Registry>(); }
 
 Image* Registry::add(const abi::FatbinWrapper& wrapper) {
     const std::lock_guard lock(mutex_);

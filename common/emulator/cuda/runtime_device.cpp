@@ -5,6 +5,7 @@
 #include "cuda/device_settings.hpp"
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
+#include "cuda/timeline.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -83,14 +84,14 @@ Error cudaDeviceGetByPCIBusId(int* device, const char* text) {
 }
 
 Error cudaDeviceSynchronize() {
-    return runtime_call(__func__, [](State& state) {
-        const Error error = state.streams().check_device_wait();
-        return error == Error::success ? state.synchronise() : error;
-    });
+    return runtime_call(__func__, [](State& state) { return wait_for_device(state); });
 }
 Error cudaDeviceReset() {
     // Frees nothing that the program still knows: a fault's error stays until the process ends, as CUDA says.
-    return runtime_call(__func__, [](State& state) { return state.synchronise(); });
+    return runtime_call(__func__, [](State& state) {
+        state.timeline().wait_for_all();
+        return state.synchronise();
+    });
 }
 Error cudaSetDeviceFlags(unsigned flags) {
     return runtime_call(__func__, [&](State& state) {

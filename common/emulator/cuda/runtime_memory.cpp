@@ -3,8 +3,10 @@
 
 #include "cuda/advice.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/pools.hpp"
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
+#include "cuda/timeline.hpp"
 
 using namespace emu;
 using namespace emu::cuda;
@@ -55,7 +57,10 @@ Error cudaMalloc3D(abi::PitchedPointer* result, abi::Extent extent) {
 
 Error cudaFree(void* pointer) {
     return runtime_call(__func__, [&](State& state) {
-        // Freeing waits for the device, so this is where an asynchronous error may surface.
+        // Freeing waits for the device, but for memory of a pool (both seen on an H200), so this is where an
+        // asynchronous error may surface.
+        if (pointer && !Pools::get().has(pointer))
+            state.timeline().wait_for_all();
         if (const Error error = state.synchronise(); error != Error::success)
             return error;
         if (const Error error = state.streams().check_unsafe_call(); error != Error::success)
@@ -65,7 +70,11 @@ Error cudaFree(void* pointer) {
 }
 
 Error cudaFreeHost(void* pointer) {
-    return runtime_call(__func__, [&](State& state) { return release_host(state, pointer); });
+    return runtime_call(__func__, [&](State& state) {
+        if (pointer)
+            state.timeline().wait_for_all();
+        return release_host(state, pointer);
+    });
 }
 
 Error cudaHostRegister(void* pointer, std::size_t size, unsigned) {
@@ -74,6 +83,7 @@ Error cudaHostRegister(void* pointer, std::size_t size, unsigned) {
 
 Error cudaHostUnregister(void* pointer) {
     return runtime_call(__func__, [&](State& state) {
+        state.timeline().wait_for_all();
         const bool done =
             state.device().memory().disown(reinterpret_cast<Address>(pointer), Allocation::Kind::registered);
         return done ? Error::success : Error::host_memory_not_registered;

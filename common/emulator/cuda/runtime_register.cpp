@@ -5,20 +5,11 @@
 #include "cuda/launch.hpp"
 #include "cuda/registry.hpp"
 #include "cuda/state.hpp"
-
-#include <vector>
+#include "cuda/thread_state.hpp"
 
 using namespace emu::cuda;
 
 namespace {
-
-/// `kernel<<<grid, block, shared, stream>>>` pushes, the kernel's host stub pops.
-struct CallConfiguration {
-    abi::Dim3 grid, block;
-    std::size_t shared = 0;
-    void* stream = nullptr;
-};
-thread_local std::vector<CallConfiguration> call_configurations;
 
 /// Registration has no error to return: a failure is explained, and the first use of the module fails.
 template <class Body>
@@ -95,14 +86,15 @@ char __cudaInitModule(void** handle) {
 }
 
 unsigned __cudaPushCallConfiguration(abi::Dim3 grid, abi::Dim3 block, std::size_t shared, void* stream) {
-    call_configurations.push_back({grid, block, shared, stream});
+    this_thread().calls.push_back({grid, block, shared, stream});
     return 0;
 }
 Error __cudaPopCallConfiguration(abi::Dim3* grid, abi::Dim3* block, std::size_t* shared, void** stream) {
-    if (call_configurations.empty())
+    auto& calls = this_thread().calls;
+    if (calls.empty())
         return remember(Error::missing_configuration);
-    const CallConfiguration configuration = call_configurations.back();
-    call_configurations.pop_back();
+    const CallConfiguration configuration = calls.back();
+    calls.pop_back();
     *grid = configuration.grid;
     *block = configuration.block;
     *shared = configuration.shared;

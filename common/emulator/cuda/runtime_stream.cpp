@@ -4,6 +4,7 @@
 #include "cuda/graph.hpp"
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
+#include "cuda/timeline.hpp"
 
 #include <memory>
 #include <utility>
@@ -37,6 +38,16 @@ abi::CaptureStatus status_of(const Stream& stream) {
     return stream.capture->invalidated ? abi::CaptureStatus::invalidated : abi::CaptureStatus::active;
 }
 
+/// An error that a kernel left behind comes first.
+Error query(State& state, const std::vector<TaskRef>& tasks) {
+    const Error error = state.synchronise();
+    if (error != Error::success)
+        return error;
+    if (!state.timeline().all_done(tasks))
+        return Error::not_ready;
+    return state.synchronise();
+}
+
 template <class T>
 Error put(T* where, T value) {
     if (!where)
@@ -68,15 +79,18 @@ Error cudaStreamDestroy(void* stream) {
     });
 }
 Error cudaStreamSynchronize(void* stream) {
-    return with_stream(__func__, stream, [](State& state, Stream& target) {
-        const Error error = Streams::check_wait(target);
-        return error == Error::success ? state.synchronise() : error;
+    return with_stream(__func__, stream, [&](State& state, Stream& target) {
+        if (const Error error = Streams::check_wait(target); error != Error::success)
+            return error;
+        state.streams().wait(state, stream);
+        return state.synchronise();
     });
 }
 Error cudaStreamQuery(void* stream) {
-    return with_stream(__func__, stream, [](State& state, Stream& target) {
-        const Error error = Streams::check_wait(target);
-        return error == Error::success ? state.synchronise() : error;
+    return with_stream(__func__, stream, [&](State& state, Stream& target) {
+        if (const Error error = Streams::check_wait(target); error != Error::success)
+            return error;
+        return query(state, state.streams().pending(state, stream));
     });
 }
 Error cudaStreamGetPriority(void* stream, int* priority) {
@@ -172,11 +186,21 @@ Error cudaEventRecordWithFlags(void* event, void* stream, unsigned flags) {
 Error cudaEventRecord(void* event, void* stream) { return cudaEventRecordWithFlags(event, stream, 0); }
 Error cudaEventSynchronize(void* event) {
     return runtime_call(__func__, [&](State& state) {
-        const Error error = Streams::check_wait(*state.streams().event(event));
-        return error == Error::success ? state.synchronise() : error;
+        const auto found = state.streams().event(event);
+        if (const Error error = Streams::check_wait(*found); error != Error::success)
+            return error;
+        state.timeline().wait(found->task());
+        return state.synchronise();
     });
 }
-Error cudaEventQuery(void* event) { return cudaEventSynchronize(event); }
+Error cudaEventQuery(void* event) {
+    return runtime_call(__func__, [&](State& state) {
+        const auto found = state.streams().event(event);
+        if (const Error error = Streams::check_wait(*found); error != Error::success)
+            return error;
+        return query(state, {found->task()});
+    });
+}
 Error cudaEventElapsedTime(float* milliseconds, void* start, void* end) {
     return runtime_call(__func__, [&](State& state) {
         const auto first = state.streams().event(start), second = state.streams().event(end);
@@ -187,6 +211,8 @@ Error cudaEventElapsedTime(float* milliseconds, void* start, void* end) {
                 return error;
         if ((first->flags | second->flags) & event_disable_timing || !first->recorded || !second->recorded)
             return Error::invalid_handle;
+        if (!state.timeline().all_done({first->task(), second->task()}))
+            return Error::not_ready;
         *milliseconds = 0.0f; // Emulated work takes no GPU time; see the page "How the emulator works".
         return state.synchronise();
     });

@@ -2,7 +2,10 @@
 
 #include "cuda/diagnostics.hpp"
 #include "cuda/graph.hpp"
+#include "cuda/owner.hpp"
 #include "cuda/streams.hpp"
+#include "cuda/thread_state.hpp"
+#include "cuda/timeline.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -13,7 +16,7 @@
 namespace emu::cuda {
 namespace {
 
-/// What outlives the state. Never destroyed, because destructors of the program may still call the API.
+/// What the libraries know of the process; see owner.hpp.
 struct Process {
     std::mutex mutex;
     std::unique_ptr<State> state;
@@ -27,12 +30,7 @@ struct Process {
     std::set<std::string> said;
 };
 
-Process& process() {
-    static Process* const the = new Process; // Deliberately not destroyed: see above.
-    return *the;
-}
-
-thread_local Error thread_error = Error::success;
+Process& process() { return the<Process>(); }
 
 void after_fork_in_child() {
     Process& p = process();
@@ -73,16 +71,19 @@ void tell_leaks(const GlobalMemory& memory) {
                                                               : "page-locked host");
 }
 
-/// Runs when the dynamic loader unloads the libraries, after the program's destructors: writes what listeners
-/// collected.
+/// Runs at the end of the process, after the program's destructors: what was launched comes to its end, and
+/// listeners write what they collected. The state itself stays, for threads that are still in a call.
 [[gnu::destructor]] void shut_down() {
     Process& p = process();
     if (p.forked)
         return;
+    if (p.state)
+        p.state->timeline().close();
     p.closed = true;
     if (p.state && p.state->device().settings().leaks)
         tell_leaks(p.state->device().memory());
-    p.state.reset();
+    if (p.state)
+        p.state->device().finish();
     if (p.unobserved && p.exit_status == 0) {
         std::fputs(
             "emulator: the failure above was never asked for by the program; the exit status becomes 1\n",
@@ -96,7 +97,7 @@ void tell_leaks(const GlobalMemory& memory) {
 
 State::State()
     : device_(std::make_unique<Device>(settings_or_exit())), streams_(std::make_unique<Streams>()),
-      graphs_(std::make_unique<Graphs>()) {
+      graphs_(std::make_unique<Graphs>()), timeline_(std::make_unique<Timeline>(*this)) {
     add_observers(*device_);
 }
 
@@ -149,18 +150,16 @@ void say_once(const std::string& text) {
 
 Error remember(Error error) {
     if (error != Error::success)
-        thread_error = error;
+        this_thread().error = error;
     return error;
 }
 
-Error exchange_thread_error(Error error) noexcept { return std::exchange(thread_error, error); }
+Error exchange_thread_error(Error error) noexcept { return std::exchange(this_thread().error, error); }
 
 Error last_error(bool clear) {
     mark_observed();
-    const Error error = thread_error;
-    if (clear)
-        thread_error = Error::success;
-    return error;
+    Error& last = this_thread().error;
+    return clear ? std::exchange(last, Error::success) : last;
 }
 
 void mark_unobserved() { process().unobserved = true; }

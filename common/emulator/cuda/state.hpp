@@ -18,9 +18,10 @@ namespace emu::cuda {
 
 class Graphs;
 class Streams;
+class Timeline;
 
-/// Everything a process needs. Made at the first API call that needs a device; lives until the libraries are
-/// unloaded, which is after every destructor of the program.
+/// The emulated device and what the program has asked of it. Made at the first API call that needs a device;
+/// never destroyed, since threads and destructors of the program may still call when the process ends.
 class State {
   public:
     /// The process's state. Throws ApiError after shut-down and in a child of fork().
@@ -31,9 +32,7 @@ class State {
     Device& device() { return *device_; }
     Streams& streams() { return *streams_; }
     Graphs& graphs() { return *graphs_; }
-
-    /// Serialises launches: kernels run inside the launch call, one after the other.
-    std::mutex launch_mutex;
+    Timeline& timeline() { return *timeline_; }
 
     /// A fault that a launch left behind and nobody has asked for yet (asynchronous error).
     void set_pending(Error error);
@@ -66,6 +65,7 @@ class State {
     std::unique_ptr<Device> device_;
     std::unique_ptr<Streams> streams_;
     std::unique_ptr<Graphs> graphs_;
+    std::unique_ptr<Timeline> timeline_;
     std::atomic<Error> pending_ = Error::success;
     std::atomic<Error> sticky_ = Error::success;
 };

@@ -2,6 +2,7 @@
 
 #include "cuda/graph.hpp"
 #include "cuda/state.hpp"
+#include "cuda/thread_state.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,9 +14,6 @@ namespace {
 bool is_legacy(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle) <= 1; }
 /// cudaStreamPerThread.
 bool is_per_thread(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle) == 2; }
-
-thread_local Stream per_thread_stream;
-thread_local CaptureMode thread_mode = CaptureMode::global;
 
 /// Waits for an event that is recorded, or records one, when the graph is launched.
 bool is_external(const EventOperation& operation) { return operation.external; }
@@ -38,7 +36,16 @@ bool is_leaf(const Node& node) {
 
 } // namespace
 
-CaptureMode exchange_capture_mode(CaptureMode mode) { return std::exchange(thread_mode, mode); }
+Error wait_for_device(State& state) {
+    if (const Error error = state.streams().check_device_wait(); error != Error::success)
+        return error;
+    state.timeline().wait_for_all();
+    return state.synchronise();
+}
+
+CaptureMode exchange_capture_mode(CaptureMode mode) {
+    return std::exchange(this_thread().capture_mode, mode);
+}
 
 Streams::Streams() = default;
 
@@ -57,7 +64,7 @@ Stream& Streams::stream(void* handle) {
     if (is_legacy(handle))
         return default_stream_;
     if (is_per_thread(handle))
-        return per_thread_stream;
+        return this_thread().stream;
     const std::lock_guard lock(mutex_);
     const auto found = streams_.find(handle);
     if (found == streams_.end())
@@ -108,7 +115,7 @@ Error Streams::record(Stream& stream, Event& event) {
     return Error::success;
 }
 
-Error Streams::wait(Stream& stream, Event& event) {
+Error Streams::wait_in_capture(Stream& stream, Event& event) {
     if (!event.capture || event.capture->ended) {
         // Work from outside a capture cannot become part of it (cudaErrorStreamCaptureIsolation).
         if (!stream.capture || !event.recorded)
@@ -125,6 +132,87 @@ Error Streams::wait(Stream& stream, Event& event) {
     return Error::success;
 }
 
+void order_event(const EventOperation& operation, const TaskRef& task, std::vector<TaskRef>& before) {
+    if (!operation.record) {
+        before.push_back(operation.event->task());
+        return;
+    }
+    operation.event->recorded = true;
+    const std::lock_guard lock(operation.event->mutex);
+    operation.event->last = task;
+}
+
+TaskStyle Streams::style_of(void* handle, const Stream& stream) const {
+    return {&stream, !(stream.flags & stream_non_blocking), is_legacy(handle)};
+}
+
+/// What a task that the stream gets now stands behind (CUDA runtime API, "Stream synchronization behavior").
+std::vector<TaskRef> Streams::place(State& state, void* handle, Stream& stream, const TaskStyle& style) {
+    if (is_legacy(handle))
+        return state.timeline().blocking();
+    std::vector<TaskRef> before{stream.tail};
+    if (style.blocking)
+        before.push_back(default_stream_.tail);
+    return before;
+}
+
+std::vector<TaskRef> Streams::pending(State& state, void* handle) {
+    Stream& target = stream(handle);
+    if (is_legacy(handle))
+        return state.timeline().blocking();
+    const std::lock_guard lock(order_);
+    return {target.tail};
+}
+
+void Streams::wait(State& state, void* handle) { state.timeline().wait(pending(state, handle)); }
+
+Error Streams::submit_task(State& state, void* handle, const TaskRef& task, const EventOperation* event) {
+    Stream& target = stream(handle);
+    const TaskStyle style = style_of(handle, target);
+    style.apply(*task);
+    {
+        const std::lock_guard lock(order_);
+        std::vector<TaskRef> before = place(state, handle, target, style);
+        if (event)
+            order_event(*event, task, before);
+        state.timeline().place(task, before);
+        target.tail = task;
+    }
+    return state.timeline().start(task);
+}
+
+/// A graph has many tasks; what comes behind it in the stream stands behind one that stands for their end.
+Error Streams::submit_graph(State& state, void* handle, Stream& target, const Graph& graph) {
+    const TaskStyle style = style_of(handle, target);
+    const TaskRef end = empty_task();
+    style.apply(*end);
+    std::vector<TaskRef> before;
+    {
+        const std::lock_guard lock(order_);
+        before = place(state, handle, target, style);
+        state.timeline().hold(end);
+        target.tail = end;
+    }
+    const Graph::Launched launched = graph.launch(state, before, style);
+    state.timeline().release(end, {launched.last});
+    return launched.error;
+}
+
+/// Puts an operation that is not captured into its stream.
+Error Streams::run(State& state, void* handle, Stream& target, Operation& operation) {
+    if (const auto* graph = std::get_if<GraphOperation>(&operation))
+        return submit_graph(state, handle, target, *graph->graph);
+    auto* const copy = std::get_if<CopyOperation>(&operation);
+    const bool synchronous = copy && is_synchronous(state, *copy);
+    if (copy && !synchronous && !state.timeline().all_done(pending(state, handle)))
+        stage(state, *copy);
+    const TaskRef task = task_of(state, operation);
+    const Error error = submit_task(state, handle, task, std::get_if<EventOperation>(&operation));
+    if (synchronous)
+        state.timeline().wait(task);
+    return synchronous && error == Error::success ? task->error : error;
+}
+
 Error Streams::submit(State& state, void* handle, Operation operation) {
     Stream& target = stream(handle);
     if (target.capture && target.capture->invalidated)
@@ -134,16 +222,15 @@ Error Streams::submit(State& state, void* handle, Operation operation) {
             return error;
     const auto* const event = std::get_if<EventOperation>(&operation);
     if (event && !(target.capture && is_external(*event))) {
-        if (event->record) {
+        if (event->record)
             record(target, *event->event);
-        } else if (target.capture || (event->event->capture && !event->event->capture->ended)) {
-            return wait(target, *event->event);
-        }
+        else if (target.capture || (event->event->capture && !event->event->capture->ended))
+            return wait_in_capture(target, *event->event);
         if (target.capture)
             return Error::success;
     }
     if (!target.capture)
-        return perform(state, operation);
+        return run(state, handle, target, operation);
     target.last = {target.capture->graph->add(std::move(operation), target.last)};
     return Error::success;
 }
@@ -220,12 +307,13 @@ bool Streams::invalidate_if(Forbidden&& forbidden) {
 }
 
 Error Streams::check_unsafe_call() {
-    if (capture_count_ == 0 || thread_mode == CaptureMode::relaxed)
+    if (capture_count_ == 0 || this_thread().capture_mode == CaptureMode::relaxed)
         return Error::success;
-    const bool refused = invalidate_if([](const Capture& capture) {
+    const CaptureMode mode = this_thread().capture_mode;
+    const bool refused = invalidate_if([mode](const Capture& capture) {
         const bool own = capture.thread == std::this_thread::get_id();
         return own ? capture.mode != CaptureMode::relaxed
-                   : capture.mode == CaptureMode::global && thread_mode == CaptureMode::global;
+                   : capture.mode == CaptureMode::global && mode == CaptureMode::global;
     });
     return refused ? Error::capture_unsupported : Error::success;
 }
@@ -244,7 +332,7 @@ Error Streams::check_legacy(bool only_ask) {
         if (stream.capture && !(stream.flags & stream_non_blocking))
             blocking.push_back(stream.capture);
     };
-    add(per_thread_stream);
+    add(this_thread().stream);
     const std::lock_guard lock(mutex_);
     for (const auto& [handle, stream] : streams_)
         add(*stream);

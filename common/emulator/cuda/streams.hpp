@@ -1,10 +1,11 @@
 #pragma once
 /// \file
-/// Streams and events: handles with a few attributes. Work never waits in a stream, see operation.hpp.
+/// Streams and events: which task stands behind which.
 
 #include "cuda/abi.hpp"
 #include "cuda/errors.hpp"
 #include "cuda/operation.hpp"
+#include "cuda/timeline.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -43,7 +44,18 @@ struct Event {
     std::atomic<bool> recorded = false;
     std::shared_ptr<Capture> capture; ///< When last recorded in a capturing stream.
     std::vector<Node*> captured;      ///< The nodes it stands for there.
+
+    /// The task of the last record, null if there was none.
+    TaskRef task() const {
+        const std::lock_guard lock(mutex);
+        return last;
+    }
+    mutable std::mutex mutex;
+    TaskRef last;
 };
+
+/// Gives a task of an event's record or wait its place: `before` is what it stands behind.
+void order_event(const EventOperation& operation, const TaskRef& task, std::vector<TaskRef>& before);
 
 struct Stream {
     unsigned flags = 0;
@@ -51,8 +63,12 @@ struct Stream {
     std::uint64_t id = 0;
     std::shared_ptr<Capture> capture;
     std::vector<Node*> last; ///< While capturing: what the next node depends on.
+    TaskRef tail;            ///< Its last task; belongs to Streams.
     std::map<int, abi::LaunchAttributeValue> attributes;
 };
+
+/// cudaDeviceSynchronize: waits for all work of all streams.
+Error wait_for_device(State& state);
 
 /// All live streams and events. Thread-safe.
 class Streams {
@@ -68,8 +84,14 @@ class Streams {
     std::shared_ptr<Event> event(void* handle);
     void destroy_event(void* handle);
 
-    /// Runs the operation, or makes it a node when the stream is captured.
+    /// Puts the operation into the stream, or makes it a node when the stream is captured.
     Error submit(State& state, void* stream, Operation operation);
+    /// The same for a task of its own kind, which no graph can have.
+    Error submit_task(State& state, void* stream, const TaskRef& task, const EventOperation* event = nullptr);
+    /// What must end before the stream has done all its work. That of the legacy default stream includes the
+    /// work of all that it waits for.
+    std::vector<TaskRef> pending(State& state, void* stream);
+    void wait(State& state, void* stream);
 
     Error begin_capture(State& state, void* stream, CaptureMode mode, Graph* into,
                         std::vector<Node*> dependencies);
@@ -91,11 +113,16 @@ class Streams {
 
   private:
     Error record(Stream& stream, Event& event);
-    Error wait(Stream& stream, Event& event);
+    Error wait_in_capture(Stream& stream, Event& event);
+    Error submit_graph(State& state, void* handle, Stream& target, const Graph& graph);
+    Error run(State& state, void* handle, Stream& target, Operation& operation);
+    std::vector<TaskRef> place(State& state, void* handle, Stream& stream, const TaskStyle& style);
+    TaskStyle style_of(void* handle, const Stream& stream) const;
     template <class Forbidden>
     bool invalidate_if(Forbidden&& forbidden);
 
     std::mutex mutex_;
+    std::mutex order_; ///< While a task gets its place.
     Stream default_stream_;
     std::vector<std::shared_ptr<Capture>> captures_; ///< That have not ended.
     std::atomic<std::size_t> capture_count_ = 0;     ///< Their number, so that others need no lock.

@@ -1,15 +1,13 @@
 #include "cuda/user_objects.hpp"
 
+#include "cuda/owner.hpp"
 #include "cuda/state.hpp"
 
 #include <utility>
 
 namespace emu::cuda {
 
-UserObjects& UserObjects::get() {
-    static UserObjects* const the = new UserObjects; // Deliberately not destroyed.
-    return *the;
-}
+UserObjects& UserObjects::get() { return the<UserObjects>(); }
 
 UserObject* UserObjects::create(void* data, abi::HostFunction destroy, unsigned references) {
     auto made = std::make_unique<UserObject>(UserObject{data, destroy, references});

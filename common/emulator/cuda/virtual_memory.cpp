@@ -1,5 +1,7 @@
 #include "cuda/virtual_memory.hpp"
 
+#include "cuda/owner.hpp"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -39,10 +41,7 @@ struct VirtualMemory::Physical {
     unsigned mappings = 0;
 };
 
-VirtualMemory& VirtualMemory::get() {
-    static VirtualMemory* const the = new VirtualMemory; // Deliberately not destroyed.
-    return *the;
-}
+VirtualMemory& VirtualMemory::get() { return the<VirtualMemory>(); }
 
 Error VirtualMemory::reserve(Address* address, std::uint64_t size, std::uint64_t alignment) {
     if (!address || size == 0 || !is_multiple(size) || (alignment != 0 && !std::has_single_bit(alignment)))

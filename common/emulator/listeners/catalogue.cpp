@@ -199,7 +199,8 @@ constexpr CatalogueEntry entries[] = {
      "A thread's stack of local variables and calls outgrew the limit the device sets.",
      "Endless recursion, or a large array in a recursive function."},
     {"watchdog", "No progress",
-     "A kernel kept executing for a long time without writing memory, passing a barrier or ending a thread.",
+     "A loop came back to the state in which it had been, and so will run for ever: it writes nothing, and "
+     "nothing that it reads can change.",
      "A loop waits for something that never changes, or a condition never becomes false."},
     {"duplicate-copy", "The same copy issued by several threads",
      "Several threads issued the same asynchronous copy to the same bytes at the same time.",

@@ -56,14 +56,15 @@ unsigned passes(std::span<const Address> addresses, LaneMask lanes, unsigned byt
 class ClusterCounters final : public ClusterListener {
   public:
     ClusterCounters(Counters& owner, Cluster& cluster)
-        : owner_(owner), counts_(cluster.info().kernel->code.size()), used_(counts_.size()) {}
+        : owner_(owner), serial_(cluster.info().serial), counts_(cluster.info().kernel->code.size()),
+          used_(counts_.size()) {}
     ~ClusterCounters() override {
         flush_cp_async();
         std::vector<std::pair<std::uint32_t, Counts>> list;
         for (std::uint32_t pc = 0; pc < counts_.size(); ++pc)
             if (used_[pc])
                 list.emplace_back(pc, counts_[pc]);
-        owner_.add(list);
+        owner_.add(serial_, list);
     }
 
     void on_instruction(Warp&, std::uint32_t pc, LaneMask lanes) override {
@@ -192,6 +193,7 @@ class ClusterCounters final : public ClusterListener {
     }
 
     Counters& owner_;
+    std::uint64_t serial_;
     std::vector<Counts> counts_;
     std::vector<bool> used_;
     std::map<std::uint32_t, std::uint32_t> init_pc_; ///< By address of the mbarrier.

@@ -110,13 +110,13 @@ class Counters final : public Observer {
     /// One row per counter that is not zero, one column per launch of a kernel, then the lines.
     static std::string table(const LaunchCounts& counts);
     static std::string json(const LaunchCounts& counts);
-    /// Adds a cluster's counts; thread-safe.
-    void add(const std::vector<std::pair<std::uint32_t, Counts>>& by_pc);
+    /// Adds a cluster's counts to those of its launch; thread-safe.
+    void add(std::uint64_t serial, const std::vector<std::pair<std::uint32_t, Counts>>& by_pc);
 
   private:
     std::string file_;
     std::mutex mutex_;
-    std::vector<Counts> by_pc_;
+    std::map<std::uint64_t, std::vector<Counts>> by_pc_; ///< Of launches under way, by serial number.
     std::vector<LaunchCounts> launches_;
 };
 

@@ -105,12 +105,16 @@ Counters::~Counters() {
             std::fputs(table(launch).c_str(), stderr);
 }
 
-void Counters::on_launch_begin(const LaunchInfo& info) { by_pc_.assign(info.kernel->code.size(), {}); }
-
-void Counters::add(const std::vector<std::pair<std::uint32_t, Counts>>& by_pc) {
+void Counters::on_launch_begin(const LaunchInfo& info) {
     const std::lock_guard lock(mutex_);
+    by_pc_[info.serial].assign(info.kernel->code.size(), {});
+}
+
+void Counters::add(std::uint64_t serial, const std::vector<std::pair<std::uint32_t, Counts>>& by_pc) {
+    const std::lock_guard lock(mutex_);
+    std::vector<Counts>& launch = by_pc_.at(serial);
     for (const auto& [pc, counts] : by_pc)
-        by_pc_[pc] += counts;
+        launch[pc] += counts;
 }
 
 void Counters::on_launch_end(const LaunchInfo& info) {
@@ -118,14 +122,16 @@ void Counters::on_launch_end(const LaunchInfo& info) {
     launch.kernel = info.kernel->name;
     launch.config = info.config;
     launch.serial = info.serial;
-    for (std::uint32_t pc = 0; pc < by_pc_.size(); ++pc) {
-        if (by_pc_[pc] == Counts{})
+    const std::lock_guard lock(mutex_);
+    const auto counted = by_pc_.extract(info.serial);
+    const std::vector<Counts>& by_pc = counted.mapped();
+    for (std::uint32_t pc = 0; pc < by_pc.size(); ++pc) {
+        if (by_pc[pc] == Counts{})
             continue;
-        launch.total += by_pc_[pc];
+        launch.total += by_pc[pc];
         const SourceLine line = source_line(*info.kernel, pc, {});
-        launch.lines[{line.file, line.line}] += by_pc_[pc];
+        launch.lines[{line.file, line.line}] += by_pc[pc];
     }
-    by_pc_.clear();
     if (file_ == "-") {
         // One table for all launches of a kernel of one shape.
         for (LaunchCounts& known : launches_)

@@ -79,6 +79,8 @@ void Checker::read_unwritten(unsigned k, unsigned n, const Actor& actor) {
     const std::uint32_t pc = actor.record->pc;
     if (cluster_.stopped())
         return;
+    if (!actor.shared && cluster_.launch().has_company())
+        return; // A kernel that runs beside this one may have written it; that is noted when it ends.
     if (actor.is_write && cluster_.info().kernel->sources[pc]->has("exch"))
         return; // atomicExch may give a variable its first value.
     if (actor.record->is(Record::strong) && n < 4)

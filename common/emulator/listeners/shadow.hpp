@@ -161,8 +161,10 @@ class GlobalShadow {
 class PageCache {
   public:
     /// A cache stays with the thread that made it.
-    explicit PageCache(GlobalShadow& shadow) : shadow_(shadow), table_(table_of_this_thread(shadow)) {}
+    explicit PageCache(GlobalShadow& shadow) : shadow_(shadow), table_(table_of_this_thread()) {}
     GlobalShadow::Page& page(Address number) {
+        if (table_.shadow != shadow_.id()) [[unlikely]] // The thread has worked on another launch meanwhile.
+            table_ = {.shadow = shadow_.id()};
         Entry& e = table_.entries[number % table_.entries.size()];
         if (!e.page || e.number != number)
             e = {number, &shadow_.page(number)};
@@ -178,10 +180,8 @@ class PageCache {
         std::uint64_t shadow = 0; ///< The shadow whose pages these are.
         std::array<Entry, 256> entries{};
     };
-    static Table& table_of_this_thread(const GlobalShadow& shadow) {
+    static Table& table_of_this_thread() {
         static thread_local Table table;
-        if (table.shadow != shadow.id())
-            table = {.shadow = shadow.id()};
         return table;
     }
 

@@ -29,6 +29,17 @@ void GlobalSync::release(Address location, std::uint32_t cluster, const Clock& c
     const std::lock_guard lock(mutex_);
     auto& here = locations_[location];
     here = join_foreign(join_foreign(here, foreign), mine);
+    all_.reset();
+}
+
+std::shared_ptr<const Foreign> GlobalSync::acquire_all() const {
+    if (!used_.load(std::memory_order_acquire))
+        return nullptr;
+    const std::lock_guard lock(mutex_);
+    if (!all_)
+        for (const auto& [location, published] : locations_)
+            all_ = join_foreign(all_, published);
+    return all_;
 }
 
 std::shared_ptr<const Foreign> GlobalSync::acquire(Address location) const {
@@ -189,6 +200,19 @@ void Threads::release_at(WarpClock& warp, unsigned lane, Address location, const
     mine.join(what.clock);
     raise_own(mine, warp, lane, what.epoch);
     global_.release(location, cluster_, mine.clock(), mine.foreign());
+    anywhere_.clock.join(what.clock);
+    raise_own(anywhere_.clock, warp, lane, what.epoch);
+    anywhere_.frozen = {};
+}
+
+void Threads::acquire_at(Location& location, WarpClock& warp, unsigned lane, LaneSync& sync,
+                         Accumulator& found) {
+    if (!location.frozen)
+        location.frozen = space_.freeze(location.clock);
+    const std::uint64_t id = location.frozen->id;
+    if (!warp.base[lane]->knows(id) && sync.seen_clock != id)
+        found.join(location.frozen);
+    sync.seen_clock = id;
 }
 
 void Threads::acquire_from(WarpClock& warp, unsigned lane, Address location, bool now, Scope scope) {
@@ -196,19 +220,22 @@ void Threads::acquire_from(WarpClock& warp, unsigned lane, Address location, boo
         warp.sync = std::make_unique<std::array<LaneSync, warp_size>>();
     LaneSync& sync = (*warp.sync)[lane];
     Accumulator found;
-    if (const auto it = locations_.find(location); it != locations_.end()) {
-        if (!it->second.frozen)
-            it->second.frozen = space_.freeze(it->second.clock);
-        const std::uint64_t id = it->second.frozen->id;
-        if (!warp.base[lane]->knows(id) && sync.seen_clock != id)
-            found.join(it->second.frozen);
-        sync.seen_clock = id;
-    }
-    if (wide(scope) && !in_shared_window(location))
-        if (auto foreign = global_.acquire(location); foreign && foreign != sync.seen_foreign) {
+    const auto known = locations_.find(location);
+    if (known != locations_.end())
+        acquire_at(known->second, warp, lane, sync, found);
+    if (wide(scope) && !in_shared_window(location)) {
+        auto foreign = global_.acquire(location);
+        // Another kernel or the host wrote it. What this launch published may have gone through their hands,
+        // which nobody here sees: all of it counts as known, so that nothing right is blamed.
+        if (!foreign && known == locations_.end() && warp.warp->cluster().launch().has_company()) {
+            acquire_at(anywhere_, warp, lane, sync, found);
+            foreign = global_.acquire_all();
+        }
+        if (foreign && foreign != sync.seen_foreign) {
             found.join_foreign(foreign);
             sync.seen_foreign = std::move(foreign);
         }
+    }
     if (now && sync.pending) // What a relaxed read of the same place saw before is acquired now.
         learn(warp, lane, space_.freeze(*std::exchange(sync.pending, nullptr)));
     if (found.empty() && !found.foreign())

@@ -102,11 +102,14 @@ class GlobalSync {
     void release(Address location, std::uint32_t cluster, const Clock& clock,
                  const std::shared_ptr<const Foreign>& foreign);
     std::shared_ptr<const Foreign> acquire(Address location) const;
+    /// All that was published anywhere.
+    std::shared_ptr<const Foreign> acquire_all() const;
 
   private:
     std::atomic<bool> used_{false}; ///< Most launches never release across clusters.
     mutable std::mutex mutex_;
     std::unordered_map<Address, std::shared_ptr<const Foreign>> locations_;
+    mutable std::shared_ptr<const Foreign> all_; ///< Null when it must be put together anew.
 };
 
 class Threads {
@@ -170,7 +173,9 @@ class Threads {
     GlobalSync& global_;
     ClockSpace space_; ///< First member to be made and last to die among those that hold clocks.
     std::vector<std::unique_ptr<WarpClock>> warps_; ///< By rank * 32 + warp in the block.
+    void acquire_at(Location& location, WarpClock& warp, unsigned lane, LaneSync& sync, Accumulator& found);
     std::unordered_map<Address, Location> locations_;
+    Location anywhere_; ///< What was released at any place that others than this launch may read.
     Component next_component_ = 0;
 };
 

@@ -35,7 +35,7 @@ class ClusterTrace final : public ClusterListener {
             stage("e", open.operation, ",\"args\":{\"end\":\"the cluster's end\"}");
         for (const auto& [group, open] : in_group_)
             stage("e", open.operation, ",\"args\":{\"end\":\"the cluster's end\"}");
-        owner_.add(cluster_.linear_index(), std::move(events_));
+        owner_.add(cluster_.info().serial, cluster_.linear_index(), std::move(events_));
     }
 
     void on_instruction(Warp&, std::uint32_t, LaneMask) override { ++now_; }
@@ -182,9 +182,9 @@ std::unique_ptr<ClusterListener> Trace::listen(Cluster& cluster) {
     return std::make_unique<ClusterTrace>(*this, cluster);
 }
 
-void Trace::add(std::uint64_t cluster, std::vector<std::string> events) {
+void Trace::add(std::uint64_t serial, std::uint64_t cluster, std::vector<std::string> events) {
     const std::lock_guard lock(mutex_);
-    launch_.emplace_back(cluster, std::move(events));
+    launches_[serial].emplace_back(cluster, std::move(events));
 }
 
 std::string Trace::json() const {
@@ -201,17 +201,20 @@ std::string Trace::json() const {
     return text + "\n]}\n";
 }
 
-void Trace::on_launch_end(const LaunchInfo&) {
+void Trace::on_launch_end(const LaunchInfo& info) {
+    const std::lock_guard lock(mutex_);
+    auto ended = launches_.extract(info.serial);
+    if (ended.empty())
+        return;
+    ByCluster& launch = ended.mapped();
     // By cluster, so that the file does not depend on host threads.
-    std::ranges::sort(launch_, {}, [](const auto& each) { return each.first; });
-    for (auto& [cluster, events] : launch_) {
+    std::ranges::sort(launch, {}, [](const auto& each) { return each.first; });
+    for (auto& [cluster, events] : launch) {
         truncated_ |= events_.size() + events.size() > max_events;
         if (!truncated_)
             std::ranges::move(events, std::back_inserter(events_));
     }
-    const bool changed = !launch_.empty();
-    launch_.clear();
-    if (!changed || file_.empty())
+    if (file_.empty())
         return;
     std::ofstream out(file_, std::ios::trunc);
     out << json();

@@ -6,6 +6,7 @@
 
 #include "machine/device.hpp"
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,16 +24,16 @@ class Trace final : public Observer {
     explicit Trace(std::string file) : file_(std::move(file)) {}
     std::unique_ptr<ClusterListener> listen(Cluster& cluster) override;
     void on_launch_end(const LaunchInfo& info) override;
-    /// Adds the events of a cluster; thread-safe.
-    void add(std::uint64_t cluster, std::vector<std::string> events);
+    /// Adds the events of a cluster of a launch; thread-safe.
+    void add(std::uint64_t serial, std::uint64_t cluster, std::vector<std::string> events);
     /// The whole file's contents.
     std::string json() const;
 
   private:
     std::string file_;
     std::mutex mutex_;
-    std::vector<std::pair<std::uint64_t, std::vector<std::string>>>
-        launch_; ///< Of the launch under way, by cluster.
+    using ByCluster = std::vector<std::pair<std::uint64_t, std::vector<std::string>>>;
+    std::map<std::uint64_t, ByCluster> launches_; ///< Of the launches under way, by serial number.
     std::vector<std::string> events_;
     bool truncated_ = false;
 };

@@ -141,6 +141,8 @@ std::byte* overhanging_pointer(Warp& warp, const AccessExtra& access, Space spac
 bool resolve_space(Warp& warp, const AccessExtra& access, Space space, LaneMask mask, unsigned bytes,
                    Pointers& out) {
     Cluster& cluster = warp.cluster();
+    if (space == Space::global)
+        cluster.note_outside_use();
     Cluster::Window window{};
     for (LaneMask rest = mask; rest; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(rest));

@@ -43,6 +43,9 @@ bool Cluster::stopped() const { return launch_.stopped(); }
 
 Cluster::State Cluster::run(std::uint64_t budget) {
     const bool random = launch_.settings().order == CompletionOrder::random;
+    // Bounded waits come to their end and look again, though there is no hope from within.
+    if (idle_rounds_ > rounds_before_deadlock)
+        static_cast<void>(time_out_waits(false));
     for (std::uint64_t used = 0; used < budget;) {
         if (stopped())
             return State::finished;
@@ -90,7 +93,9 @@ Cluster::State Cluster::run(std::uint64_t budget) {
 
 bool Cluster::time_out_waits(bool others_poll) {
     // Emulated time passes only here: a bounded wait (try_wait_for) must come to its end.
-    launch_.pass_time(std::uint64_t{1000} << std::min(idle_rounds_, 26u));
+    const std::uint64_t passed = std::uint64_t{1000} << std::min(idle_rounds_, 26u);
+    launch_.pass_time(passed);
+    idle_cycles_ += passed;
     bool any = false;
     for (Warp* warp : warps_) {
         LaneMask waiting = 0;
@@ -117,6 +122,13 @@ void Cluster::finish() {
 void Cluster::block_finished(Block& block) {
     async_.block_exited(block);
     emit(&ClusterListener::on_block_exit, block);
+}
+
+std::uint64_t Cluster::state_hash() const {
+    std::uint64_t hash = 0;
+    for (const Warp* warp : warps_)
+        hash += warp->state_hash(); // The order of the warps changes in random runs.
+    return hash;
 }
 
 std::uint64_t Cluster::instructions() const {

@@ -100,6 +100,13 @@ class Cluster {
     /// Thread instructions executed so far.
     std::uint64_t instructions() const;
     std::uint64_t progress() const { return progress_; }
+    /// How often it has used memory that others may write: all but its registers and shared memory.
+    std::uint64_t outside_uses() const { return outside_uses_; }
+    void note_outside_use() { ++outside_uses_; }
+    /// Stands for the registers and places of all threads.
+    std::uint64_t state_hash() const;
+    /// Clock cycles that passed while everybody waited, for %clock.
+    std::uint64_t idle_cycles() const { return idle_cycles_; }
     /// Threads that have arrived at the cluster barrier in the phase that is under way.
     std::uint32_t arrived_at_barrier() const { return cluster_arrived_; }
     /// How many phases of the cluster barrier have ended.
@@ -119,6 +126,8 @@ class Cluster {
     AsyncEngine async_;
     std::mt19937_64 random_;
     std::uint64_t progress_ = 0;
+    std::uint64_t outside_uses_ = 0;
+    std::uint64_t idle_cycles_ = 0;
     std::vector<Warp*> warps_;
     unsigned spinning_rounds_ = 0;
     unsigned idle_rounds_ = 0;

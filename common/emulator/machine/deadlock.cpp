@@ -256,6 +256,16 @@ Diagnostic describe_deadlock(Cluster& cluster) {
     if (exited)
         d.message += "\n  " + count_of(exited, "thread") + " of this " +
                      (cluster.blocks().size() > 1 ? "cluster" : "block") + " already ended.";
+    if (cluster.outside_uses() > 0 && polling) {
+        const std::string around = cluster.launch().queued_behind();
+        d.message += around;
+        if (around.find("cannot begin before") != std::string::npos) {
+            d.advice =
+                "If one of the kernels behind it is to end the wait, launch that one first, or in another "
+                "stream that is made with cudaStreamNonBlocking and waits for no event behind this kernel.";
+            return d;
+        }
+    }
     // Others wait at __syncthreads() for the threads that poll.
     d.advice = advice_for(polling && cause == Cause::block_barrier ? Cause::polling : cause, barrier);
     if (exited && cause == Cause::arrivals)

@@ -211,9 +211,10 @@ class KernelBuilder {
         DecodeContext context(*kernel_, f, constants_);
         const std::uint32_t number = kernel_->by_module_index.at(f.index);
         std::uint32_t pc = f.first;
-        static const ptx::Instruction implicit_return = [] {
-            ptx::Instruction instruction;
-            instruction.opcode = "ret";
+        // Never destroyed: a thread may launch until the process ends.
+        static const ptx::Instruction& implicit_return = *[] {
+            auto* const instruction = new ptx::Instruction;
+            instruction->opcode = "ret";
             return instruction;
         }();
         for (std::size_t i = 0; i <= f.source->body.size(); ++i, ++pc) {
@@ -260,11 +261,12 @@ class KernelBuilder {
 
 /// Opcode with modifiers, as the tables spell it.
 const std::unordered_map<std::string_view, const InstructionRow*>& instruction_index() {
-    static const auto index = [] {
-        std::unordered_map<std::string_view, const InstructionRow*> rows;
+    // Never destroyed: a thread may launch until the process ends.
+    static const auto& index = *[] {
+        auto* const rows = new std::unordered_map<std::string_view, const InstructionRow*>;
         for (const auto table : all_instruction_tables())
             for (const InstructionRow& row : table)
-                rows[row.opcode] = &row;
+                (*rows)[row.opcode] = &row;
         return rows;
     }();
     return index;

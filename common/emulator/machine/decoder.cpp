@@ -49,7 +49,8 @@ std::uint64_t immediate_bits(const Operand& operand, Type type) {
 
 /// Special registers that are the same in every execution of the instruction (PTX ISA 10).
 const std::map<std::string_view, Special>& special_names() {
-    static const std::map<std::string_view, Special> names{
+    // Never destroyed: a thread may launch until the process ends.
+    static const auto& names = *new std::map<std::string_view, Special>{
         {"%tid.x", Special::tid_x},
         {"%tid.y", Special::tid_y},
         {"%tid.z", Special::tid_z},

@@ -1,6 +1,7 @@
 #include "machine/device.hpp"
 
 #include "machine/cluster.hpp"
+#include "machine/executor.hpp"
 #include "ptx/parser.hpp"
 
 #include <algorithm>
@@ -82,64 +83,90 @@ LaunchOutcome check(const Kernel& kernel, const LaunchConfig& c, std::uint32_t m
 
 } // namespace
 
-Device::Device(Settings settings) : settings_(std::move(settings)), memory_(usable_memory()) {}
+Device::Device(Settings settings)
+    : settings_(std::move(settings)), memory_(usable_memory()),
+      executor_(std::make_unique<Executor>(settings_.threads)) {}
 
-Device::~Device() = default;
+Device::~Device() { finish(); }
+
+void Device::finish() {
+    executor_->shut_down();
+    observers_.clear();
+}
 
 std::shared_ptr<Program> Device::load(std::string ptx) {
     return std::make_shared<Program>(ptx::parse(std::move(ptx)), memory_);
 }
 
-LaunchOutcome Device::launch(Program& program, std::string_view name, const LaunchConfig& wanted,
+LaunchOutcome Device::launch(Program& program, std::string_view name, const LaunchConfig& config,
                              std::span<const std::byte> parameters, std::uint32_t max_dynamic_shared,
                              bool nonportable) {
+    LaunchOutcome outcome;
+    if (auto launch = prepare(program, name, config, parameters, max_dynamic_shared, nonportable, outcome))
+        outcome.result = executor_->run(std::move(launch));
+    return outcome;
+}
+
+std::shared_ptr<Launch> Device::prepare(Program& program, std::string_view name, const LaunchConfig& wanted,
+                                        std::span<const std::byte> parameters,
+                                        std::uint32_t max_dynamic_shared, bool nonportable,
+                                        LaunchOutcome& refused) {
     const Kernel* kernel = nullptr;
     try {
         kernel = program.kernel(name);
     } catch (const DecodeError& error) {
-        LaunchOutcome outcome = refuse(LaunchError::unsupported, error.what());
-        outcome.result.fault = Fault::illegal_instruction;
-        outcome.result.diagnostics.push_back(
+        refused = refuse(LaunchError::unsupported, error.what());
+        refused.result.fault = Fault::illegal_instruction;
+        refused.result.diagnostics.push_back(
             {error.name, Fault::illegal_instruction, std::string(name), error.what(), {}, {}});
-        return outcome;
+        return nullptr;
     }
+    const auto give_up = [&](LaunchError error, const std::string& why) {
+        refused = refuse(error, why);
+        return nullptr;
+    };
     if (!kernel)
-        return refuse(LaunchError::invalid_parameters, "the module has no kernel " + std::string(name));
-    LaunchConfig config = wanted;
-    const auto& required = kernel->source().required_cluster;
-    if (config.cluster.volume() == 1 && required[0])
-        config.cluster = {required[0], std::max(1u, required[1]), std::max(1u, required[2])};
-    if (LaunchOutcome bad = check(*kernel, config, max_dynamic_shared, nonportable);
-        bad.error != LaunchError::none)
-        return bad;
-
+        return give_up(LaunchError::invalid_parameters, "the module has no kernel " + std::string(name));
     LaunchInfo info;
     info.kernel = kernel;
-    info.config = config;
+    info.config = wanted;
+    const auto& required = kernel->source().required_cluster;
+    if (wanted.cluster.volume() == 1 && required[0])
+        info.config.cluster = {required[0], std::max(1u, required[1]), std::max(1u, required[2])};
+    refused = check(*kernel, info.config, max_dynamic_shared, nonportable);
+    if (refused.error != LaunchError::none)
+        return nullptr;
     info.serial = ++launches_;
-    info.shared_size = kernel->dynamic_shared_offset + config.dynamic_shared;
-    info.parameters = memory_.allocate(std::max<std::uint64_t>(kernel->parameter_bytes, 8),
-                                       Allocation::Kind::parameters, "kernel parameters");
-    if (info.parameters == 0)
-        return refuse(LaunchError::out_of_resources, "no memory is left for the kernel's parameters");
+    info.shared_size = kernel->dynamic_shared_offset + wanted.dynamic_shared;
+    return place(std::move(info), parameters, refused);
+}
+
+/// Gives a launch its parameters and, if it is cooperative, the workspace of the grid's barrier.
+std::shared_ptr<Launch> Device::place(LaunchInfo info, std::span<const std::byte> parameters,
+                                      LaunchOutcome& refused) {
+    const std::uint64_t bytes = info.kernel->parameter_bytes;
+    info.parameters = memory_.allocate(std::max<std::uint64_t>(bytes, 8), Allocation::Kind::parameters,
+                                       "kernel parameters");
+    if (info.parameters == 0) {
+        refused = refuse(LaunchError::out_of_resources, "no memory is left for the kernel's parameters");
+        return nullptr;
+    }
     // A kernel without parameters has no bytes to copy, and perhaps not even an address of them.
-    std::ranges::copy(parameters.first(std::min<std::size_t>(parameters.size(), kernel->parameter_bytes)),
+    std::ranges::copy(parameters.first(std::min<std::size_t>(parameters.size(), bytes)),
                       reinterpret_cast<std::byte*>(info.parameters));
-    if (config.cooperative) {
-        // Two words, size and barrier (cooperative_groups/details/driver_abi.h); the barrier starts at zero.
-        constexpr std::array<std::uint32_t, 2> workspace{8, 0};
+    // Two words, size and barrier (cooperative_groups/details/driver_abi.h); the barrier starts at zero.
+    constexpr std::array<std::uint32_t, 2> workspace{8, 0};
+    if (info.config.cooperative) {
         info.grid_workspace =
             memory_.allocate(sizeof workspace, Allocation::Kind::parameters, "grid workspace");
-        if (info.grid_workspace == 0)
-            return refuse(LaunchError::out_of_resources, "no memory is left for the grid's barrier");
+        if (info.grid_workspace == 0) {
+            memory_.release(info.parameters);
+            refused = refuse(LaunchError::out_of_resources, "no memory is left for the grid's barrier");
+            return nullptr;
+        }
         std::memcpy(reinterpret_cast<void*>(info.grid_workspace), workspace.data(), sizeof workspace);
     }
-    LaunchOutcome outcome;
-    outcome.result = Launch(*this, info).run();
-    if (info.grid_workspace)
-        memory_.release(info.grid_workspace);
-    memory_.release(info.parameters);
-    return outcome;
+    return std::make_shared<Launch>(*this, std::move(info));
 }
 
 Settings Settings::from_environment() {
@@ -176,7 +203,8 @@ Settings Settings::from_environment() {
     s.leaks = leaks == "1";
     s.seed = number("EMULATOR_SEED", s.seed);
     s.threads = number("EMULATOR_THREADS", s.threads);
-    s.watchdog_seconds = number("EMULATOR_WATCHDOG", s.watchdog_seconds);
+    constexpr double billion = 1e9;
+    s.watchdog = static_cast<std::uint64_t>(number("EMULATOR_WATCHDOG", 0.0) * billion);
     s.report_file = text("EMULATOR_REPORT");
     s.counters_file = text("EMULATOR_COUNTERS");
     s.trace_file = text("EMULATOR_TRACE");

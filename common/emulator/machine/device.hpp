@@ -6,6 +6,7 @@
 #include "machine/memory.hpp"
 #include "machine/program.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <memory>
@@ -46,6 +47,8 @@ struct LaunchOutcome {
     LaunchResult result;
 };
 
+class Executor;
+
 class Device {
   public:
     explicit Device(Settings settings);
@@ -53,6 +56,9 @@ class Device {
 
     const Settings& settings() const { return settings_; }
     GlobalMemory& memory() { return memory_; }
+    /// Stops what still runs and dismisses the listeners, which then tell what they tell last. Nothing may be
+    /// launched any more.
+    void finish();
     /// Listeners for all later launches.
     void add_observer(std::unique_ptr<Observer> observer) { observers_.push_back(std::move(observer)); }
     std::span<const std::unique_ptr<Observer>> observers() const { return observers_; }
@@ -65,6 +71,11 @@ class Device {
     LaunchOutcome launch(Program& program, std::string_view kernel, const LaunchConfig& config,
                          std::span<const std::byte> parameters,
                          std::uint32_t max_dynamic_shared = max_shared_per_block, bool nonportable = true);
+    /// The same without running it: a launch for executor().start(), or nullptr and the reason in `refused`.
+    std::shared_ptr<Launch> prepare(Program& program, std::string_view kernel, const LaunchConfig& config,
+                                    std::span<const std::byte> parameters, std::uint32_t max_dynamic_shared,
+                                    bool nonportable, LaunchOutcome& refused);
+    Executor& executor() { return *executor_; }
 
     /// Where printf goes; stdout unless a test asks otherwise.
     void set_output(std::FILE* out) { output_ = out; }
@@ -73,11 +84,15 @@ class Device {
     std::uint32_t stack_limit = 64 * 1024;
 
   private:
+    std::shared_ptr<Launch> place(LaunchInfo info, std::span<const std::byte> parameters,
+                                  LaunchOutcome& refused);
+
     Settings settings_;
     GlobalMemory memory_;
     std::vector<std::unique_ptr<Observer>> observers_;
     std::FILE* output_ = stdout;
-    std::uint64_t launches_ = 0;
+    std::atomic<std::uint64_t> launches_ = 0;
+    std::unique_ptr<Executor> executor_; ///< Last to come and first to go: its threads use all the rest.
 };
 
 } // namespace emu

@@ -26,7 +26,8 @@ struct alignas(16) Bits128 {
 
 /// %clock: the machine counts instructions, not cycles, and adds them up now and then; counting the reads too
 /// makes every read later than the one before.
-u64 clock_of(Warp& warp) { return warp.instructions() + ++warp.clock_reads; }
+/// While everybody waits it goes on, so that a wait with a time limit comes to its end.
+u64 clock_of(Warp& warp) { return warp.instructions() + ++warp.clock_reads + warp.cluster().idle_cycles(); }
 /// %globaltimer: nanoseconds since the Unix epoch on hardware; here they pass with every reading, in
 /// nanosleep, and when everybody waits, so that a wait with a time limit comes to its end. Every launch
 /// begins later than the one before it.

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// A launch: a grid of blocks that runs to its end on the host's cores.
+/// A launch: a grid of blocks. The executor's host threads run it, beside other launches that are under way.
 
 #include "machine/async.hpp"
 #include "machine/block.hpp"
@@ -9,6 +9,8 @@
 #include "machine/program.hpp"
 
 #include <atomic>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -50,11 +52,13 @@ struct Settings {
     bool checks = true;
     bool strict = false;  ///< Checks also give notes: what hardware runs as meant and a manual forbids.
     unsigned threads = 0; ///< Host threads; 0: one per core.
-    double watchdog_seconds = 20; ///< A cluster that makes no progress for so long is reported.
-    bool leaks = false;           ///< EMULATOR_LEAKS: tell at the end what was never freed.
-    std::string report_file;      ///< EMULATOR_REPORT
-    std::string counters_file;    ///< EMULATOR_COUNTERS
-    std::string trace_file;       ///< EMULATOR_TRACE
+    /// Thread instructions that a cluster may execute without writing memory, passing a barrier or ending a
+    /// thread; 0: any number. A loop that comes back to the same state is found without such a limit.
+    std::uint64_t watchdog = 0;
+    bool leaks = false;        ///< EMULATOR_LEAKS: tell at the end what was never freed.
+    std::string report_file;   ///< EMULATOR_REPORT
+    std::string counters_file; ///< EMULATOR_COUNTERS
+    std::string trace_file;    ///< EMULATOR_TRACE
     static Settings from_environment();
 };
 
@@ -63,14 +67,19 @@ struct LaunchResult {
     Fault fault = Fault::none;
     std::vector<Diagnostic> diagnostics;
     std::uint64_t instructions = 0; ///< Thread instructions executed.
+    std::exception_ptr error =
+        nullptr; ///< What kept the emulator itself from going on, such as lack of memory.
 };
 
-/// Runs one grid. Internal to Device::launch; handlers reach it through their cluster.
+/// One grid, from its start to its end. Its clusters are divided among the executor's workers; a cluster
+/// stays with the worker that started it. Handlers reach it through their cluster.
 class Launch {
   public:
-    Launch(Device& device, const LaunchInfo& info);
+    Launch(Device& device, LaunchInfo info);
+    /// Gives back the memory of parameters and workspace.
     ~Launch();
-    LaunchResult run();
+    Launch(const Launch&) = delete;
+    Launch& operator=(const Launch&) = delete;
 
     Device& device() const { return device_; }
     const LaunchInfo& info() const { return info_; }
@@ -80,6 +89,10 @@ class Launch {
     /// Records a finding (once per name and pair of lines). `fatal` stops the launch.
     void report(Diagnostic diagnostic, bool fatal);
     bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+    /// Ends it where it stands, without a finding: the context is lost, or the process ends.
+    void stop() { stopped_ = true; }
+    /// Ends it because the emulator itself cannot go on.
+    void fail(std::exception_ptr error);
     /// Orders what blocks on different host threads use to synchronise, for listeners; see in_order().
     std::mutex& order() { return order_; }
     /// Output of printf: kept per block and written in block order, so that it does not depend on host
@@ -89,30 +102,68 @@ class Launch {
     std::uint64_t time() { return time_.fetch_add(32, std::memory_order_relaxed); }
     void pass_time(std::uint64_t nanoseconds) { time_.fetch_add(nanoseconds, std::memory_order_relaxed); }
 
+    /// What a deadlock report adds when the kernel waits for memory that something else must write: what is
+    /// queued behind it. Set before the start, asked while nothing moves.
+    std::function<std::string()> waiting_behind;
+    std::string queued_behind() const { return waiting_behind ? waiting_behind() : std::string(); }
+
+    // -- for the executor
+    void begin(unsigned workers);
+    /// One worker's next step: runs one of its clusters for a while.
+    enum class Turn : std::uint8_t {
+        moved, ///< Something went on, or may still go on.
+        looks, ///< All of this worker's clusters wait, though it may be that they only wait for long.
+        idle,  ///< All of this worker's clusters wait, and will, unless something outside changes.
+        ended, ///< This worker has nothing left to do here.
+    };
+    Turn turn(unsigned worker);
+    /// No worker has clusters left, and none will start one. True for one caller: who ends the launch.
+    bool claim_end();
+    LaunchResult end();
+    /// Every cluster waits, and has looked again since anything moved anywhere (`moves`).
+    bool is_waiting(std::uint64_t moves) const;
+    /// The same, and none of them can go on by itself: it came back to the same state, or has looked in vain
+    /// for very long.
+    bool is_quiet(std::uint64_t moves) const;
+    /// The first cluster that only its own threads could help and that they do not help; none: no_cluster.
+    std::uint64_t stuck_cluster() const;
+    std::uint64_t first_cluster() const;
+    /// Lets the cluster's worker report a deadlock there.
+    void condemn(std::uint64_t cluster) { condemned_ = cluster; }
+    /// It waits for something outside of itself, or has run for long: the host need not wait for its end.
+    bool stalled() const { return stalled_.load(std::memory_order_acquire); }
+    void set_stalled() { stalled_.store(true, std::memory_order_release); }
+    /// Another launch or the host has acted beside it.
+    bool has_company() const { return company_.load(std::memory_order_relaxed); }
+    void note_company() { company_.store(true, std::memory_order_relaxed); }
+    static constexpr std::uint64_t no_cluster = ~std::uint64_t{0};
+
   private:
-    void work();
+    class Share;
     std::unique_ptr<Cluster> start_next();
-    void retire(Cluster& cluster);
+    std::uint64_t clusters() const { return info_.config.grid.volume() / info_.config.cluster.volume(); }
+    bool exhausted() const { return stopped() || next_cluster_.load() >= clusters(); }
     std::uint64_t residency(unsigned workers) const;
-    void report_endless_loop(Cluster& cluster);
+    void report_endless_loop(Cluster& cluster, bool counted);
     void flush_output();
 
     Device& device_;
-    const LaunchInfo& info_;
+    const LaunchInfo info_;
     std::atomic<bool> stopped_{false};
+    std::atomic<bool> stalled_{false}, company_{false};
+    std::atomic<bool> ended_{false};
     std::atomic<std::uint64_t> next_cluster_{0};
+    std::atomic<std::uint64_t> live_clusters_{0}; ///< Started, or about to be, and not yet gone.
     std::atomic<std::uint64_t> instructions_{0};
     std::atomic<std::uint64_t> time_{1'000'000'000};
-    std::atomic<unsigned> workers_{0};      ///< That still have clusters.
-    unsigned threads_ = 1;                  ///< Of the host, with the one that called.
-    std::atomic<std::uint64_t> moves_{0};   ///< How often a worker that had been idle found something to do.
-    std::atomic<unsigned> idle_workers_{0}; ///< Of these, those whose clusters all wait.
-    std::atomic<Cluster*> deadlocked_{nullptr}; ///< Chosen to tell about a deadlock of the whole launch.
-    std::uint64_t residency_ = 1;               ///< Clusters a worker may hold at once.
+    std::atomic<std::uint64_t> condemned_{no_cluster};
+    std::vector<std::unique_ptr<Share>> shares_; ///< By worker.
+    std::uint64_t residency_ = 1;                ///< Clusters a worker may hold at once.
     std::mutex mutex_;
     std::mutex order_;
     std::vector<Diagnostic> diagnostics_;
     Fault fault_ = Fault::none;
+    std::exception_ptr error_;
     struct Output;
     std::unique_ptr<Output> output_;
 };

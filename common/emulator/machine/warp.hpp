@@ -208,6 +208,10 @@ class Warp {
     /// Counts executed instructions of this warp, one per thread (for %clock and the speed benchmark).
     std::uint64_t instructions() const { return instructions_; }
 
+    /// Stands for the registers, the places and the waits of the threads, so that a loop is noticed which
+    /// comes back to where it was. Memory is no part of it: whoever writes memory gets on.
+    std::uint64_t state_hash() const;
+
     /// The condition code CC.CF of the lanes, for carry chains (PTX ISA 9.7.2).
     LaneMask carry = 0;
     /// How often %clock and %globaltimer were read (PTX ISA 10).

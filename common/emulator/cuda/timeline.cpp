@@ -1,0 +1,312 @@
+#include "cuda/timeline.hpp"
+
+#include "cuda/diagnostics.hpp"
+#include "cuda/launch.hpp"
+#include "cuda/state.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace emu::cuda {
+
+Timeline::Timeline(State& state) : state_(state) {
+    state.device().executor().on_stall = [this] {
+        const std::lock_guard lock(mutex_);
+        changed_.notify_all();
+    };
+}
+
+bool Timeline::is_stalled(const Task& task) {
+    switch (task.stage) {
+    case Task::Stage::done:
+        return true;
+    case Task::Stage::begun:
+        if (const auto* kernel = std::get_if<KernelWork>(&task.work))
+            return kernel->launch->stalled();
+        return !std::holds_alternative<QuickWork>(task.work);
+    case Task::Stage::queued:
+        return std::ranges::any_of(task.before, [](const TaskRef& each) {
+            return each->stage != Task::Stage::done && is_stalled(*each);
+        });
+    }
+    return false;
+}
+
+Error Timeline::add(const TaskRef& task, const std::vector<TaskRef>& behind) {
+    place(task, behind);
+    return start(task);
+}
+
+void Timeline::put_behind(const TaskRef& task, const std::vector<TaskRef>& behind) {
+    for (const TaskRef& each : behind)
+        if (each && each != task && each->stage != Task::Stage::done &&
+            std::ranges::find(task->before, each) == task->before.end()) {
+            task->before.push_back(each);
+            each->behind.push_back(task);
+            ++task->open;
+        }
+}
+
+void Timeline::place(const TaskRef& task, const std::vector<TaskRef>& behind) {
+    hold(task);
+    const std::lock_guard lock(mutex_);
+    put_behind(task, behind);
+}
+
+void Timeline::hold(const TaskRef& task) {
+    const std::lock_guard lock(mutex_);
+    task->open = 1; // For start(), which lets it go.
+    open_.insert(task);
+}
+
+Error Timeline::release(const TaskRef& task, const std::vector<TaskRef>& behind) {
+    {
+        const std::lock_guard lock(mutex_);
+        put_behind(task, behind);
+    }
+    return start(task);
+}
+
+Error Timeline::start(const TaskRef& task) {
+    bool ready = false;
+    {
+        const std::lock_guard lock(mutex_);
+        ready = --task->open == 0;
+    }
+    if (ready)
+        begin({task});
+    const HostThreads::As waiting(HostThreads::Role::waiting, state_.device().executor().host_threads());
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return is_stalled(*task); });
+    return task->stage == Task::Stage::done ? task->error : Error::success;
+}
+
+void Timeline::begin(std::deque<TaskRef> ready) {
+    for (; !ready.empty(); ready.pop_front()) {
+        const TaskRef task = ready.front();
+        {
+            const std::lock_guard lock(mutex_);
+            if (closed_)
+                return;
+            task->stage = Task::Stage::begun;
+            task->before.clear();
+        }
+        if (const auto* kernel = std::get_if<KernelWork>(&task->work)) {
+            if (!state_.faulted()) { // What was enqueued behind a fault does not run.
+                begin_kernel(task, *kernel);
+                continue;
+            }
+        } else if (std::holds_alternative<HostWork>(task->work)) {
+            hand_to_host(task);
+            continue;
+        } else if (std::holds_alternative<PollWork>(task->work)) {
+            hand_to_poller(task);
+            continue;
+        }
+        Error error = Error::success;
+        if (const auto* quick = std::get_if<QuickWork>(&task->work))
+            try {
+                error = (*quick)();
+            } catch (...) {
+                error = translate_exception("");
+            }
+        std::ranges::move(finish(task, error), std::back_inserter(ready));
+    }
+}
+
+void Timeline::begin_kernel(const TaskRef& task, const KernelWork& work) {
+    const std::weak_ptr<Task> weak = task;
+    work.launch->waiting_behind = [this, weak] {
+        const TaskRef about = weak.lock();
+        return about ? describe_around(*about) : std::string();
+    };
+    try {
+        state_.device().executor().start(
+            work.launch, [this, task](LaunchResult result) { end_launch(task, std::move(result)); });
+    } catch (...) {
+        LaunchResult failed;
+        failed.error = std::current_exception();
+        end_launch(task, std::move(failed));
+    }
+}
+
+void Timeline::end_launch(const TaskRef& task, LaunchResult result) {
+    for (const Diagnostic& diagnostic : result.diagnostics)
+        report(state_.device(), diagnostic);
+    if (result.error)
+        try {
+            std::rethrow_exception(result.error);
+        } catch (...) {
+            state_.set_pending(translate_exception(""));
+        }
+    if (result.fault != Fault::none)
+        state_.set_pending(error_of(result.fault));
+    const auto ready = finish(task, Error::success);
+    begin({ready.begin(), ready.end()});
+}
+
+/// Returns those that may begin now.
+std::vector<TaskRef> Timeline::finish(const TaskRef& task, Error error) {
+    std::vector<TaskRef> ready;
+    Work gone; // Destroyed without the lock.
+    const std::lock_guard lock(mutex_);
+    task->stage = Task::Stage::done;
+    task->error = error;
+    gone = std::exchange(task->work, QuickWork());
+    for (const TaskRef& each : task->behind)
+        if (--each->open == 0)
+            ready.push_back(each);
+    task->behind.clear();
+    open_.erase(task);
+    changed_.notify_all();
+    return ready;
+}
+
+void Timeline::hand_to_host(const TaskRef& task) {
+    const std::lock_guard lock(mutex_);
+    host_queue_.push_back(task);
+    if (!std::exchange(host_thread_, true))
+        std::thread([this] { run_host_functions(); }).detach();
+    host_wanted_.notify_one();
+    changed_.notify_all();
+}
+
+/// One thread for all: functions of independent streams may be serialised (CUDA runtime API,
+/// cudaLaunchHostFunc).
+void Timeline::run_host_functions() {
+    while (true) {
+        TaskRef task;
+        {
+            std::unique_lock lock(mutex_);
+            host_wanted_.wait(lock, [&] { return !host_queue_.empty(); });
+            task = std::move(host_queue_.front());
+            host_queue_.pop_front();
+        }
+        std::get<HostWork>(task->work).function();
+        const auto ready = finish(task, Error::success);
+        begin({ready.begin(), ready.end()});
+        state_.device().executor().note_move();
+    }
+}
+
+void Timeline::hand_to_poller(const TaskRef& task) {
+    const std::lock_guard lock(mutex_);
+    polled_.push_back(task);
+    if (!std::exchange(poll_thread_, true))
+        std::thread([this] { poll(); }).detach();
+    poll_wanted_.notify_one();
+    changed_.notify_all();
+}
+
+void Timeline::poll() {
+    constexpr auto pause = std::chrono::microseconds(100);
+    while (true) {
+        std::vector<TaskRef> waiting;
+        {
+            std::unique_lock lock(mutex_);
+            poll_wanted_.wait(lock, [&] { return !polled_.empty(); });
+            waiting = polled_;
+        }
+        for (const TaskRef& task : waiting) {
+            if (!state_.faulted() && !std::get<PollWork>(task->work).ready())
+                continue;
+            {
+                const std::lock_guard lock(mutex_);
+                std::erase(polled_, task);
+            }
+            const auto ready = finish(task, Error::success);
+            begin({ready.begin(), ready.end()});
+        }
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+void Timeline::wait(const std::vector<TaskRef>& tasks) {
+    const HostThreads::As waiting(HostThreads::Role::waiting, state_.device().executor().host_threads());
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+        return std::ranges::all_of(
+            tasks, [](const TaskRef& task) { return !task || task->stage == Task::Stage::done; });
+    });
+}
+
+void Timeline::wait(const TaskRef& task) { wait(std::vector{task}); }
+
+void Timeline::wait_for_all() {
+    std::vector<TaskRef> all;
+    {
+        const std::lock_guard lock(mutex_);
+        all.assign(open_.begin(), open_.end());
+    }
+    wait(all);
+}
+
+bool Timeline::is_done(const TaskRef& task) const { return all_done({task}); }
+
+bool Timeline::all_done(const std::vector<TaskRef>& tasks) const {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::all_of(tasks,
+                               [](const TaskRef& task) { return !task || task->stage == Task::Stage::done; });
+}
+
+std::vector<TaskRef> Timeline::blocking() const {
+    std::vector<TaskRef> found;
+    const std::lock_guard lock(mutex_);
+    std::ranges::copy_if(open_, std::back_inserter(found),
+                         [](const TaskRef& task) { return task->blocking; });
+    return found;
+}
+
+void Timeline::close() {
+    constexpr auto look = std::chrono::milliseconds(5);
+    HostThreads& threads = state_.device().executor().host_threads();
+    const HostThreads::As last(HostThreads::Role::passive, threads);
+    std::unique_lock lock(mutex_);
+    while (!open_.empty()) {
+        changed_.wait_for(lock, look);
+        const bool all_wait =
+            std::ranges::all_of(open_, [](const TaskRef& task) { return is_stalled(*task); });
+        // The process ends without the threads that could still help, and so does what waits for them.
+        if (all_wait && !threads.standstill())
+            break;
+    }
+    closed_ = true;
+}
+
+namespace {
+
+std::string reason(const Task& task, const Task& behind) {
+    if (behind.stream == task.stream)
+        return "both are in the same stream";
+    if (task.legacy || behind.legacy)
+        return "the default stream and streams made without cudaStreamNonBlocking wait for each other";
+    return "an event or an edge of a graph puts it behind";
+}
+
+} // namespace
+
+std::string Timeline::describe_around(const Task& task) const {
+    constexpr std::size_t most = 3;
+    std::string text;
+    const std::lock_guard lock(mutex_);
+    std::vector<const Task*> seen{&task};
+    std::size_t told = 0;
+    for (std::size_t i = 0; i < seen.size() && told < most; ++i)
+        for (const TaskRef& each : seen[i]->behind) {
+            if (std::ranges::find(seen, each.get()) != seen.end())
+                continue;
+            seen.push_back(each.get());
+            if (each->name.empty() || told == most)
+                continue;
+            ++told;
+            text += "\n  Kernel " + each->name +
+                    " was launched later and cannot begin before this one ends: " + reason(task, *each) + ".";
+        }
+    for (const TaskRef& each : open_)
+        if (each.get() != &task && each->stage == Task::Stage::begun && !each->name.empty())
+            text += "\n  Kernel " + each->name + " runs beside it, and waits too.";
+    return text;
+}
+
+} // namespace emu::cuda

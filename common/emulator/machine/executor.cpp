@@ -1,0 +1,223 @@
+#include "machine/executor.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <system_error>
+
+namespace emu {
+namespace {
+
+constexpr std::uint64_t turn_of_younger = 16; ///< So many turns of older launches, then one of a younger one.
+constexpr auto shortest_nap = std::chrono::microseconds(50), longest_nap = std::chrono::microseconds(1000);
+
+} // namespace
+
+Executor::Executor(unsigned threads)
+    : most_(threads ? threads : std::max(1u, std::thread::hardware_concurrency())) {}
+
+Executor::~Executor() { shut_down(); }
+
+void Executor::need_workers(std::uint64_t wanted) {
+    try {
+        while (workers_.size() < std::min<std::uint64_t>(wanted, most_))
+            workers_.emplace_back([this, self = static_cast<unsigned>(workers_.size())] { work(self); });
+    } catch (const std::system_error&) {
+        if (workers_.empty())
+            throw;
+        // The host gives no more threads: as many as there are will do.
+    }
+}
+
+void Executor::start(std::shared_ptr<Launch> launch, OnEnd on_end) {
+    const std::lock_guard lock(mutex_);
+    const LaunchConfig& config = launch->info().config;
+    need_workers(config.grid.volume() / config.cluster.volume() + running_.size());
+    launch->begin(static_cast<unsigned>(workers_.size()));
+    if (stopping_)
+        launch->stop();
+    running_.push_back({std::move(launch), std::move(on_end)});
+    if (running_.size() > 1)
+        for (const Running& each : running_)
+            each.launch->note_company();
+    ++version_;
+    note_move();
+    changed_.notify_all();
+}
+
+LaunchResult Executor::run(std::shared_ptr<Launch> launch) {
+    std::promise<LaunchResult> promise;
+    auto result = promise.get_future();
+    start(std::move(launch), [&](LaunchResult ended) { promise.set_value(std::move(ended)); });
+    const HostThreads::As waiting(HostThreads::Role::waiting, host_threads_);
+    LaunchResult ended = result.get();
+    if (ended.error)
+        std::rethrow_exception(ended.error);
+    return ended;
+}
+
+void Executor::stop_launches() {
+    const std::lock_guard lock(mutex_);
+    for (const Running& each : running_)
+        each.launch->stop();
+}
+
+void Executor::shut_down() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+        for (const Running& each : running_)
+            each.launch->stop();
+        changed_.notify_all();
+    }
+    for (std::thread& each : workers_)
+        each.join();
+    workers_.clear();
+}
+
+void Executor::work(unsigned self) {
+    const HostThreads::As worker(HostThreads::Role::passive, host_threads_);
+    std::vector<Running> known;
+    std::uint64_t version = 0, turns = 0;
+    auto nap = shortest_nap;
+    while (true) {
+        if (version != version_.load(std::memory_order_acquire)) {
+            const std::lock_guard lock(mutex_);
+            known = running_;
+            version = version_;
+        }
+        switch (pass(self, known, turns)) {
+        case Pass::moved:
+            nap = shortest_nap;
+            break;
+        case Pass::looks:
+            settle();
+            break;
+        case Pass::idle:
+            settle();
+            std::this_thread::sleep_for(nap);
+            nap = std::min(nap + nap / 64, longest_nap);
+            break;
+        case Pass::nothing:
+            known.clear(); // Whoever ended lives on for nobody's sake.
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [&] { return version != version_ || (stopping_ && running_.empty()); });
+            if (version == version_)
+                return;
+        }
+    }
+}
+
+Launch::Turn Executor::turn(unsigned self, Launch& launch) {
+    try {
+        return launch.turn(self);
+    } catch (...) {
+        launch.fail(std::current_exception());
+        return Launch::Turn::moved; // The next turn ends what is left.
+    }
+}
+
+Executor::Pass Executor::pass(unsigned self, const std::vector<Running>& known, std::uint64_t& turns) {
+    bool moved = false, looks = false, idle = false;
+    for (const Running& each : known) {
+        const Launch::Turn did = turn(self, *each.launch);
+        if (did == Launch::Turn::moved) {
+            moved = true;
+            if (++turns % turn_of_younger != 0)
+                break;
+        } else if (did == Launch::Turn::looks) {
+            looks = true;
+        } else if (did == Launch::Turn::idle) {
+            idle = true;
+        } else if (each.launch->claim_end()) {
+            finish(each);
+            moved = true;
+        }
+    }
+    return moved ? Pass::moved : looks ? Pass::looks : idle ? Pass::idle : Pass::nothing;
+}
+
+void Executor::finish(const Running& running) {
+    LaunchResult result = running.launch->end();
+    {
+        const std::lock_guard lock(mutex_);
+        ++ending_;
+        std::erase_if(running_, [&](const Running& each) { return each.launch == running.launch; });
+        ++version_;
+        // The context is lost, and with it all that runs in it.
+        if (result.fault != Fault::none || result.error)
+            for (const Running& each : running_)
+                each.launch->stop();
+    }
+    running.on_end(std::move(result));
+    const std::lock_guard lock(mutex_);
+    --ending_;
+    note_move();
+    changed_.notify_all();
+}
+
+void Executor::tell_stalled(Launch& launch) {
+    launch.set_stalled();
+    launch.note_company();
+    if (on_stall)
+        on_stall();
+}
+
+/// Called by a worker all of whose clusters wait. Finds out which launches have come to a stop, and which of
+/// them nothing can help.
+void Executor::settle() {
+    std::vector<Launch*> stalled;
+    {
+        const std::lock_guard lock(mutex_);
+        if (ending_ > 0 || stopping_)
+            return;
+        const std::uint64_t moves = moves_;
+        if (settle_launches(moves, stalled))
+            settle_standstill(moves);
+    }
+    if (!stalled.empty() && on_stall)
+        on_stall();
+}
+
+/// True if every launch waits for something outside of itself.
+bool Executor::settle_launches(std::uint64_t moves, std::vector<Launch*>& stalled) {
+    bool all = true;
+    for (const Running& each : running_) {
+        Launch& launch = *each.launch;
+        if (!launch.is_waiting(moves)) {
+            all = false;
+            continue;
+        }
+        const std::uint64_t stuck = launch.stuck_cluster();
+        if (stuck == Launch::no_cluster && !launch.stalled()) {
+            launch.set_stalled();
+            launch.note_company(); // The host goes on meanwhile.
+            stalled.push_back(&launch);
+        }
+        if (!launch.is_quiet(moves)) {
+            all = false;
+        } else if (stuck != Launch::no_cluster) {
+            launch.condemn(stuck); // Whatever others do: nobody reaches the barriers of this cluster.
+            all = false;
+        }
+    }
+    return all;
+}
+
+/// Every launch waits for memory that something else must write. That may be a thread of the host, or a
+/// kernel that it still launches. Nobody can help when no thread of the host acts, now and after everybody
+/// has looked once more, nor has run in between.
+void Executor::settle_standstill(std::uint64_t moves) {
+    std::optional<std::string> threads = host_threads_.standstill();
+    if (threads && standstill_ && standstill_->moves == moves && standstill_->threads == *threads) {
+        Launch& oldest = *running_.front().launch;
+        oldest.condemn(oldest.first_cluster());
+        return;
+    }
+    note_move();
+    standstill_.reset();
+    if (threads)
+        standstill_ = Standstill{std::move(*threads), moves_};
+}
+
+} // namespace emu

@@ -1,0 +1,47 @@
+#pragma once
+/// \file
+/// The threads of the program itself, as far as a deadlock report must know of them: a kernel that polls
+/// memory may be helped by any thread that still runs.
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <sys/types.h>
+
+namespace emu {
+
+/// Thread-safe.
+class HostThreads {
+  public:
+    enum class Role : std::uint8_t {
+        passive, ///< Does nothing for the program: it belongs to the emulator, or ends the process.
+        waiting, ///< Waits for the emulator. Where the system tells what threads do, it knows better: a
+                 ///< thread that has been woken will act.
+    };
+    /// While it lives, the calling thread has that role.
+    class As {
+      public:
+        As(Role role, HostThreads& owner);
+        ~As();
+        As(const As&) = delete;
+        As& operator=(const As&) = delete;
+
+      private:
+        HostThreads& owner_;
+        pid_t thread_;
+    };
+
+    /// Nothing if a thread may act. Else what all are doing, with how long each has run: two equal answers
+    /// mean that none ran in between. A thread may act unless it is passive, or waits without a time limit
+    /// for other threads of the process (a condition variable, a lock, a join).
+    std::optional<std::string> standstill() const;
+
+  private:
+    mutable std::mutex mutex_;
+    std::map<pid_t, Role> roles_;
+};
+
+} // namespace emu

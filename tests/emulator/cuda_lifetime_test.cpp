@@ -1,0 +1,74 @@
+// Programs that call the API when the process or a thread ends come to a clean end, whatever they call. The
+// libraries keep all their state in one place that is never destroyed (common/emulator/cuda/owner.hpp).
+
+#include "process.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+using test_support::Finished;
+
+namespace {
+
+Finished run(std::vector<std::string> argv) {
+    return test_support::run({.argv = std::move(argv), .time_limit = std::chrono::seconds(300)});
+}
+
+bool has(const char* program) {
+    return run({"/bin/sh", "-c", std::string("command -v ") + program}).exit_code == 0;
+}
+
+const std::vector<std::string> places{"global", "thread", "main-thread", "atexit", "detached"};
+
+} // namespace
+
+TEST_CASE("each group of the API may be called late, also as the first call") {
+    const auto group = GENERATE(as<std::string>(), "memory", "streams", "events", "modules", "linking",
+                                "launches", "graphs");
+    for (const std::string& place : places)
+        for (const char* before : {"", "used"}) {
+            std::vector<std::string> argv{LIFETIME_PROGRAM, place, group};
+            if (*before)
+                argv.emplace_back(before);
+            const Finished ended = run(argv);
+            INFO(place << ' ' << group << ' ' << before << ": " << ended.how());
+            CHECK(ended.exit_code == 0);
+            CHECK(ended.out == "main ends\n");
+            CHECK(ended.err.empty());
+        }
+}
+
+TEST_CASE("valgrind finds nothing in late calls") {
+#ifdef __SANITIZE_ADDRESS__
+    SKIP("valgrind cannot run what AddressSanitizer watches");
+#endif
+    if (!has("valgrind"))
+        SKIP("valgrind is not installed");
+    // Not the detached thread: it is cut off wherever it is. One run, since valgrind reads much before it
+    // begins.
+    const Finished ended =
+        run({"valgrind", "--quiet", "--error-exitcode=99", LIFETIME_PROGRAM, "everywhere", "all", "used"});
+    INFO(ended.how() << '\n' << ended.err);
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.out == "main ends\n");
+    CHECK(ended.err.empty());
+}
+
+TEST_CASE("no object of the libraries is destroyed at the end of the process or of a thread") {
+#ifdef __SANITIZE_ADDRESS__
+    SKIP("sanitizers bring destructors of their own");
+#endif
+    if (!has("nm"))
+        SKIP("nm is not installed");
+    const Finished symbols = run({"nm", "--dynamic", "--undefined-only", EMULATOR_LIBRARY});
+    REQUIRE(symbols.exit_code == 0);
+    REQUIRE(symbols.out.find("pthread_key_create") != std::string::npos); // It is the right list.
+    INFO("a namespace-scope, static or thread_local object with a destructor is new; let the owner have it");
+    CHECK(symbols.out.find("__cxa_atexit") == std::string::npos);
+    CHECK(symbols.out.find("__cxa_thread_atexit") == std::string::npos);
+}
