@@ -1,6 +1,7 @@
 /// @file bench.cu
 /// Chapter 3's measurements: what barriers and fences take in cycles, how long it takes to hand the turn to
 /// another warp, and what separates the twins producer_consumer and producer_consumer_mbarrier.
+#include "pair_mixes.cuh"
 #include "sync_cost.cuh"
 #include "twins.cuh"
 
@@ -283,6 +284,7 @@ constexpr workbook::BenchPart parts[] = {
     {"fences", "the cycles of fences", fences_part},
     {"turns", "from one warp to another, and a look that waits", turns_part},
     {"twins", "producers and consumers: what separates the twins", twins_part},
+    {"pair_mixes", "two copies, with and without a second array that is written", barriers::pair_mixes},
 };
 
 } // namespace

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from . import bench_tables_clusters
+from . import bench_tables_clusters, bench_tables_measuring
 from .bench_file import Row, Table, Tables, Value, heading
 
 LARGE = "32768 x 32768"
@@ -445,6 +445,7 @@ _MAKERS: dict[str, tuple[tuple[str, ...], Callable[[Tables], Table]]] = {
     "ladder_large": (("ladder",), _ladder),
     "ladder_sizes": (("ladder",), _ladder_sizes),
     **bench_tables_clusters.MAKERS,
+    **bench_tables_measuring.MAKERS,
 }
 DERIVED = tuple(_MAKERS)
 RAW = (
@@ -464,4 +465,5 @@ RAW = (
     "twins",
     "prefetch",
     *bench_tables_clusters.RAW,
+    *bench_tables_measuring.RAW,
 )
