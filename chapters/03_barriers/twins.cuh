@@ -100,8 +100,8 @@ __device__ inline void empty_one(Buffers<wait>& buffers, const Tiles& tiles, std
     buffers.ready[k % 2].arrive();
 }
 
-/// @param batch loads of a producer on their way at a time; 0: as compiled
-/// @param own_loops a loop for each role, as in producer_consumer; else one loop that asks for the role in
+/// @tparam batch loads of a producer on their way at a time; 0: as compiled
+/// @tparam own_loops a loop for each role, as in producer_consumer; else one loop that asks for the role in
 ///                  every round, as in producer_consumer_mbarrier
 /// The launch bounds keep 8 blocks on an SM, as looping_grid() wants, whatever the compiler does with
 /// registers.
