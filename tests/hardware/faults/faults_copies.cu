@@ -137,7 +137,7 @@ void add_loads(Adder& add) {
             bulk_load(tile, a.memory, 64 * a.one, barrier);
             wait(barrier, 0);
         });
-    add("bulk_load_unexpected", "bulk load of 64 bytes into a phase that expects 32", "deadlock",
+    add("bulk_load_unexpected", "bulk load of 64 bytes into a phase that expects 32", "tx-count-mismatch",
         [] __device__(const Arguments& a, std::uint32_t tile, std::uint32_t barrier) {
             arrive_expect_tx(barrier, 32 * a.one);
             bulk_load(tile, a.memory, 64, barrier);
