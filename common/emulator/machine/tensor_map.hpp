@@ -3,9 +3,9 @@
 /// The tensor map (CUtensorMap, PTX ISA 5.5.8): what cuTensorMapEncodeTiled writes and tensor copies read.
 /// The 128 bytes are opaque to programs, but some change bits of them: they are those that the driver of an
 /// H200 writes (580.159.04), and mean what they mean to an H200. tests/hardware/tensor_maps.txt holds its
-/// maps; the fields of the first 64 bytes are also in NVIDIA's TensorRT-LLM,
-/// cpp/kernels/fmha_v2/src/fmha/hopper/ tma_types.h and tma_descriptor.h. Numbers of types and modes are
-/// those of the driver API's enumerations. No CUDA header is needed.
+/// maps; the fields of the first 64 bytes are also in NVIDIA's public attention kernels, fmha_v2,
+/// src/fmha/hopper/tma_types.h and tma_descriptor.h. Numbers of types and modes are those of the driver
+/// API's enumerations. No CUDA header is needed.
 
 #include <array>
 #include <cstddef>
