@@ -108,6 +108,9 @@ def check(program, emulator):
         problems += filter(None, (wrong(name, record[name], *answers[name]) for name in record))
     else:
         answers = all_of(list(record), lambda name: outcome(program, name, None), 12)
+        # A GPU that recovers from one process's fault holds up the others: what differs is asked once more, alone.
+        answers |= all_of([name for name in record if answers[name] != record[name]["h200"]],
+                          lambda name: outcome(program, name, None), 1)
         problems += [f"{name}: {answers[name]}, but {record[name]['h200']} in the record" for name in record
                      if answers[name] != record[name]["h200"]]
     print("\n".join(problems))
