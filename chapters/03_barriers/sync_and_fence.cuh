@@ -149,8 +149,8 @@ void launch_hand_over(std::span<const unsigned> in, std::span<unsigned> out) {
                      in.data(), out.data(), in.size());
 }
 
-/// Sums all elements modulo 2^32. No barrier reaches from block to block: every block publishes its sum,
-/// fences, and takes a number; the block with the last number knows that all sums are there.
+/// Sums all elements modulo 2^32. No __syncthreads() reaches from block to block: every block publishes its
+/// sum, fences, and takes a number; the block with the last number knows that all sums are there.
 __global__ void last_block_sums(const unsigned* in, std::size_t size, unsigned* partial, unsigned* taken,
                                 unsigned* total) {
     __shared__ unsigned sum;

@@ -281,7 +281,7 @@ void timelines(Bench& bench) {
          {"landed", "copy landed", "cycles"},
          {"computed", "computed", "cycles"}});
     Streams streams(bench.size(std::size_t{1} << 26, std::size_t{1} << 14));
-    const int work = bench.size(96, 2); // about as long as a copy takes
+    const int work = bench.size(96, 2); // longer than a copy takes
     record<1>(bench, streams, work);
     record<2>(bench, streams, work);
     record<4>(bench, streams, work);
