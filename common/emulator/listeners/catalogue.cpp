@@ -10,7 +10,7 @@ constexpr CatalogueEntry entries[] = {
     {"race-shared", "Race in shared memory",
      "Two threads used the same bytes of shared memory, at least one of them wrote, and nothing orders one "
      "before the "
-     "other. Which comes first differs from run to run and from GPU to GPU; that a test passes proves "
+     "other. Which comes first may differ from run to run and from GPU to GPU; that a test passes proves "
      "nothing.",
      "A __syncthreads() is missing between writing a tile and reading it, or between reading it and writing "
      "the next "
@@ -23,7 +23,8 @@ constexpr CatalogueEntry entries[] = {
      "other. Blocks of one launch run in any order.",
      "Two blocks compute the same output (wrong index, block offset forgotten), a sum without atomicAdd, or "
      "a flag "
-     "without release and acquire. Separate launches are always ordered."},
+     "without release and acquire. Launches in one stream are ordered, but for programmatic dependent "
+     "launch."},
     {"missing-proxy-fence", "No fence between generic and async proxy",
      "Ordinary loads and stores go through the generic proxy, bulk and tensor copies through the async "
      "proxy. A barrier "
@@ -47,7 +48,8 @@ constexpr CatalogueEntry entries[] = {
      "wrong, at __syncthreads(), named barriers and arrivals at an mbarrier, more at __syncwarp().",
      "The value is used only behind the barrier and fence.proxy.async is missing: each reading thread "
      "executes "
-     "it behind its reads and before the barrier or arrival, or the issuing thread before the copy. A value "
+     "it behind its reads and before the barrier or arrival, or the issuing thread behind the barrier. A "
+     "value "
      "that was stored before the barrier has been waited for. The emulator sees where the PTX uses the "
      "value; "
      "the compiler may move arithmetic, but not stores, behind the barrier."},
@@ -76,16 +78,19 @@ constexpr CatalogueEntry entries[] = {
      "All threads that are left wait, and nothing that is under way can end a wait. The report lists who "
      "waits where and "
      "what is missing: arrivals, bytes, or threads that exited.",
-     "The mbarrier's count does not equal the arrivals; more bytes are expected than copied; the parity was "
+     "The mbarrier's count does not equal the arrivals; other bytes are expected than copied; the parity was "
      "not flipped; "
      "a __syncthreads() stands in a branch; a stage is never released."},
     {"tx-count-mismatch", "Expected bytes do not equal copied bytes",
      "The phase of an mbarrier ends when all arrivals have come and as many bytes have landed as expect_tx "
      "announced. "
-     "Here a phase ended while one of its copies was under way, so waiting threads go on too early.",
-     "The tx-count forgets a copy or counts elements instead of bytes; for a tensor copy that hangs over the "
+     "Here a phase ended while one of its copies was under way, so waiting threads go on too early; an H200 "
+     "was seen to hang instead.",
+     "The tx-count forgets a copy, or counts elements instead of bytes; for a tensor copy that hangs over "
+     "the "
      "edge it "
-     "must still be the full box. Too large a count shows as a deadlock that names the missing bytes."},
+     "must still be the full box. A count that no landing brings to zero, too large or too small, shows as a "
+     "deadlock that names the bytes."},
     {"barrier-uninitialised", "mbarrier used without init",
      "An mbarrier operation named an address where no mbarrier.init has made a barrier, or where it was "
      "invalidated.",
@@ -125,7 +130,8 @@ constexpr CatalogueEntry entries[] = {
      "A missing bounds check on the last block, an index in elements used as bytes, or a forgotten block "
      "offset."},
     {"misaligned", "Address not aligned",
-     "The address is not a multiple of what the instruction demands. Hardware faults too.",
+     "The address is not a multiple of what the instruction demands. Hardware faults too, but for local "
+     "memory.",
      "float4 access at an odd element, a bulk copy of addresses that are not multiples of 16, a tensor tile "
      "that is not "
      "aligned to 128 bytes, or an aligned_size_t that promises too much."},
@@ -204,8 +210,8 @@ constexpr CatalogueEntry entries[] = {
      "A loop waits for something that never changes, or a condition never becomes false."},
     {"duplicate-copy", "The same copy issued by several threads",
      "Several threads issued the same asynchronous copy to the same bytes at the same time.",
-     "The if (threadIdx.x == 0), or elect.sync, around a bulk copy is missing. One thread moves the whole "
-     "tile."},
+     "The if (threadIdx.x == 0), or elect.sync, around a bulk copy and the announcement of its bytes is "
+     "missing. One thread moves the whole tile, and the mbarrier expects that thread's arrival alone."},
 };
 
 } // namespace

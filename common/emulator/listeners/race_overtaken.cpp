@@ -16,9 +16,9 @@ Diagnostic Checker::overtaken(const Record& read, Ref ref, unsigned k, unsigned 
             "the "
             "read may still be under way when the copy lands, and then it gets the new bytes.",
         "Each reading thread executes fence.proxy.async (cuda::ptx::fence_proxy_async) behind its reads and "
-        "before the barrier or arrival that lets the copy begin; or the issuing thread executes it before "
-        "the copy. A value that was stored before that point has been waited for; arithmetic alone may be "
-        "moved behind it by the compiler.",
+        "before the barrier or arrival that lets the copy begin; or the issuing thread executes it behind "
+        "that and before the copy. A value that was stored before that point has been waited for; arithmetic "
+        "alone may be moved behind it by the compiler.",
         {cluster_.source_line(read.pc, "read by " + reader),
          cluster_.source_line(actor.record->pc, "copy issued by " + who(actor))});
 }

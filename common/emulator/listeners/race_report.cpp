@@ -404,7 +404,8 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
         message += issuer + " and " + who(actor, k) + " both issued this " + what +
                    " to the same bytes, and the first is still under way.";
         advice = "One thread issues a bulk copy for the whole tile: if (threadIdx.x == 0), or elect.sync in "
-                 "one warp.";
+                 "one warp. For a load that thread alone also announces the bytes, and the mbarrier expects "
+                 "its one arrival.";
     } else if (is == "tx-count-mismatch") {
         message += "the " + what + " issued by " + issuer +
                    " brings more bytes than its mbarrier was told to expect, so the phase that was waited "
