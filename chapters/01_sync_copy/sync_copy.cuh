@@ -2,8 +2,8 @@
 /// Chapter 1: copies that pass through the registers, and what they wait for.
 ///
 /// Every copying kernel takes the array in tiles, brings a tile to shared memory and writes it back in
-/// reverse order: out[start + i] = in[start + count - 1 - i]. So a thread always writes an element that
-/// another thread brought, which is why the barrier between the two steps is needed.
+/// reverse order: out[start + i] = in[start + count - 1 - i]. So threads write elements that other
+/// threads brought, which is why the barrier between the two steps is needed.
 #pragma once
 
 #include "workbook/buffer.hpp"

@@ -2,8 +2,8 @@
 /// Chapter 2: copies from global to shared memory that no register sees, and that nobody waits for until
 /// their data is needed.
 ///
-/// As in chapter 1, every kernel takes the array in tiles and writes each tile back in reverse order, so that
-/// a thread always writes what another thread brought.
+/// As in chapter 1, the copies take the array in tiles and write each tile back in reverse order, so that
+/// threads write what other threads brought.
 #pragma once
 
 #include "workbook/launch.hpp"

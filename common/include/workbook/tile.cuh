@@ -1,8 +1,8 @@
 /// @file tile.cuh
 /// What the copying chapters do with a tile once it lies in shared memory, and the references on the host.
 ///
-/// The second half of a copy is never the lesson, but it must betray a mistake of the first: a thread always
-/// uses elements that another thread brought, and each element's place in the result depends on its place in
+/// The second half of a copy is never the lesson, but it must betray a mistake of the first: threads use
+/// elements that other threads brought, and each element's place in the result depends on its place in
 /// the tile.
 #pragma once
 
