@@ -30,7 +30,7 @@ inline constexpr std::size_t bulk_bytes = 16;
 /// An array cut for bulk copies: the body starts 16-byte aligned and is a multiple of 16 bytes long.
 template <class T>
 struct BulkParts {
-    std::span<T> head; ///< fewer than 16 bytes, unless there is no body
+    std::span<T> head; ///< fewer than 16 bytes
     std::span<T> body;
     std::span<T> tail; ///< fewer than 16 bytes
 };
@@ -314,8 +314,8 @@ __device__ inline void load_stage(Ring& ring, int stage, const float* x, const f
     ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, ring.y[stage], y + start, bytes, full);
 }
 
-/// Each block takes every gridDim.x-th tile. Up to `stages` tiles are on their way while one is computed; a
-/// stage is loaded anew once the bulk store of its result has read it.
+/// Each block takes every gridDim.x-th tile. A stage is loaded anew in the next round, when the bulk store of
+/// its result has read it: after the first round at most stages - 1 tiles are on their way.
 __global__ void axpy_ring(float a, const float* x, float* y, std::size_t size) {
     __shared__ Ring ring;
     const auto tile_start = [](std::size_t k) { return (blockIdx.x + k * gridDim.x) * tile_elements; };

@@ -80,7 +80,7 @@ __global__ void add_tile(const __grid_constant__ CUtensorMap map, int x, int y) 
     const std::int32_t at[] = {x, y};
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(&bar, 1);
-        ptx::fence_proxy_async(ptx::space_shared); // the async proxy shall see the barrier
+        ptx::fence_proxy_async(ptx::space_shared); // for older editions of the manuals: chapter 5
         // All bytes of the box are counted, also those that lie outside of the matrix.
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
                                        sizeof(tile));
