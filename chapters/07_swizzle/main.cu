@@ -232,7 +232,7 @@ constexpr workbook::KernelEntry<Matrices> kernels[] = {
      .prepare = [](Matrices& matrices) { matrices.out.upload(matrices.host); },
      .launch = [](Matrices& matrices) { launch_add_place_padded(matrices.output_panels()); },
      .check = check_add_place_padded},
-    sums<launch_column_sums<Swizzle::none, 0, wide>>("column_sums_none", "16 bytes a lane: 8 rows in a bank"),
+    sums<launch_column_sums<Swizzle::none, 0, wide>>("column_sums_none", "16 bytes a lane: 32 rows in a bank"),
     sums<launch_column_sums_padded<wide>>("column_sums_padded", "threads pad rows by 16 bytes: no conflicts"),
     sums<launch_column_sums<Swizzle::none, map_pad, wide>>("column_sums_padded_by_map",
                                                            "the map pads rows by 16 bytes: no conflicts"),

@@ -1,8 +1,8 @@
 /// @file kept_transpose.cuh
 /// Chapter 8: the last rungs. They tell the L2 cache to keep what was read, though nobody will read it again.
 ///
-/// Read lines that are kept leave the written ones little room, so that L2 writes these back soon and in the
-/// order in which they came: DRAM gets them row by row. kept_reads differs from column_walk in the policy of
+/// Our guess: read lines that are kept leave the written ones little room, so that L2 writes these back soon
+/// and in the order in which they came. kept_reads differs from column_walk in the policy of
 /// its loads and in the number of blocks per SM, tma_kept_reads from tma_micro_tiles in the policy and in the
 /// size that L2 fetches; the tuner beside this file found all three.
 #pragma once
@@ -23,7 +23,7 @@ __device__ inline std::uint64_t keep_policy() {
     return policy;
 }
 
-/// Reads 16 bytes past L1 with a policy for L2. PTX ISA, ld.global.nc.
+/// Reads 16 bytes with a policy for L2, and leaves nothing in L1. PTX ISA, ld.global.nc.
 __device__ inline uint4 load_with(const void* from, std::uint64_t policy) {
     uint4 chunk;
     asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"

@@ -177,7 +177,8 @@ __device__ inline void store_panels(const CUtensorMap& map, Corner corner, const
 }
 
 /// Which micro-tile a thread turns is a matter of banks: its column is thread % 16, its row this. So eight
-/// lanes that go together meet all eight groups of banks, both when they read and when they write.
+/// lanes that go together meet all eight groups of banks, both when they read and when they write (a test
+/// tries all).
 __host__ __device__ constexpr int micro_down(int thread) {
     return thread / chunks_per_row ^ thread % chunks_per_row;
 }
@@ -197,7 +198,7 @@ __device__ inline void turn_panels(Panels& loaded, Panels& turned) {
         turned.chunk(across * edge + i, down) = micro.chunks[i];
 }
 
-/// TMA on both sides, micro-tiles in between, blocks walking down columns: no conflict is left.
+/// TMA on both sides, micro-tiles in between, blocks walking down columns: no conflict among the lanes.
 __global__ void __launch_bounds__(micro_threads)
     tma_micro_tiles(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap out,
                     Tiling tiles) {
