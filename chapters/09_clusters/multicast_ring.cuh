@@ -17,7 +17,7 @@ namespace clusters {
 
 /// How warps say that they have read a batch, and with what scope everybody waits.
 enum class Handover {
-    plain,        ///< as production code does: no qualifiers, so release and acquire at scope .cta
+    plain,        ///< as CUTLASS does: no qualifiers, so release and acquire at scope .cta
     wait_cluster, ///< the waits acquire at scope .cluster
     letter,       ///< that, and the arrival releases at scope .cluster: what PTX asks for between blocks
     gathered,     ///< plain, but a barrier of the reading warps first, then one arrival per block

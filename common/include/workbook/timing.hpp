@@ -146,8 +146,8 @@ template <class Work>
     return summarize(std::move(samples));
 }
 
-/// The copy ceiling: a device-to-device cudaMemcpyAsync that reads `bytes / 2` and writes as many, the most
-/// that a kernel moving `bytes` can hope for. Empty if the device has no clock or there is nothing to copy.
+/// The copy ceiling: a device-to-device cudaMemcpyAsync that reads `bytes / 2` and writes as many, what a
+/// kernel moving `bytes` is compared with. Empty if the device has no clock or there is nothing to copy.
 [[nodiscard]] inline std::optional<Timing> copy_ceiling(std::size_t bytes, MeasurePlan plan = {}) {
     const std::size_t half = bytes / 2;
     if (half == 0 || !device_has_clock())
