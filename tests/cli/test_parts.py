@@ -88,7 +88,10 @@ class Options(unittest.TestCase):
             (options.order, options.counters, options.program, options.seed), ("early", "-", "prog", None)
         )
         self.assertEqual(options.arguments[:2], ["--seed", "3"])
-        self.assertEqual(emulate.steering(options), {"EMULATOR_ORDER": "early", "EMULATOR_COUNTERS": "-"})
+        self.assertEqual(
+            emulate.steering(options),
+            {"EMULATOR_ORDER": "early", "EMULATOR_COUNTERS": "-", "EMULATOR_EXIT_STATUS": "findings"},
+        )
 
     def test_emulate_steers_by_environment(self) -> None:
         options = self.parse(
@@ -106,6 +109,11 @@ class Options(unittest.TestCase):
             "9",
             "--report",
             "r",
+            "--exit-status",
+            "program",
+            "--leaks",
+            "--uninitialised-global",
+            "error",
             "prog",
         )
         self.assertEqual(
@@ -118,6 +126,9 @@ class Options(unittest.TestCase):
                 "EMULATOR_TRACE": "t",
                 "EMULATOR_REPORT": "r",
                 "EMULATOR_THREADS": "2",
+                "EMULATOR_EXIT_STATUS": "program",
+                "EMULATOR_LEAKS": "1",
+                "EMULATOR_UNINITIALISED_GLOBAL": "error",
             },
         )
 
@@ -320,7 +331,10 @@ class EmulatorThatIsBuilt(unittest.TestCase):
         options = argparse.Namespace(
             program=str(program),
             arguments=[],
-            **dict.fromkeys(("threads", "seed", "order", "checks", "counters", "trace", "report")),
+            **dict.fromkeys(
+                ("threads", "seed", "order", "checks", "counters", "trace", "report", "exit_status", "leaks")
+            ),
+            uninitialised_global=None,
         )
         with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
             assert holder.stdin is not None and holder.stdout is not None

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
+#include <sstream>
 
 using namespace check_test;
 using emu::Counter;
@@ -172,8 +174,20 @@ TEST_CASE("counters as JSON lines and as a table") {
     REQUIRE(json["total"]["bytes_bulk_load"].number() == 0);
     REQUIRE(json["lines"].array().size() > 1);
     const std::string table = emu::Counters::table(count(column(32)));
-    REQUIRE(table.find("shared_load_conflicts") != std::string::npos);
-    REQUIRE(table.find("bytes_bulk_load") == std::string::npos);
+    const auto row = [&](const std::string& name) {
+        const auto at = table.find("\n  " + name + " ");
+        REQUIRE(at != std::string::npos);
+        std::istringstream rest(table.substr(at + 3 + name.size()));
+        std::string value, meaning;
+        rest >> value >> meaning;
+        REQUIRE(!meaning.empty());
+        return value;
+    };
+    REQUIRE(row("shared_load_conflicts") == "31");
+    REQUIRE(row("bytes_bulk_load") == "0");
+    REQUIRE(row("threads per instruction") == "32.00");
+    REQUIRE(row("wavefronts per shared load") == "32.00");
+    REQUIRE(row("sectors per global load") == "-"); // There are none.
 }
 
 TEST_CASE("the time line begins and ends every operation, in legal JSON") {
@@ -182,14 +196,27 @@ TEST_CASE("the time line begins and ends every operation, in legal JSON") {
         const auto* const trace = &run_with(loads_and_stores, device, std::make_unique<emu::Trace>(""));
         const auto json = test_support::JsonValue::parse(trace->json());
         REQUIRE(json["otherData"]["axis"].string().find("not time") != std::string::npos);
-        int begun = 0, landed = 0, ended = 0, phases = 0, completed = 0;
+        int begun = 0, landed = 0, ended = 0, phases = 0, completed = 0, warps = 0;
+        std::set<std::pair<double, double>> named, used;
         double expected = 0, bytes = 0;
         for (const auto& event : json["traceEvents"].array()) {
             const std::string phase = event["ph"].string();
             begun += phase == "b";
             landed += phase == "n";
             ended += phase == "e";
-            phases += phase == "X";
+            const std::pair where{
+                event["pid"].number(),
+                phase == "M" && event["name"].string() == "process_name" ? -1.0 : event["tid"].number()};
+            if (phase == "M" && event["name"].string() == "thread_name")
+                REQUIRE(named.insert(where).second);
+            else if (phase != "M")
+                used.insert(where);
+            phases += phase == "X" && event["cat"].string() == "barrier";
+            if (phase == "X" && event["cat"].string() == "warp") {
+                ++warps;
+                REQUIRE(event["args"]["instructions"].number() > 0);
+                REQUIRE(event["dur"].number() >= event["args"]["instructions"].number());
+            }
             if (phase != "i")
                 continue;
             completed += event["args"]["step"].string() == "complete";
@@ -204,6 +231,8 @@ TEST_CASE("the time line begins and ends every operation, in legal JSON") {
         REQUIRE(completed == 2);
         REQUIRE(expected > 0);
         REQUIRE(bytes == 0);      // What was expected has come.
+        REQUIRE(warps == 2 * 2);  // Two in each block.
+        REQUIRE(named == used);   // Every track has a name.
         REQUIRE(phases == 2 * 3); // Two block barriers and one mbarrier phase in each block.
     }
 }

@@ -44,6 +44,17 @@ int fault_and(bool ask) {
     return 0;
 }
 
+__global__ void copy_one(const int* in, int* out) { *out = *in; }
+
+/// Reads memory that nobody wrote: a warning, and the program knows nothing of it.
+int unwritten() {
+    int* data = nullptr;
+    cudaMalloc(&data, 2 * sizeof *data);
+    copy_one<<<1, 1>>>(data, data + 1);
+    std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
+
 int refused_launch() {
     store<<<1, 5000>>>(nullptr);
     return 0;
@@ -203,6 +214,8 @@ int main(int argc, char** argv) {
         return print_lines();
     if (is("fault"))
         return fault_and(false);
+    if (is("unwritten"))
+        return unwritten();
     if (is("asked-fault"))
         return fault_and(true);
     if (is("refused-launch"))

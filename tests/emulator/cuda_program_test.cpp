@@ -27,6 +27,11 @@ Finished run_emulated(std::vector<std::string> argv) {
     return test_support::run(
         {.argv = std::move(argv), .environment = {{"LD_LIBRARY_PATH", variable("EMULATOR_LIB")}}});
 }
+Finished run_with(const std::string& what, const std::string& setting, const std::string& value) {
+    return test_support::run(
+        {.argv = {variable("CUDA_PROGRAM"), what},
+         .environment = {{"LD_LIBRARY_PATH", variable("EMULATOR_LIB")}, {setting, value}}});
+}
 Finished run_program(const std::string& what) { return run_emulated({variable("CUDA_PROGRAM"), what}); }
 
 long count(const std::string& text, const std::string& part) {
@@ -92,6 +97,39 @@ TEST_CASE("a fault that the program asked about leaves its status alone") {
     const Finished ended = run_program("asked-fault");
     CHECK(ended.exit_code == 0);
     CHECK(ended.out == "cudaErrorIllegalAddress\n");
+}
+
+TEST_CASE("the exit status follows errors or all findings, if that is asked for") {
+    const auto status = [](const char* program, const char* setting) {
+        return run_with(program, "EMULATOR_EXIT_STATUS", setting).exit_code;
+    };
+    CHECK(status("print", "findings") == 0);
+    CHECK(status("asked-fault", "program") == 0);
+    CHECK(status("asked-fault", "errors") == 1);
+    CHECK(status("asked-fault", "findings") == 1);
+    CHECK(status("unwritten", "program") == 0);
+    CHECK(status("unwritten", "errors") == 0);
+    const Finished ended = run_with("unwritten", "EMULATOR_EXIT_STATUS", "findings");
+    CHECK(ended.exit_code == 1);
+    CHECK(count(ended.err, "emulator: 1 warning above") == 1);
+    CHECK(run_with("bad-name", "EMULATOR_EXIT_STATUS", "findings").exit_code == 2); // The program's own.
+}
+
+TEST_CASE("a use of global memory that nobody wrote is a warning, an error or nothing") {
+    const auto of = [](const char* value) {
+        return run_with("unwritten", "EMULATOR_UNINITIALISED_GLOBAL", value);
+    };
+    CHECK(count(of("warning").err, "warning[uninitialised-global]") == 1);
+    CHECK(of("warning").out == "cudaSuccess\n");
+    CHECK(count(of("error").err, "error[uninitialised-global]") == 1);
+    CHECK(of("error").out == "cudaErrorLaunchFailure\n");
+    CHECK(of("off").err.empty());
+}
+
+TEST_CASE("what was never freed is told on request") {
+    CHECK(count(run_with("unwritten", "EMULATOR_LEAKS", "1").err, "note[leak]: 8 bytes of device memory") ==
+          1);
+    CHECK(count(run_program("unwritten").err, "leak") == 0);
 }
 
 TEST_CASE("a refused launch is explained and makes the status 1") {
@@ -198,6 +236,9 @@ TEST_CASE("a wrong setting ends the program with one line") {
     CHECK(ended.exit_code == 2);
     CHECK(count(ended.err, "EMULATOR_ORDER must be") == 1);
     CHECK(count(ended.err, "\n") == 1);
+    const Finished other = run_with("start", "EMULATOR_EXIT_STATUS", "never");
+    CHECK(other.exit_code == 2);
+    CHECK(other.err == "emulator: EMULATOR_EXIT_STATUS must be program, errors or findings, not 'never'\n");
 }
 
 TEST_CASE("starting costs at most 50 ms") {

@@ -36,6 +36,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report", metavar="FILE", help="write each mistake found to FILE, one JSON object a line"
     )
+    parser.add_argument(
+        "--exit-status",
+        choices=("findings", "errors", "program"),
+        default="findings",
+        help="1 if a mistake was found, warnings included (default); if an error was; or only what the program returns",
+    )
+    parser.add_argument(
+        "--leaks", action="store_true", help="tell at the end which memory was never freed"
+    )
+    parser.add_argument(
+        "--uninitialised-global",
+        choices=("off", "warning", "error"),
+        help="what a use of global memory is that nobody wrote (default: warning)",
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="host threads (default: all cores)")
     parser.add_argument("program", metavar="PROGRAM", help="a program built with nvcc -cudart shared")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="its arguments")
@@ -43,7 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def prepare(argv: list[str]) -> list[str]:
     """A bare --counters takes no value, so that it cannot swallow PROGRAM."""
-    takes_value = {"--order", "--seed", "--checks", "--trace", "--report", "--threads"}
+    takes_value = {"--order", "--seed", "--checks", "--trace", "--report", "--threads", "--exit-status",
+                   "--uninitialised-global"}
     words: list[str] = []
     for index, word in enumerate(argv):
         if not word.startswith("-") and (not words or words[-1] not in takes_value):
@@ -77,6 +92,9 @@ def steering(options: argparse.Namespace) -> dict[str, str]:
         "EMULATOR_TRACE": options.trace,
         "EMULATOR_REPORT": options.report,
         "EMULATOR_THREADS": options.threads,
+        "EMULATOR_EXIT_STATUS": options.exit_status,
+        "EMULATOR_LEAKS": 1 if options.leaks else None,
+        "EMULATOR_UNINITIALISED_GLOBAL": options.uninitialised_global,
     }
     return {name: str(value) for name, value in names.items() if value is not None}
 

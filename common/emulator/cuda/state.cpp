@@ -23,6 +23,7 @@ struct Process {
     std::atomic<bool> closed = false;
     std::atomic<bool> forked = false;
     std::atomic<bool> unobserved = false;
+    std::atomic<unsigned> errors = 0, warnings = 0; ///< That were told.
     std::atomic<bool> driver_initialised = false;
     std::atomic<bool> runtime_used = false;
     std::atomic<int> exit_status = 0;
@@ -71,6 +72,24 @@ void tell_leaks(const GlobalMemory& memory) {
                                                               : "page-locked host");
 }
 
+/// Why a program that ends well should not count as one; empty if it should.
+std::string why_not_zero(const Process& p) {
+    if (p.unobserved)
+        return "the failure above was never asked for by the program";
+    if (!p.state)
+        return {};
+    using Wish = Settings::ExitStatus;
+    const Wish wish = p.state->device().settings().exit_status;
+    const unsigned errors = wish == Wish::program ? 0 : p.errors.load();
+    const unsigned warnings = wish == Wish::findings ? p.warnings.load() : 0;
+    const auto count = [](unsigned n, const char* what) {
+        return n == 0 ? std::string() : std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+    };
+    const std::string both =
+        count(errors, "error") + (errors && warnings ? " and " : "") + count(warnings, "warning");
+    return both.empty() ? both : both + " above (--exit-status program keeps the program's own status)";
+}
+
 /// Runs at the end of the process, after the program's destructors: what was launched comes to its end, and
 /// listeners write what they collected. The state itself stays, for threads that are still in a call.
 [[gnu::destructor]] void shut_down() {
@@ -84,10 +103,8 @@ void tell_leaks(const GlobalMemory& memory) {
         tell_leaks(p.state->device().memory());
     if (p.state)
         p.state->device().finish();
-    if (p.unobserved && p.exit_status == 0) {
-        std::fputs(
-            "emulator: the failure above was never asked for by the program; the exit status becomes 1\n",
-            stderr);
+    if (const std::string why = why_not_zero(p); p.exit_status == 0 && !why.empty()) {
+        std::fprintf(stderr, "emulator: %s; the exit status becomes 1\n", why.c_str());
         std::fflush(nullptr);
         _exit(1);
     }
@@ -164,6 +181,7 @@ Error last_error(bool clear) {
 
 void mark_unobserved() { process().unobserved = true; }
 void mark_observed() { process().unobserved = false; }
+void note_finding(bool error) { ++(error ? process().errors : process().warnings); }
 
 void mark_runtime_used() {
     process().runtime_used = true;

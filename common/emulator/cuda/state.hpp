@@ -93,6 +93,8 @@ Error last_error(bool clear);
 /// with status 1, so that a wrong result cannot pass for a right one.
 void mark_unobserved();
 void mark_observed();
+/// A mistake was told; EMULATOR_EXIT_STATUS says what that means for the exit status.
+void note_finding(bool error);
 
 /// Handles the exception in flight: prints what explains it and returns its error. `function` is the API
 /// function's name.

@@ -107,7 +107,7 @@ class Counters final : public Observer {
     void on_launch_end(const LaunchInfo& info) override;
 
     const std::vector<LaunchCounts>& launches() const { return launches_; }
-    /// One row per counter that is not zero, one column per launch of a kernel, then the lines.
+    /// One row for each counter, zeros included, with its meaning; what is worth dividing; then the lines.
     static std::string table(const LaunchCounts& counts);
     static std::string json(const LaunchCounts& counts);
     /// Adds a cluster's counts to those of its launch; thread-safe.

@@ -12,42 +12,69 @@
 namespace emu {
 namespace {
 
-constexpr std::array<std::string_view, counter_count> names{"warp_instructions",
-                                                            "thread_instructions",
-                                                            "global_load_requests",
-                                                            "global_load_sectors",
-                                                            "global_store_requests",
-                                                            "global_store_sectors",
-                                                            "global_atomic_requests",
-                                                            "shared_load_requests",
-                                                            "shared_load_wavefronts",
-                                                            "shared_load_conflicts",
-                                                            "shared_store_requests",
-                                                            "shared_store_wavefronts",
-                                                            "shared_store_conflicts",
-                                                            "shared_atomic_requests",
-                                                            "local_requests",
-                                                            "bytes_global_to_registers",
-                                                            "bytes_registers_to_global",
-                                                            "bytes_cluster_shared",
-                                                            "bytes_cp_async",
-                                                            "bytes_cp_async_zeros",
-                                                            "bytes_bulk_load",
-                                                            "bytes_bulk_store",
-                                                            "bytes_bulk_shared",
-                                                            "bytes_bulk_reduce",
-                                                            "bytes_tensor_load",
-                                                            "bytes_tensor_store",
-                                                            "bytes_tensor_reduce",
-                                                            "tensor_load_sectors",
-                                                            "tensor_store_sectors",
-                                                            "bytes_st_async",
-                                                            "bytes_multicast",
-                                                            "async_operations",
-                                                            "block_barriers",
-                                                            "cluster_barriers",
-                                                            "mbarrier_arrivals",
-                                                            "mbarrier_phases"};
+struct Named {
+    std::string_view name;
+    std::string_view meaning; ///< For the table.
+};
+
+constexpr std::array<Named, counter_count> names{{
+    {"warp_instructions", "PTX instructions, once for each warp that executes them"},
+    {"thread_instructions", "the same, once for each active thread"},
+    {"global_load_requests", "loads of a warp from global memory"},
+    {"global_load_sectors", "32-byte sectors that they touch, each once per request"},
+    {"global_store_requests", "stores of a warp to global memory"},
+    {"global_store_sectors", "32-byte sectors that they touch"},
+    {"global_atomic_requests", "atomics and reductions of a warp in global memory"},
+    {"shared_load_requests", "loads of a warp from shared memory"},
+    {"shared_load_wavefronts", "passes over the 32 banks that they take"},
+    {"shared_load_conflicts", "passes beyond the fewest that an access of that width takes"},
+    {"shared_store_requests", "stores of a warp to shared memory"},
+    {"shared_store_wavefronts", "passes over the 32 banks that they take"},
+    {"shared_store_conflicts", "passes beyond the fewest that an access of that width takes"},
+    {"shared_atomic_requests", "atomics and reductions of a warp in shared memory"},
+    {"local_requests", "accesses of a warp to its stack; spills are the assembler's and not among them"},
+    {"bytes_global_to_registers", "by ordinary loads"},
+    {"bytes_registers_to_global", "by ordinary stores"},
+    {"bytes_cluster_shared", "between registers and the shared memory of another block"},
+    {"bytes_cp_async", "landed in shared memory by cp.async"},
+    {"bytes_cp_async_zeros", "of these: zeros that were not read"},
+    {"bytes_bulk_load", "from global to shared memory by bulk copies"},
+    {"bytes_bulk_store", "from shared to global memory by bulk copies"},
+    {"bytes_bulk_shared", "from shared memory to that of a block of the cluster"},
+    {"bytes_bulk_reduce", "by bulk reductions"},
+    {"bytes_tensor_load", "of the boxes of tensor loads; multicast counts each destination"},
+    {"bytes_tensor_store", "of the boxes of tensor stores"},
+    {"bytes_tensor_reduce", "of the boxes of tensor reductions"},
+    {"tensor_load_sectors", "32-byte sectors that tensor loads read, as an H200 counts them"},
+    {"tensor_store_sectors", "32-byte sectors that tensor stores write"},
+    {"bytes_st_async", "by st.async and red.async"},
+    {"bytes_multicast", "of the loaded bytes: copies for further blocks, not read again"},
+    {"async_operations", "asynchronous copies, stores and reductions issued"},
+    {"block_barriers", "__syncthreads() and named barriers completed"},
+    {"cluster_barriers", "cluster barriers completed"},
+    {"mbarrier_arrivals", "arrivals that the count of mbarrier.init expects"},
+    {"mbarrier_phases", "phases of mbarriers completed"},
+}};
+
+/// What is worth dividing.
+struct Ratio {
+    Counter above, below;
+    std::string_view name;
+    std::string_view meaning;
+};
+
+constexpr Ratio ratios[] = {
+    {Counter::thread_instructions, Counter::warp_instructions, "threads per instruction",
+     "active threads of a warp; 32 is full"},
+    {Counter::global_load_sectors, Counter::global_load_requests, "sectors per global load",
+     "4 is the fewest for 32 threads and 4 bytes each, 16 for 16 bytes"},
+    {Counter::global_store_sectors, Counter::global_store_requests, "sectors per global store",
+     "4 is the fewest for 32 threads and 4 bytes each, 16 for 16 bytes"},
+    {Counter::shared_load_wavefronts, Counter::shared_load_requests, "wavefronts per shared load",
+     "1 is the fewest for up to 4 bytes a thread, 2 for 8, 4 for 16"},
+    {Counter::shared_store_wavefronts, Counter::shared_store_requests, "wavefronts per shared store",
+     "1 is the fewest for up to 4 bytes a thread, 2 for 8, 4 for 16"},
+};
 
 std::string shape(const Dim3& d) {
     return "[" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + "]";
@@ -57,7 +84,8 @@ std::string values(const Counts& counts, bool zeros) {
     std::string text;
     for (unsigned i = 0; i < counter_count; ++i)
         if (zeros || counts.value[i])
-            text += (text.empty() ? "" : ",") + json_string(names[i]) + ":" + std::to_string(counts.value[i]);
+            text += (text.empty() ? "" : ",") + json_string(names[i].name) + ":" +
+                    std::to_string(counts.value[i]);
     return "{" + text + "}";
 }
 
@@ -70,16 +98,25 @@ std::string short_path(const std::string& path) {
     return before == std::string::npos ? path : path.substr(before + 1);
 }
 
-std::string row(std::string_view name, std::uint64_t value) {
-    char line[96];
-    std::snprintf(line, sizeof line, "  %-28.*s %16llu\n", static_cast<int>(name.size()), name.data(),
-                  static_cast<unsigned long long>(value));
-    return line;
+std::string row(std::string_view name, const std::string& value, std::string_view meaning) {
+    std::string text = "  " + std::string(name);
+    text.resize(std::max<std::size_t>(text.size(), 30), ' ');
+    text += std::string(value.size() < 14 ? 14 - value.size() : 0, ' ') + value;
+    return text + "  " + std::string(meaning) + "\n";
+}
+
+std::string row(const Ratio& ratio, const Counts& counts) {
+    const std::uint64_t below = counts[ratio.below];
+    char value[32] = "-";
+    if (below)
+        std::snprintf(value, sizeof value, "%.2f",
+                      static_cast<double>(counts[ratio.above]) / static_cast<double>(below));
+    return row(ratio.name, value, ratio.meaning);
 }
 
 } // namespace
 
-std::string_view name_of(Counter counter) { return names[static_cast<unsigned>(counter)]; }
+std::string_view name_of(Counter counter) { return names[static_cast<unsigned>(counter)].name; }
 
 Counts& Counts::operator+=(const Counts& other) {
     for (unsigned i = 0; i < counter_count; ++i)
@@ -153,8 +190,9 @@ std::string Counters::table(const LaunchCounts& counts) {
                        (counts.launches == 1 ? " launch" : " launches") + ", grid " + shape(c.grid) +
                        " block " + shape(c.block) + "\n";
     for (unsigned i = 0; i < counter_count; ++i)
-        if (counts.total.value[i])
-            text += row(names[i], counts.total.value[i]);
+        text += row(names[i].name, std::to_string(counts.total.value[i]), names[i].meaning);
+    for (const Ratio& each : ratios)
+        text += row(each, counts.total);
     for (const auto& [line, values] : counts.lines) {
         const std::uint64_t conflicts =
             values[Counter::shared_load_conflicts] + values[Counter::shared_store_conflicts];

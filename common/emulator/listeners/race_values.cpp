@@ -62,7 +62,8 @@ Diagnostic Checker::describe(Taint taint, unsigned k, unsigned n, const Actor& a
     Diagnostic d;
     const bool shared = taint == Taint::unwritten_shared;
     d.name = shared ? "uninitialised-shared" : "uninitialised-global";
-    d.fault = shared ? Fault::launch_failure : Fault::none;
+    const auto severity = cluster_.launch().settings().uninitialised_global;
+    d.fault = shared || severity == Settings::Severity::error ? Fault::launch_failure : Fault::none;
     d.message =
         who(actor, k) + " reads " + place(actor, k, n) +
         (shared ? ", which no thread has written." : ", which nobody has written since it was allocated.");
@@ -78,6 +79,8 @@ Diagnostic Checker::describe(Taint taint, unsigned k, unsigned n, const Actor& a
 void Checker::read_unwritten(unsigned k, unsigned n, const Actor& actor) {
     const std::uint32_t pc = actor.record->pc;
     if (cluster_.stopped())
+        return;
+    if (!actor.shared && cluster_.launch().settings().uninitialised_global == Settings::Severity::off)
         return;
     if (!actor.shared && cluster_.launch().has_company())
         return; // A kernel that runs beside this one may have written it; that is noted when it ends.

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <set>
 
 namespace emu {
 namespace {
@@ -35,10 +36,19 @@ class ClusterTrace final : public ClusterListener {
             stage("e", open.operation, ",\"args\":{\"end\":\"the cluster's end\"}");
         for (const auto& [group, open] : in_group_)
             stage("e", open.operation, ",\"args\":{\"end\":\"the cluster's end\"}");
+        tell_lives();
         owner_.add(cluster_.info().serial, cluster_.linear_index(), std::move(events_));
     }
 
-    void on_instruction(Warp&, std::uint32_t, LaneMask) override { ++now_; }
+    void on_instruction(Warp& warp, std::uint32_t, LaneMask) override {
+        const unsigned number = track(warp);
+        if (lives_.size() <= number)
+            lives_.resize(number + 1);
+        Life& life = lives_[number];
+        if (life.instructions++ == 0)
+            life.first = now_;
+        life.last = ++now_;
+    }
 
     void on_async_issue(const AsyncOperation& operation) override {
         std::uint64_t bytes = 0;
@@ -81,9 +91,8 @@ class ClusterTrace final : public ClusterListener {
     void on_mbarrier_arrive(const MbarrierEvent& e) override { mark("arrive", e); }
     void on_mbarrier_phase(const MbarrierEvent& e) override {
         mark("complete", e);
-        span("mbarrier " + shared_name(cluster_.info(), shared_offset(e.address)) + " phase " +
-                 std::to_string(e.phase),
-             phase_start_[e.address], 2'000'000 + e.address);
+        span(mbarrier_name(e) + " phase " + std::to_string(e.phase), phase_start_[e.address],
+             2'000'000 + e.address);
         phase_start_[e.address] = now_;
     }
     void on_mbarrier_observed(const MbarrierEvent& e) override {
@@ -112,8 +121,12 @@ class ClusterTrace final : public ClusterListener {
         const auto first = first_arrival_.find({kind, rank, id});
         if (first == first_arrival_.end())
             return;
-        span(kind == BarrierKind::block ? "block barrier " + std::to_string(id) : "cluster barrier",
-             first->second, 1'000'000 + rank * 16 + id);
+        const bool of_block = kind == BarrierKind::block;
+        const std::string name = of_block ? "block barrier " + std::to_string(id) : "cluster barrier";
+        const std::uint64_t number = 1'000'000 + rank * 16 + id + (of_block ? 0 : 100'000);
+        name_track(number,
+                   of_block ? "block " + std::to_string(rank) + ", barrier " + std::to_string(id) : name);
+        span(name, first->second, number);
         first_arrival_.erase(first);
     }
 
@@ -130,7 +143,18 @@ class ClusterTrace final : public ClusterListener {
     };
     using GroupKey = std::tuple<unsigned, unsigned, unsigned, CompletionKind>;
 
+    /// What a warp did: one slice on its track.
+    struct Life {
+        std::uint64_t first = 0, last = 0, instructions = 0;
+    };
+
     static unsigned track(const Warp& warp) { return warp.block().rank() * 32 + warp.index(); }
+    std::string mbarrier_name(const MbarrierEvent& e) const {
+        std::string name = "mbarrier " + shared_name(cluster_.info(), shared_offset(e.address));
+        if (cluster_.blocks().size() > 1)
+            name += " of cluster block " + std::to_string(shared_rank(e.address));
+        return name;
+    }
     static Known copy(const AsyncOperation& o) { return {o.id, o.kind, track(*o.warp)}; }
     static GroupKey key(const Warp& warp, unsigned lane, CompletionKind kind) {
         return {warp.block().rank(), warp.index(), lane, kind};
@@ -138,6 +162,29 @@ class ClusterTrace final : public ClusterListener {
     void add(const std::string& body) {
         events_.push_back("{\"pid\":" + std::to_string(process_) + ",\"ts\":" + std::to_string(now_) + "," +
                           body + "}");
+    }
+    /// A track has a name, once.
+    void name_track(std::uint64_t number, const std::string& name) {
+        if (!named_.insert(number).second)
+            return;
+        add("\"ph\":\"M\",\"name\":\"thread_name\",\"tid\":" + std::to_string(number) +
+            ",\"args\":{\"name\":" + json_string(name) + "}");
+        add("\"ph\":\"M\",\"name\":\"thread_sort_index\",\"tid\":" + std::to_string(number) +
+            ",\"args\":{\"sort_index\":" + std::to_string(number) + "}");
+    }
+    void tell_lives() {
+        for (std::size_t number = 0; number < lives_.size(); ++number) {
+            const Life& life = lives_[number];
+            if (life.instructions == 0)
+                continue;
+            name_track(number,
+                       "block " + std::to_string(number / 32) + ", warp " + std::to_string(number % 32));
+            events_.push_back(
+                "{\"pid\":" + std::to_string(process_) + ",\"ts\":" + std::to_string(life.first) +
+                ",\"dur\":" + std::to_string(life.last - life.first) +
+                ",\"ph\":\"X\",\"cat\":\"warp\",\"name\":\"warp\",\"tid\":" + std::to_string(number) +
+                ",\"args\":{\"instructions\":" + std::to_string(life.instructions) + "}}");
+        }
     }
     void stage(const char* phase, const Known& o, const std::string& more) {
         add("\"ph\":\"" + std::string(phase) + "\",\"cat\":\"async\",\"id\":" + std::to_string(o.id) +
@@ -148,9 +195,9 @@ class ClusterTrace final : public ClusterListener {
     }
     /// One step in the life of an mbarrier, with what it changes: arrivals and bytes.
     void mark(const char* step, const MbarrierEvent& e) {
+        name_track(2'000'000 + e.address, mbarrier_name(e));
         const std::string by = e.operation || !e.warp ? "a copy" : thread_name(*e.warp, e.lane);
-        add("\"ph\":\"i\",\"s\":\"t\",\"cat\":\"mbarrier\",\"name\":" +
-            json_string("mbarrier " + shared_name(cluster_.info(), shared_offset(e.address))) +
+        add("\"ph\":\"i\",\"s\":\"t\",\"cat\":\"mbarrier\",\"name\":" + json_string(mbarrier_name(e)) +
             ",\"tid\":" + std::to_string(2'000'000 + e.address) + ",\"args\":{\"step\":\"" + step +
             "\",\"phase\":" + std::to_string(e.phase) + ",\"count\":" + std::to_string(e.count) +
             ",\"tx\":" + std::to_string(e.tx) + ",\"by\":" + json_string(by) + "}");
@@ -167,6 +214,8 @@ class ClusterTrace final : public ClusterListener {
     std::uint64_t process_;
     std::uint64_t now_ = 0;
     std::vector<std::string> events_;
+    std::vector<Life> lives_;       ///< By track.
+    std::set<std::uint64_t> named_; ///< Tracks.
     std::multimap<std::uint32_t, Open> at_barrier_;
     std::multimap<GroupKey, Open> in_group_;
     std::map<std::uint64_t, bool> landed_;

@@ -169,6 +169,23 @@ std::shared_ptr<Launch> Device::place(LaunchInfo info, std::span<const std::byte
     return std::make_shared<Launch>(*this, std::move(info));
 }
 
+namespace {
+
+/// The value of the word; of the first if there is none. Throws a line for the user if it is another.
+template <class T>
+T choose(std::string_view word, const char* variable,
+         std::initializer_list<std::pair<std::string_view, T>> words) {
+    std::string all;
+    for (const auto& [name, value] : words) {
+        if (word.empty() || word == name)
+            return value;
+        all += (all.empty() ? "" : name == (words.end() - 1)->first ? " or " : ", ") + std::string(name);
+    }
+    throw std::runtime_error(std::string(variable) + " must be " + all + ", not '" + std::string(word) + "'");
+}
+
+} // namespace
+
 Settings Settings::from_environment() {
     Settings s;
     const auto text = [](const char* name) {
@@ -201,6 +218,15 @@ Settings Settings::from_environment() {
     if (!leaks.empty() && leaks != "0" && leaks != "1")
         throw std::runtime_error("EMULATOR_LEAKS must be 0 or 1, not '" + leaks + "'");
     s.leaks = leaks == "1";
+    s.exit_status = choose<Settings::ExitStatus>(text("EMULATOR_EXIT_STATUS"), "EMULATOR_EXIT_STATUS",
+                                                 {{"program", Settings::ExitStatus::program},
+                                                  {"errors", Settings::ExitStatus::errors},
+                                                  {"findings", Settings::ExitStatus::findings}});
+    s.uninitialised_global =
+        choose<Settings::Severity>(text("EMULATOR_UNINITIALISED_GLOBAL"), "EMULATOR_UNINITIALISED_GLOBAL",
+                                   {{"warning", Settings::Severity::warning},
+                                    {"error", Settings::Severity::error},
+                                    {"off", Settings::Severity::off}});
     s.seed = number("EMULATOR_SEED", s.seed);
     s.threads = number("EMULATOR_THREADS", s.threads);
     constexpr double billion = 1e9;

@@ -55,7 +55,17 @@ struct Settings {
     /// Thread instructions that a cluster may execute without writing memory, passing a barrier or ending a
     /// thread; 0: any number. A loop that comes back to the same state is found without such a limit.
     std::uint64_t watchdog = 0;
-    bool leaks = false;        ///< EMULATOR_LEAKS: tell at the end what was never freed.
+    bool leaks = false; ///< EMULATOR_LEAKS: tell at the end what was never freed.
+    /// EMULATOR_EXIT_STATUS: what turns a program's exit status 0 into 1.
+    enum class ExitStatus : std::uint8_t {
+        program,  ///< Nothing but a failed launch that the program never asked about.
+        errors,   ///< Also any error that was found.
+        findings, ///< Also a warning.
+    };
+    ExitStatus exit_status = ExitStatus::program;
+    /// EMULATOR_UNINITIALISED: what a use of global memory that nobody wrote is.
+    enum class Severity : std::uint8_t { off, warning, error };
+    Severity uninitialised_global = Severity::warning;
     std::string report_file;   ///< EMULATOR_REPORT
     std::string counters_file; ///< EMULATOR_COUNTERS
     std::string trace_file;    ///< EMULATOR_TRACE
