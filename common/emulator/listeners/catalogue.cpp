@@ -78,8 +78,8 @@ constexpr CatalogueEntry entries[] = {
      "All threads that are left wait, and nothing that is under way can end a wait. The report lists who "
      "waits where and "
      "what is missing: arrivals, bytes, or threads that exited.",
-     "The mbarrier's count does not equal the arrivals; other bytes are expected than copied; the parity was "
-     "not flipped; "
+     "The mbarrier's count does not equal the arrivals; the bytes expected are not those copied; the parity "
+     "was not flipped; "
      "a __syncthreads() stands in a branch; a stage is never released."},
     {"tx-count-mismatch", "Expected bytes do not equal copied bytes",
      "The phase of an mbarrier ends when all arrivals have come and as many bytes have landed as expect_tx "
