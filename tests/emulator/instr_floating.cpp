@@ -244,6 +244,15 @@ TEST_CASE("abs, neg and copysign") {
     CHECK(run_one<double>("copysign.f64 %d, %a, %b;", 1.0, -5.0) == 5.0);
 }
 
+TEST_CASE("abs and neg make any NaN the one NaN, whose sign counts afterwards") {
+    for (const u32 nan : {0x7fffffffu, 0xffffffffu, 0x7fc00000u, 0xff800001u})
+        for (const char* const form : {"abs", "neg", "abs.ftz", "neg.ftz"})
+            CHECK(bits(run_one<float>(std::string(form) + ".f32 %d, %a;", float_of(nan))) == nan32);
+    const char* const both = "{ .reg .f32 n; neg.f32 n, %a; min.xorsign.abs.f32 %d, n, %b; }";
+    CHECK(run_one<float>(both, float_of(nan32), 2.0f) == 2.0f);
+    CHECK(run_one<float>(both, 3.0f, 2.0f) == -2.0f);
+}
+
 TEST_CASE("what belongs to later GPUs is refused") {
     CHECK(refusal("add.f32.f16 %d, %a, %b;").find("sm_100") != std::string::npos);
     CHECK(refusal("min.f32 %d, %a, %b, %b;").find("sm_100") != std::string::npos);

@@ -200,6 +200,19 @@ TEST_CASE("min and max of halves") {
     }
 }
 
+TEST_CASE("neg and abs of halves make any NaN the one NaN, whose sign counts afterwards") {
+    for (const u16 nan : {u16{0x7fff}, u16{0xffff}, u16{0x7fc1}, u16{0xff81}})
+        for (const char* const form :
+             {"neg.f16", "abs.f16", "neg.ftz.f16", "abs.ftz.f16", "neg.bf16", "abs.bf16"})
+            CHECK(run_one<u16>(std::string(form) + " %d, %a;", nan) == 0x7fff);
+    CHECK(run_one<u32>("neg.f16x2 %d, %a;", 0x7fff3c00u) == 0x7fffbc00u);
+    CHECK(run_one<u32>("abs.bf16x2 %d, %a;", 0xbf80ffffu) == 0x3f807fffu);
+    CHECK(run_one<u16>("{ .reg .b16 n; neg.f16 n, %a; min.xorsign.abs.f16 %d, n, %b; }", u16{0x7fff},
+                       u16{0x4000}) == 0x4000);
+    CHECK(run_one<u16>("{ .reg .b16 n; neg.bf16 n, %a; max.xorsign.abs.bf16 %d, n, %b; }", u16{0x7fff},
+                       u16{0x4000}) == 0x4000);
+}
+
 TEST_CASE("neg, abs, tanh and ex2 of halves") {
     CHECK(run_one<u32>("neg.f16x2 %d, %a;", 0x3c008000u) == 0xbc000000u);
     CHECK(run_one<u32>("abs.bf16x2 %d, %a;", 0xbf808001u) == 0x3f800001u);

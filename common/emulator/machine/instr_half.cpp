@@ -164,6 +164,22 @@ void decode_two(DecodeContext& context, Op& op) {
     }
 }
 
+// -- neg and abs: additions of zero, so that of a NaN, with any sign, comes the one NaN
+
+template <class F>
+void decode_sign(DecodeContext& context, Op& op, F) {
+    context.allow({"ftz"});
+    if (is_bf16(half_operands(context, op, 1))) {
+        refuse_for_bf16(context, {"ftz"});
+        op.handler = on_bits([](u16 a, u16) { return is_nan16<BF16>(a) ? canonical_nan16 : F{}(a); });
+        return;
+    }
+    op.handler =
+        context.has("ftz")
+            ? on_bits([](u16 a, u16) { return is_nan16<F16>(a) ? canonical_nan16 : F{}(flush16<F16>(a)); })
+            : on_bits([](u16 a, u16) { return is_nan16<F16>(a) ? canonical_nan16 : F{}(a); });
+}
+
 // -- min and max
 
 /// As for f32: -0 is smaller than +0; a NaN loses unless `Nan`, where it wins.
@@ -250,21 +266,10 @@ void decode_fma_half(DecodeContext& context, Op& op) {
 }
 
 void decode_neg_half(DecodeContext& context, Op& op) {
-    context.allow({"ftz"});
-    if (is_bf16(half_operands(context, op, 1)))
-        refuse_for_bf16(context, {"ftz"});
-    op.handler = context.has("ftz")
-                     ? on_bits([](u16 a, u16) { return static_cast<u16>(flush16<F16>(a) ^ 0x8000); })
-                     : on_bits([](u16 a, u16) { return static_cast<u16>(a ^ 0x8000); });
+    decode_sign(context, op, [](u16 a) { return static_cast<u16>(a ^ 0x8000); });
 }
-
 void decode_abs_half(DecodeContext& context, Op& op) {
-    context.allow({"ftz"});
-    if (is_bf16(half_operands(context, op, 1)))
-        refuse_for_bf16(context, {"ftz"});
-    op.handler = context.has("ftz")
-                     ? on_bits([](u16 a, u16) { return static_cast<u16>(flush16<F16>(a) & 0x7fff); })
-                     : on_bits([](u16 a, u16) { return static_cast<u16>(a & 0x7fff); });
+    decode_sign(context, op, [](u16 a) { return static_cast<u16>(a & 0x7fff); });
 }
 
 void decode_tanh_half(DecodeContext& context, Op& op) {
