@@ -8,8 +8,10 @@ namespace hardware {
 namespace {
 
 constexpr auto table = std::to_array<Deviation>({
-    {R"(\bbf[ei]\.\w+ [^;]*\b(3[2-9]|[4-9]\d)(, \d+)?;)",
-     "with constants of 32 or more: the assembler folds them to something else"},
+    {R"(\bbfe\.s32 [^;]*, (3[2-9]|[4-9]\d), \d+;)",
+     "of a constant position of 32 or more and a constant length: folded to -1"},
+    {R"(\bbfi\.b32 [^;]*, \d+, (3[2-9]|[4-9]\d);)",
+     "of a constant position and a constant length of 32 or more: of the length 5 bits count"},
     {R"(\b(abs|neg)\.s16)", "of -32768: the assembler takes what uses it for 32768, in 32 bits"},
 });
 

@@ -21,10 +21,11 @@ using workbook::UsageError;
 constexpr std::string_view help =
     R"(differential: random PTX programs, here and on an H200
 
-  --seeds N       programs: those of the seeds 1 to N; default 20
+  --seeds N       programs, each of its own seed; default 20
+  --first N       the first seed; default 1
   --length N      instructions of each; default 60
   --record FILE   write a hash of each instruction's results
-  --check FILE    compare with the hashes in FILE, for all seeds in it; --seeds and --length are not used
+  --check FILE    compare with the hashes in FILE, for all seeds in it; --seeds, --first and --length are not used
   --raw FILE      write all results, 8 bytes each: [seed][instruction][thread]
   --ptx N         print the program of seed N and stop
   --help          print this
@@ -33,7 +34,7 @@ exit code: 0 all equal, 1 something differs or failed, 2 bad arguments, 77 no su
 )";
 
 struct Options {
-    std::uint64_t seeds = 20, length = 60, ptx = 0;
+    std::uint64_t seeds = 20, first = 1, length = 60, ptx = 0;
     std::string record, check, raw;
     bool help = false;
 };
@@ -50,6 +51,8 @@ Options parse(std::span<char* const> args) {
             options.help = true;
         else if (name == "--seeds")
             options.seeds = number();
+        else if (name == "--first")
+            options.first = number();
         else if (name == "--length")
             options.length = number();
         else if (name == "--ptx")
@@ -216,7 +219,7 @@ std::map<std::uint64_t, std::size_t> seeds(const Options& options,
     for (const auto& [seed, record] : known)
         chosen[seed] = record.results.size();
     if (known.empty())
-        for (std::uint64_t seed = 1; seed <= options.seeds; ++seed)
+        for (std::uint64_t seed = options.first; seed < options.first + options.seeds; ++seed)
             chosen[seed] = options.length;
     return chosen;
 }
