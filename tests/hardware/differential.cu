@@ -69,7 +69,7 @@ Options parse(std::span<char* const> args) {
     return options;
 }
 
-/// FNV-1a with 32 bits: enough to see a difference, short enough to keep one for each instruction.
+/// FNV-1a with 32 bits.
 class Hash {
   public:
     void add(std::uint64_t value) {
@@ -83,6 +83,13 @@ class Hash {
     [[nodiscard]] std::string text() const {
         char digits[9];
         std::snprintf(digits, sizeof digits, "%08x", state_);
+        return digits;
+    }
+    /// 16 bits: enough to see a difference in all but one of 65536, short enough to keep one for each
+    /// instruction.
+    [[nodiscard]] std::string short_text() const {
+        char digits[9];
+        std::snprintf(digits, sizeof digits, "%04x", (state_ ^ state_ >> 16) & 0xffff);
         return digits;
     }
 
@@ -134,7 +141,7 @@ Record summary(const RandomProgram& program, std::span<const std::uint64_t> valu
         Hash hash;
         for (const std::uint64_t value : values.subspan(i * hardware::threads, hardware::threads))
             hash.add(value);
-        record.results.push_back(hash.text());
+        record.results.push_back(hash.short_text());
     }
     return record;
 }

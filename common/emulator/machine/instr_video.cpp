@@ -2,9 +2,9 @@
 /// Scalar video instructions (PTX ISA 9.0, section 9.7.18.1). They are rare, so each lane is worked out by
 /// itself. The SIMD forms are in video_simd.cpp.
 ///
-/// No hardware since Maxwell has them: the assembler replaces each by a sequence on 64 bits, and where that
-/// differs from the manual, in saturation, in the second operation and in the products of vmad, the emulator
-/// does as the sequence does. So it gives what an H200 gives.
+/// For sm_90 the assembler replaces each by a sequence of other instructions, on 64 bits. Where that differs
+/// from the manual, in saturation, in the second operation and in the products of vmad, the emulator does as
+/// the sequence does, and so gives what an H200 gives.
 
 #include "machine/scalar.hpp"
 #include "machine/video.hpp"
