@@ -12,6 +12,7 @@ constexpr auto table = std::to_array<Deviation>({
      "of a constant position of 32 or more and a constant length: folded to -1"},
     {R"(\bbfi\.b32 [^;]*, \d+, (3[2-9]|[4-9]\d);)",
      "of a constant position and a constant length of 32 or more: of the length 5 bits count"},
+    {R"(@p shfl\.sync\.(down|bfly|idx))", "reads lanes that do not take part, whose values PTX leaves open"},
     {R"(\b(abs|neg)\.s16)", "of -32768: the assembler takes what uses it for 32768, in 32 bits"},
 });
 

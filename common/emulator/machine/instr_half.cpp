@@ -18,8 +18,8 @@ using u32 = std::uint32_t;
 enum class Clamp : std::uint8_t { none, sat, relu };
 
 /// The NaN that stands for "outside the tensor", which fma.oob takes as no operand at all. The manual names
-/// it without its bits; of 0x7ff7, 0x7eff and 0x7fff an H200 takes only the first so.
-constexpr bool is_oob_nan(u16 bits) { return bits == 0x7ff7; }
+/// it without its bits; of 0x7ff7, 0xfff7, 0x7eff, 0x7fff and 0x7e00 an H200 takes the first two so.
+constexpr bool is_oob_nan(u16 bits) { return (bits & 0x7fff) == 0x7ff7; }
 
 struct Add {
     template <class H>
@@ -190,11 +190,7 @@ u16 extremum(u16 a, u16 b) {
         return canonical_nan16;
     const u16 sign = XorSign ? static_cast<u16>((a ^ b) & 0x8000) : u16{0};
     const u16 x = XorSign ? static_cast<u16>(a & 0x7fff) : a, y = XorSign ? static_cast<u16>(b & 0x7fff) : b;
-    // As ordered integers: negative numbers run backwards.
-    const auto order = [](u16 bits) {
-        return bits & 0x8000 ? -static_cast<int>(bits & 0x7fff) - 1 : int{bits};
-    };
-    const bool first = Max ? order(x) >= order(y) : order(x) <= order(y);
+    const bool first = Max ? ordered16(x) >= ordered16(y) : ordered16(x) <= ordered16(y);
     const u16 picked = a_nan ? y : b_nan ? x : first ? x : y;
     return static_cast<u16>(picked | sign);
 }

@@ -3,8 +3,8 @@
 /// itself. The SIMD forms are in video_simd.cpp.
 ///
 /// For sm_90 the assembler replaces each by a sequence of other instructions, on 64 bits. Where that differs
-/// from the manual, in saturation, in the second operation and in the products of vmad, the emulator does as
-/// the sequence does, and so gives what an H200 gives.
+/// from the manual, in saturation, in the second operation, in .h1 of a destination and in the products of
+/// vmad, the emulator does as the sequence does, and so gives what an H200 gives.
 
 #include "machine/scalar.hpp"
 #include "machine/video.hpp"
@@ -26,10 +26,11 @@ struct Selector {
         const u32 up = word << (32 - shift - bits);
         return is_signed ? static_cast<std::int32_t>(up) >> (32 - bits) : static_cast<s64>(up >> (32 - bits));
     }
-    /// `word` with the selected bits replaced.
+    /// `word` with the selected bits replaced by the lowest of `value`; but .h1 by the upper half of it.
     u32 merge(u32 word, u32 value) const {
         const u32 mask = (bits == 32 ? ~u32{0} : (u32{1} << bits) - 1) << shift;
-        return (word & ~mask) | (value << shift & mask);
+        const bool upper_half = bits == 16 && shift == 16;
+        return (word & ~mask) | ((upper_half ? value : value << shift) & mask);
     }
 };
 
