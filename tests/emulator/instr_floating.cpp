@@ -239,6 +239,8 @@ TEST_CASE("abs, neg and copysign") {
     CHECK(bits(run_one<float>("neg.f32 %d, %a;", 0.0f)) == 0x80000000u);
     CHECK(bits(run_one<float>("neg.ftz.f32 %d, %a;", float_of(1u))) == 0x80000000u);
     CHECK(run_one<double>("neg.f64 %d, %a;", 2.5) == -2.5);
+    for (const u64 nan : {u64{0x7ff8000000000123}, u64{0xfff8000000000000}}) // As on an H200.
+        CHECK(bits(run_one<double>("neg.f64 %d, %a;", std::bit_cast<double>(nan))) == nan);
     CHECK(run_one<double>("abs.f64 %d, %a;", -2.5) == 2.5);
     CHECK(run_one<float>("copysign.f32 %d, %a, %b;", -1.0f, 5.0f) == -5.0f);
     CHECK(run_one<double>("copysign.f64 %d, %a, %b;", 1.0, -5.0) == 5.0);

@@ -167,6 +167,9 @@ TEST_CASE("halves: .sat, .ftz and .oob") {
     CHECK(run_one<u16>("fma.rn.ftz.sat.f16 %d, %a, %b, %c;", u16{0x8ce8}, u16{0x0400}, u16{0x0400}) == 0);
     CHECK(run_one<u16>("mul.f16 %d, %a, %b;", u16{0x0400}, u16{0xb800}) == 0x8200);
     CHECK(run_one<u16>("fma.rn.oob.f16 %d, %a, %b, %c;", u16{0x7ff7}, u16{0x3c00}, u16{0x3c00}) == 0);
+    CHECK(run_one<u16>("fma.rn.oob.f16 %d, %a, %b, %c;", u16{0xfff7}, u16{0x3c00}, u16{0x3c00}) == 0);
+    CHECK(run_one<u16>("fma.rn.oob.bf16 %d, %a, %b, %c;", u16{0x3f80}, u16{0xfff7}, u16{0x3f80}) == 0);
+    CHECK(run_one<u16>("fma.rn.oob.f16 %d, %a, %b, %c;", u16{0xfeff}, u16{0x3c00}, u16{0x3c00}) == 0x7fff);
     CHECK(run_one<u16>("fma.rn.oob.f16 %d, %a, %b, %c;", u16{0x3c00}, u16{0x3c00}, u16{0x3c00}) == 0x4000);
     CHECK(refusal("add.ftz.bf16x2 %d, %a, %b;") != "");
     CHECK(refusal("add.rz.f16x2 %d, %a, %b;") != "");

@@ -37,10 +37,10 @@ TEST_CASE("an unsigned video result saturates below and wraps above, as on an H2
 }
 
 TEST_CASE("a byte or half of a video result saturates to its top, also where it is negative, as on an H200") {
-    const char* const difference = "vsub.s32.u32.u32.sat %d.h1, %a, %b, %c;";
-    CHECK(run_one<u32>(difference, 0u, 40000u, 0x11223344u) == 0x7fff3344u);
-    CHECK(run_one<u32>(difference, 5u, 7u, 0x11223344u) == 0x7fff3344u);
-    CHECK(run_one<u32>(difference, 7u, 5u, 0x11223344u) == 0x00023344u);
+    const char* const difference = "vsub.s32.u32.u32.sat %d.h0, %a, %b, %c;";
+    CHECK(run_one<u32>(difference, 0u, 40000u, 0x11223344u) == 0x11227fffu);
+    CHECK(run_one<u32>(difference, 5u, 7u, 0x11223344u) == 0x11227fffu);
+    CHECK(run_one<u32>(difference, 7u, 5u, 0x11223344u) == 0x11220002u);
     CHECK(run_one<u32>("vadd.u32.s32.s32.sat %d.b0, %a, %b, %c;", 0xfffffffdu, 1u, 0x11223344u) ==
           0x112233ffu);
     CHECK(run_one<u32>("vabsdiff.s32.u32.u32.sat %d.b1, %a, %b, %c;", 1u, 200u, 0x11223344u) == 0x11227f44u);
@@ -72,7 +72,15 @@ TEST_CASE("vshl, vshr and vset") {
     CHECK(run_one<u32>("vshr.u32.u32.u32.clamp %d, %a, %b;", 0x80000000u, 99u) == 0);
     CHECK(run_one<u32>("vset.s32.u32.lt %d, %a, %b;", 0xffffffffu, 0u) == 1);
     CHECK(run_one<u32>("vset.u32.u32.lt.add %d, %a, %b, %c;", 1u, 2u, 10u) == 11);
-    CHECK(run_one<u32>("vset.u32.u32.ge %d.h1, %a.b0, %b.b0, %c;", 7u, 7u, 0x11223344u) == 0x00013344u);
+    CHECK(run_one<u32>("vset.u32.u32.ge %d.b3, %a.b0, %b.b0, %c;", 7u, 7u, 0x11223344u) == 0x01223344u);
+}
+
+TEST_CASE(".h1 of a destination takes the upper half of the result, as on an H200") {
+    CHECK(run_one<u32>("vset.u32.u32.ge %d.h1, %a.b0, %b.b0, %c;", 7u, 7u, 0x11223344u) == 0x00003344u);
+    CHECK(run_one<u32>("vmax.u32.u32.u32 %d.h1, %a, %b.h1, %c;", 0x00020821u, 0x00020821u, 0xffu) ==
+          0x000200ffu);
+    CHECK(run_one<u32>("vmax.u32.u32.u32 %d.h0, %a, %b.h1, %c;", 0x00020821u, 0x00020821u, 0xff0000ffu) ==
+          0xff000821u);
 }
 
 TEST_CASE("vmad multiplies, adds, scales and saturates") {
