@@ -19,7 +19,7 @@ constexpr auto table = std::to_array<Deviation>({
     {R"(\bcvt\S*\.sat\.[us](8|16)\.)", R"(\bcvt\.)",
      "of a conversion: the two become one, which saturates otherwise"},
     {R"(\bcvt\.rzi\S*f16 )", R"(\b(cvt|neg|abs)\S*f16)",
-     "of a half made of another: the bits of the other are converted, as if they were of the half's format"},
+     "of a half made of another: the two become one, which reads the bits of the other or rounds to nearest"},
     {R"(\bsetp\.ne\.b32 q, )", R"(\bset\.\S*ftz)",
      "of the mask that a comparison made, with zero: the comparison is repeated without its .ftz"},
 });

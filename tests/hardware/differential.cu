@@ -7,6 +7,7 @@
 #include <workbook/check.hpp>
 #include <workbook/cli.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -165,8 +166,14 @@ std::map<std::uint64_t, Record> read_records(const std::string& path) {
     return records;
 }
 
+/// Results of instructions: all of them, and those that PTX defines and an H200 gives so.
+struct Tally {
+    std::size_t all = 0, compared = 0;
+};
+
 /// Prints each instruction whose results differ. A later one may differ because an earlier one does.
-bool same(std::uint64_t seed, const RandomProgram& program, const Record& here, const Record& recorded) {
+bool same(std::uint64_t seed, const RandomProgram& program, const Record& here, const Record& recorded,
+          Tally& tally) {
     if (here.program != recorded.program) {
         std::printf("seed %llu: the recorded results belong to another program; record them anew\n",
                     static_cast<unsigned long long>(seed));
@@ -174,6 +181,8 @@ bool same(std::uint64_t seed, const RandomProgram& program, const Record& here, 
     }
     bool equal = true;
     const std::vector<bool> comparable = hardware::comparable(program);
+    tally.all += comparable.size();
+    tally.compared += static_cast<std::size_t>(std::ranges::count(comparable, true));
     for (std::size_t i = 0; i < here.results.size(); ++i)
         if (comparable[i] && here.results[i] != recorded.results[i]) {
             std::printf("seed %llu, instruction %zu differs: %s\n", static_cast<unsigned long long>(seed), i,
@@ -241,6 +250,7 @@ int run_all(const Options& options) {
         options.check.empty() ? std::map<std::uint64_t, Record>{} : read_records(options.check);
     Outputs outputs(options);
     unsigned failed = 0;
+    Tally tally;
     const auto chosen = seeds(options, known);
     for (const auto& [seed, length] : chosen) {
         const RandomProgram program = hardware::random_program(seed, length);
@@ -248,7 +258,7 @@ int run_all(const Options& options) {
             const std::vector<std::uint64_t> values = run(program);
             const Record record = summary(program, values);
             outputs.write(seed, record, values);
-            if (!known.empty() && !same(seed, program, record, known.at(seed)))
+            if (!known.empty() && !same(seed, program, record, known.at(seed), tally))
                 ++failed;
         } catch (const workbook::CudaError& error) {
             std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), error.what());
@@ -257,6 +267,8 @@ int run_all(const Options& options) {
             ++failed;
         }
     }
+    if (tally.all)
+        std::printf("%zu of %zu instructions compared\n", tally.compared, tally.all);
     std::printf("[summary] %zu passed, %u failed, 0 skipped\n", chosen.size() - failed, failed);
     return failed ? workbook::exit_code::failed : workbook::exit_code::ok;
 }
