@@ -4,6 +4,7 @@
 /// waited for, barriers used before they are visible. One file per kind of event: race_access.cpp (generic
 /// accesses), race_async.cpp (asynchronous operations), race_sync.cpp (edges), race_report.cpp (words).
 
+#include "listeners/deliberate.hpp"
 #include "listeners/guess.hpp"
 #include "listeners/late_reads.hpp"
 #include "listeners/shadow.hpp"
@@ -36,6 +37,9 @@ struct LaunchChecks {
     void give_back(std::unique_ptr<RecordStore> store);
     /// Of the launch's kernel.
     const LateReadSites& late_reads(const Kernel& kernel);
+    /// See Deliberate::of.
+    Deliberate::Kind deliberate(const Kernel& kernel, Deliberate::Access one, Deliberate::Access other,
+                                bool same_cluster);
     /// The launch has ended: what it wrote is known to be written.
     void note_written(GlobalMemory& memory) const;
     GlobalShadow shadow;
@@ -44,6 +48,7 @@ struct LaunchChecks {
   private:
     std::once_flag searched_;
     LateReadSites late_reads_;
+    Deliberate deliberate_;
 };
 
 /// An asynchronous operation, or all cp.async of one instruction and epoch.
@@ -210,7 +215,6 @@ class Checker final : public ClusterListener, private UseListener {
     bool keeps_weak_write(const Cell& cell, unsigned k, const Actor& actor);
     void note_co_writers(std::uint32_t write, const Actor& actor);
     bool wrote_it_too(std::uint32_t write, const Actor& actor) const;
-    void check_clash(const AccessEvent& event);
     void check_started(const AccessEvent& event);
     void check_started(Warp& warp, unsigned lane, std::uint32_t pc, unsigned rank);
     bool is_ordered(Ref old, const Record& record, unsigned k, unsigned n, const Actor& actor) const;
@@ -251,6 +255,13 @@ class Checker final : public ClusterListener, private UseListener {
     void check_tensor_map(const AsyncOperation& operation, const WarpClock& clock);
     void tell_stale_map(const AsyncOperation& operation, const std::string& what,
                         std::optional<SourceLine> change, const char* advice, bool warning);
+
+    // race_deliberate.cpp
+    void check_clash(const AccessEvent& event);
+    /// Of two accesses that race.
+    Deliberate::Kind deliberate(const Record& old, const Actor& actor);
+    void tell_deliberate(Deliberate::Kind kind, const Record& old, Ref ref, unsigned k, unsigned n,
+                         const Actor& actor);
 
     // race_sync.cpp
     void acquire(std::span<const WarpLanes> waiting, const ClockRef& clock);

@@ -280,6 +280,8 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
         operations_[mine.operation].reported = true;
     if (early)
         return race_with_early_read(old, ref, k, n, actor);
+    if (const Deliberate::Kind meant = deliberate(old, actor); meant != Deliberate::Kind::none)
+        return tell_deliberate(meant, old, ref, k, n, actor);
     const std::string what = old.is(Record::write)
                                  ? (actor.is_write ? "Two writes to " : "A write and a read of ")
                                  : "A read and a write of ";
@@ -426,25 +428,6 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
         hint.extend(finding);
     }
     cluster_.report(std::move(finding));
-}
-
-void Checker::check_clash(const AccessEvent& event) {
-    const bool shared = event.space == ptx::Space::shared;
-    const char* name = shared ? "race-shared" : "race-global";
-    if (!first_time(name, event.pc, event.pc))
-        return;
-    raced_.insert(event.pc);
-    Actor actor;
-    actor.shared = shared;
-    actor.word = event.addresses[event.clash[0]];
-    const std::string first = thread_name(*event.warp, event.clash[0]);
-    publish(name,
-            first + " and " + thread_name(*event.warp, event.clash[1]) + " write different values to " +
-                place(actor, 0, event.bytes) +
-                " by the same instruction. Which of them stays there is not defined.",
-            "Check the index, or let one thread write. If each thread should add its part, use an atomic "
-            "(atomicAdd, atomicOr, atomicMax): an ordinary read, change and write loses all but one.",
-            {cluster_.source_line(event.pc, "write by both threads")});
 }
 
 void Checker::check_started(Warp& warp, unsigned lane, std::uint32_t pc, unsigned rank) {
