@@ -8,6 +8,7 @@
 #include "listeners/guess.hpp"
 #include "listeners/late_reads.hpp"
 #include "listeners/shadow.hpp"
+#include "listeners/speculative.hpp"
 #include "listeners/tensor_maps.hpp"
 #include "listeners/threads.hpp"
 #include "listeners/values.hpp"
@@ -37,6 +38,7 @@ struct LaunchChecks {
     void give_back(std::unique_ptr<RecordStore> store);
     /// Of the launch's kernel.
     const LateReadSites& late_reads(const Kernel& kernel);
+    const SpeculativeSites& speculative_loads(const Kernel& kernel);
     /// See Deliberate::of.
     Deliberate::Kind deliberate(const Kernel& kernel, Deliberate::Access one, Deliberate::Access other,
                                 bool same_cluster);
@@ -48,6 +50,8 @@ struct LaunchChecks {
   private:
     std::once_flag searched_;
     LateReadSites late_reads_;
+    std::once_flag searched_speculative_;
+    SpeculativeSites speculative_;
     Deliberate deliberate_;
 };
 
@@ -314,6 +318,8 @@ class Checker final : public ClusterListener, private UseListener {
     void unfinished_phase(const BarrierState& barrier, std::uint32_t index, std::uint32_t address,
                           std::uint64_t phase);
     void conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    bool waits_for_use(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    void tell_conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     bool saw_issue(const Operation& operation, Ref ref, const Actor& actor) const;
     const char* name_of_conflict(const Record& old, Ref ref, const Operation& operation,
                                  const Operation* second, const Actor& actor);
@@ -380,6 +386,7 @@ class Checker final : public ClusterListener, private UseListener {
     std::set<std::uint32_t> raced_; ///< Instructions that took part in a finding.
     Values values_{*this};
     LateReads late_reads_;
+    SpeculativeLoads speculative_loads_;
     /// Allocations that were used lately.
     struct Known {
         Address base = 0;

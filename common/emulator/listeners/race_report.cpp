@@ -131,9 +131,28 @@ void Checker::conflict(const Record& old, Ref ref, unsigned k, unsigned n, const
     // finding is about the first byte that two threads used.
     for (; n > 1 && is_ordered(ref, old, k, 1, actor); ++k)
         --n;
+    if (!waits_for_use(old, ref, k, n, actor))
+        tell_conflict(old, ref, k, n, actor);
+}
+
+void Checker::tell_conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
     if (old.is(Record::async))
         return conflict_with_operation(old, ref, k, n, actor);
     race(old, ref, k, n, actor);
+}
+
+/// The read among the two is of a value that nobody needs so far.
+bool Checker::waits_for_use(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
+    const Record& mine = *actor.record;
+    const Record& read = old.is(Record::write) ? mine : old;
+    if (!speculative_loads_.is_site(read.pc) || !read.is(Record::by_lane) || read.is(Record::write) ||
+        read.cluster != threads_.cluster())
+        return false;
+    const unsigned lane = lane_at(&read == &old ? ref : actor.ref, read, k);
+    const std::uint32_t other = &read == &old ? mine.pc : old.pc;
+    return speculative_loads_.when_used(
+        read.warp, read.pc, read.epoch, lane, other,
+        [this, &old, ref, k, n, actor] { tell_conflict(old, ref, k, n, actor); });
 }
 
 bool Checker::read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor) {
