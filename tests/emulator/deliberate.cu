@@ -364,6 +364,28 @@ __global__ void data_behind_flag(Data* d, int wanted) {
     }
 }
 
+/// Each block finds the same condition true: none has found anything of its own.
+__global__ void told_by_one_value(Data* d) {
+    if (d->best == 0 && threadIdx.x == 0)
+        d->where = static_cast<int>(blockIdx.x);
+}
+
+/// A bound that was loaded is no search.
+__global__ void within_loaded_bounds(Data* d) {
+    const int i = static_cast<int>(threadIdx.x % 32);
+    if (i < d->keys[blockIdx.x * 7])
+        d->where = i;
+}
+
+/// One place for two different findings.
+__global__ void two_flags(Data* d, int wanted) {
+    const int key = d->keys[global_thread()];
+    if (key == wanted)
+        d->found = 1;
+    else if (key == wanted + 1)
+        d->found = 2;
+}
+
 __global__ void scatter(Data* d, int limit) {
     const int i = global_thread();
     if (d->keys[i] < limit)
@@ -405,6 +427,9 @@ constexpr Case cases[] = {
     {"minimum_by_halves", "wrong", [](Data* d) { minimum_by_halves<<<1, 256>>>(d); }},
     {"hash_insert", "wrong", [](Data* d) { hash_insert<<<8, 128>>>(d); }},
     {"data_behind_flag", "wrong", [](Data* d) { data_behind_flag<<<8, 128>>>(d, 5); }},
+    {"told_by_one_value", "wrong", [](Data* d) { told_by_one_value<<<8, 128>>>(d); }},
+    {"within_loaded_bounds", "wrong", [](Data* d) { within_loaded_bounds<<<8, 128>>>(d); }},
+    {"two_flags", "wrong", [](Data* d) { two_flags<<<8, 128>>>(d, 5); }},
     {"scatter", "wrong", [](Data* d) { scatter<<<8, 128>>>(d, 40); }},
 };
 

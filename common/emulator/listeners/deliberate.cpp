@@ -46,7 +46,6 @@ class Reader {
     bool is_claimed(std::uint32_t store, std::uint32_t flag) const;
     bool is_winner(std::uint32_t store) const;
     bool is_relaxation(std::uint32_t store) const;
-    bool is_reset(std::uint32_t flag) const;
     bool only_decides(std::uint32_t load) const;
     bool decides_about_barrier(const std::vector<std::uint32_t>& predicates) const;
 
@@ -117,16 +116,8 @@ bool Reader::is_claimed(std::uint32_t store, std::uint32_t flag) const {
 }
 
 bool Reader::is_winner(std::uint32_t store) const {
-    const auto value = flow_.origins(stored(store));
-    if (value.memory)
+    if (flow_.origins(stored(store)).memory)
         return false;
-    // Where the place is looked at before, it must not be to compare numbers: the larger one would get lost.
-    for (const std::uint32_t each : comparisons_before(store, true)) {
-        const auto& operands = flow_[each].operands;
-        if ((reads_place_of(operands[1], store) && !flow_.formula(operands[2])) ||
-            (reads_place_of(operands[2], store) && !flow_.formula(operands[1])))
-            return false;
-    }
     bool claimed = false;
     for (const std::uint32_t other : companions(store)) {
         if (!stored_constant(other))
@@ -166,17 +157,8 @@ Kind Reader::kind_of_store(std::uint32_t store) const {
     if (std::ranges::none_of(conditions, [&](std::uint32_t each) { return is_data(each); }))
         return Kind::none;
     if (stored_constant(store))
-        return is_reset(store) ? Kind::none : Kind::flag;
+        return Kind::flag;
     return is_winner(store) ? Kind::winner : Kind::none;
-}
-
-/// Behind the flag another value may be stored to its place: then some threads may miss that it was set.
-bool Reader::is_reset(std::uint32_t flag) const {
-    for (std::uint32_t at = 0; at < flow_.function().body.size(); ++at)
-        if (flow_[at].opcode == "st" && same_place(at, flag) && !same_value(at, flag) &&
-            flow_.reaches(flag, at, true))
-            return true;
-    return false;
 }
 
 /// What is loaded is compared with constants, for branches and guards, and leads nowhere else.
