@@ -64,8 +64,8 @@ TEST_CASE("a race that looks meant is a warning, and the launch goes on") {
     });
 }
 
-TEST_CASE("where the code says that a race is meant, nothing is said") {
-    each_of("said", 3, [](const test_support::Finished& ended) {
+TEST_CASE("where the code says that a race is meant, or only the compiler loads too much, nothing is said") {
+    each_of("silent", 5, [](const test_support::Finished& ended) {
         CHECK(ended.out == "cudaSuccess\n");
         CHECK(ended.err.empty());
     });
