@@ -15,7 +15,8 @@ constexpr int blocks = 2;
 constexpr int total = blocks * tiles * tile;
 constexpr uint32_t tile_bytes = tile * sizeof(int);
 
-template <int stages> struct SharedStorage {
+template <int stages>
+struct SharedStorage {
     alignas(128) int data[stages][tile];
     uint64_t full[stages], empty[stages];
 };
@@ -33,7 +34,8 @@ __device__ void init_ring(SharedStorage<stages>& s, uint32_t full_count, uint32_
 }
 
 /// The producer's part: one thread, all tiles in their order.
-template <int stages> __device__ void produce(SharedStorage<stages>& s, const int* in, int count) {
+template <int stages>
+__device__ void produce(SharedStorage<stages>& s, const int* in, int count) {
     for (int k = 0; k < count; ++k) {
         const int stage = k % stages;
         mbar_wait(&s.empty[stage], (k / stages & 1) ^ 1); // passes at once in the first lap
@@ -48,7 +50,8 @@ __device__ void release(uint64_t* empty) {
     mbar_arrive(empty);
 }
 
-template <bool broken> __global__ void ring_sum_kernel(const int* in, int* out) {
+template <bool broken>
+__global__ void ring_sum_kernel(const int* in, int* out) {
     constexpr int stages = 3;
     __shared__ SharedStorage<stages> s;
     init_ring(s, 1, consumers);
@@ -82,7 +85,8 @@ bool ring_parity_of_tile(bool broken) {
 }
 
 /// Both of a ring that writes every element: out = 3 in + tile.
-template <int stages> __device__ void scale_tiles(SharedStorage<stages>& s, int* out) {
+template <int stages>
+__device__ void scale_tiles(SharedStorage<stages>& s, int* out) {
     for (int k = 0; k < tiles; ++k) {
         const int stage = k % stages;
         mbar_wait(&s.full[stage], k / stages & 1);
@@ -96,7 +100,8 @@ bool scaled(const std::vector<int>& host, const pairs::Device<int>& out) {
     return pairs::all_are(out, [&](int i) { return 3 * host[i] + i / tile % tiles; });
 }
 
-template <bool broken> __global__ void first_lap_kernel(const int* in, int* out) {
+template <bool broken>
+__global__ void first_lap_kernel(const int* in, int* out) {
     constexpr int stages = 4;
     __shared__ SharedStorage<stages> s;
     init_ring(s, 1, consumers);
@@ -123,7 +128,8 @@ bool producer_first_lap(bool broken) {
     return scaled(host, out);
 }
 
-template <bool broken> __global__ void first_refill_kernel(const int* in, int* out) {
+template <bool broken>
+__global__ void first_refill_kernel(const int* in, int* out) {
     constexpr int stages = 3;
     __shared__ SharedStorage<stages> s;
     init_ring(s, 1, consumers);
@@ -144,11 +150,13 @@ template <bool broken> __global__ void first_refill_kernel(const int* in, int* o
 bool first_refill_unguarded(bool broken) {
     const auto host = pairs::small_ints(total);
     pairs::Device<int> in(host), out(total);
-    (broken ? first_refill_kernel<true> : first_refill_kernel<false>)<<<blocks, threads>>>(in.data(), out.data());
+    (broken ? first_refill_kernel<true> : first_refill_kernel<false>)<<<blocks, threads>>>(in.data(),
+                                                                                           out.data());
     return scaled(host, out);
 }
 
-template <bool broken> __global__ void producer_warp_kernel(const int* in, int* out) {
+template <bool broken>
+__global__ void producer_warp_kernel(const int* in, int* out) {
     constexpr int stages = 2;
     __shared__ SharedStorage<stages> s;
     init_ring(s, broken ? 32 : 1, consumers);
@@ -161,11 +169,13 @@ template <bool broken> __global__ void producer_warp_kernel(const int* in, int* 
 bool full_counts_producer_warp(bool broken) {
     const auto host = pairs::small_ints(total);
     pairs::Device<int> in(host), out(total);
-    (broken ? producer_warp_kernel<true> : producer_warp_kernel<false>)<<<blocks, threads>>>(in.data(), out.data());
+    (broken ? producer_warp_kernel<true> : producer_warp_kernel<false>)<<<blocks, threads>>>(in.data(),
+                                                                                             out.data());
     return scaled(host, out);
 }
 
-template <bool broken> __global__ void warp_release_kernel(const int* in, int* out) {
+template <bool broken>
+__global__ void warp_release_kernel(const int* in, int* out) {
     constexpr int stages = 2;
     __shared__ SharedStorage<stages> s;
     init_ring(s, 1, consumers / 32);
@@ -192,7 +202,8 @@ template <bool broken> __global__ void warp_release_kernel(const int* in, int* o
 bool release_without_syncwarp(bool broken) {
     const auto host = pairs::small_ints(total);
     pairs::Device<int> in(host), out(blocks * tile);
-    (broken ? warp_release_kernel<true> : warp_release_kernel<false>)<<<blocks, threads>>>(in.data(), out.data());
+    (broken ? warp_release_kernel<true> : warp_release_kernel<false>)<<<blocks, threads>>>(in.data(),
+                                                                                           out.data());
     return pairs::all_are(out, [&](int index) {
         int largest = 0;
         for (int k = 0; k < tiles; ++k)
@@ -207,7 +218,8 @@ struct HaloStorage {
 };
 
 /// Differences of neighbours; a stage holds the first elements of the next tile as well.
-template <bool broken> __global__ void halo_kernel(const int* in, int* out) {
+template <bool broken>
+__global__ void halo_kernel(const int* in, int* out) {
     __shared__ HaloStorage s;
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < 2; ++stage) {
@@ -243,7 +255,8 @@ bool release_before_halo(bool broken) {
     return pairs::all_are(out, [&](int i) { return host[i + 1] - host[i]; });
 }
 
-template <int stages> struct PipelineState {
+template <int stages>
+struct PipelineState {
     int stage = 0;
     uint32_t phase = 0;
     __device__ void advance() {
@@ -255,7 +268,8 @@ template <int stages> struct PipelineState {
 };
 
 /// Persistent: each work item is the sum of three tiles.
-template <bool broken> __global__ void persistent_kernel(const int* in, int* out, int items) {
+template <bool broken>
+__global__ void persistent_kernel(const int* in, int* out, int items) {
     constexpr int stages = 2, depth = 3;
     __shared__ SharedStorage<stages> s;
     init_ring(s, 1, consumers);
@@ -265,7 +279,8 @@ template <bool broken> __global__ void persistent_kernel(const int* in, int* out
             for (int k = 0; k < depth; ++k, state.advance()) {
                 mbar_wait(&s.empty[state.stage], state.phase ^ 1);
                 mbar_arrive_expect_tx(&s.full[state.stage], tile_bytes);
-                tma_load_1d(s.data[state.stage], in + (item * depth + k) * tile, tile_bytes, &s.full[state.stage]);
+                tma_load_1d(s.data[state.stage], in + (item * depth + k) * tile, tile_bytes,
+                            &s.full[state.stage]);
             }
         } else if (threadIdx.x < consumers) {
             if constexpr (broken)
@@ -287,7 +302,8 @@ bool state_reset_per_item(bool broken) {
     constexpr int items = 5;
     const auto host = pairs::small_ints(items * 3 * tile);
     pairs::Device<int> in(host), out(items * tile);
-    (broken ? persistent_kernel<true> : persistent_kernel<false>)<<<2, threads>>>(in.data(), out.data(), items);
+    (broken ? persistent_kernel<true> : persistent_kernel<false>)<<<2, threads>>>(in.data(), out.data(),
+                                                                                  items);
     return pairs::all_are(out, [&](int i) {
         const int* first = &host[i / tile * 3 * tile + i % tile];
         return first[0] + first[tile] + first[2 * tile];
@@ -295,7 +311,8 @@ bool state_reset_per_item(bool broken) {
 }
 
 /// Two groups of warps take the tiles in turn.
-template <bool broken> __global__ void ping_pong_kernel(const int* in, int* out) {
+template <bool broken>
+__global__ void ping_pong_kernel(const int* in, int* out) {
     constexpr int stages = 4, group_size = consumers / 2;
     __shared__ SharedStorage<stages> s;
     init_ring(s, 1, group_size);
@@ -336,7 +353,8 @@ struct ColumnStorage {
 };
 
 /// Sums of columns; a block has 64 of them, the last block fewer.
-template <bool broken> __global__ void column_sums_kernel(const int* in, int* out, int rows, int columns) {
+template <bool broken>
+__global__ void column_sums_kernel(const int* in, int* out, int rows, int columns) {
     __shared__ ColumnStorage s;
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < 4; ++stage) {
@@ -374,7 +392,8 @@ bool early_return_at_edge(bool broken) {
     constexpr int rows = 11, columns = 164;
     const auto host = pairs::small_ints(rows * columns);
     pairs::Device<int> in(host), out(columns);
-    (broken ? column_sums_kernel<true> : column_sums_kernel<false>)<<<3, 96>>>(in.data(), out.data(), rows, columns);
+    (broken ? column_sums_kernel<true> : column_sums_kernel<false>)<<<3, 96>>>(in.data(), out.data(), rows,
+                                                                               columns);
     return pairs::all_are(out, [&](int column) {
         int sum = 0;
         for (int row = 0; row < rows; ++row)
@@ -389,7 +408,8 @@ union OverlaidStorage {
 };
 
 /// Sums of a thread's elements, handed out in reversed order through shared memory.
-template <bool broken> __global__ void overlay_kernel(const int* in, int* out) {
+template <bool broken>
+__global__ void overlay_kernel(const int* in, int* out) {
     __shared__ OverlaidStorage s;
     constexpr int count = tiles - 1; // the last tile is in the first stage
     init_ring(s.ring, 1, consumers);
@@ -429,23 +449,27 @@ bool epilogue_overlays_stage(bool broken) {
 
 constexpr pairs::Pair list[] = {
     {.name = "ring_parity_of_tile",
-     .mistake = "The consumer waits for the parity of the tile's number; the parity of a stage's barrier changes "
-                "once a lap, so from the second tile on it waits for a phase that is over and reads too early.",
+     .mistake =
+         "The consumer waits for the parity of the tile's number; the parity of a stage's barrier changes "
+         "once a lap, so from the second tile on it waits for a phase that is over and reads too early.",
      .fix = "Wait for the parity of the lap, tile / stages & 1.",
      .run = ring_parity_of_tile},
     {.name = "producer_first_lap",
-     .mistake = "The producer waits for parity 0 of the empty barriers in the first lap, but nobody has arrived "
-                "at them yet: both sides wait for ever.",
+     .mistake =
+         "The producer waits for parity 0 of the empty barriers in the first lap, but nobody has arrived "
+         "at them yet: both sides wait for ever.",
      .fix = "Let the producer's phase start at 1, which a fresh barrier lets pass.",
      .run = producer_first_lap},
     {.name = "first_refill_unguarded",
-     .mistake = "Tile number `stages` is loaded without a wait for the empty barrier: the test skips one tile too "
-                "many, and the copy overwrites tile 0 under its readers.",
+     .mistake =
+         "Tile number `stages` is loaded without a wait for the empty barrier: the test skips one tile too "
+         "many, and the copy overwrites tile 0 under its readers.",
      .fix = "Wait from k >= stages on.",
      .run = first_refill_unguarded},
     {.name = "full_counts_producer_warp",
-     .mistake = "The full barriers expect 32 arrivals, but only one lane of the producer warp arrives: no phase is "
-                "ever complete.",
+     .mistake =
+         "The full barriers expect 32 arrivals, but only one lane of the producer warp arrives: no phase is "
+         "ever complete.",
      .fix = "Initialise the full barriers with 1.",
      .run = full_counts_producer_warp},
     {.name = "release_without_syncwarp",
@@ -453,28 +477,33 @@ constexpr pairs::Pair list[] = {
      .fix = "__syncwarp() before lane 0 arrives at the empty barrier.",
      .run = release_without_syncwarp},
     {.name = "release_before_halo",
-     .mistake = "The consumer arrives at the empty barrier between its two reads of the stage: the producer may "
-                "overwrite what the second one reads.",
+     .mistake =
+         "The consumer arrives at the empty barrier between its two reads of the stage: the producer may "
+         "overwrite what the second one reads.",
      .fix = "Arrive after the last read of the stage.",
      .run = release_before_halo},
     {.name = "state_reset_per_item",
-     .mistake = "The consumer starts each work item with stage 0 and phase 0, but the barriers and the producer "
-                "go on where the last item ended (three tiles, two stages).",
+     .mistake =
+         "The consumer starts each work item with stage 0 and phase 0, but the barriers and the producer "
+         "go on where the last item ended (three tiles, two stages).",
      .fix = "Carry the consumer's pipeline state over from item to item.",
      .run = state_reset_per_item},
     {.name = "ping_pong_parity",
-     .mistake = "A group that takes every second tile computes the parity from its own number of rounds, not from "
-                "the tile: in the second lap it waits for a phase that is over.",
+     .mistake =
+         "A group that takes every second tile computes the parity from its own number of rounds, not from "
+         "the tile: in the second lap it waits for a phase that is over.",
      .fix = "Compute the parity from the tile, k / stages & 1.",
      .run = ping_pong_parity},
     {.name = "early_return_at_edge",
-     .mistake = "In the last block the threads without a column return before the loop; the empty barriers count "
-                "them all the same, so the producer waits for ever in the second lap.",
+     .mistake =
+         "In the last block the threads without a column return before the loop; the empty barriers count "
+         "them all the same, so the producer waits for ever in the second lap.",
      .fix = "Let all consumers arrive and guard only the work.",
      .run = early_return_at_edge},
     {.name = "epilogue_overlays_stage",
-     .mistake = "The results share memory with stage 0; a fast warp writes them while slower ones still read the "
-                "last tile there.",
+     .mistake =
+         "The results share memory with stage 0; a fast warp writes them while slower ones still read the "
+         "last tile there.",
      .fix = "A barrier of the consumers before the first write of results.",
      .run = epilogue_overlays_stage},
 };

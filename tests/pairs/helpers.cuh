@@ -10,7 +10,9 @@
 
 namespace ptx {
 
-__device__ inline uint32_t smem_u32(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+__device__ inline uint32_t smem_u32(const void* p) {
+    return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
 
 // mbarriers
 
@@ -56,10 +58,11 @@ __device__ inline void mbar_wait(uint64_t* bar, uint32_t parity) {
 // Bulk copies
 
 __device__ inline void tma_load_1d(void* dst, const void* src, uint32_t bytes, uint64_t* bar) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                     smem_u32(dst)),
-                 "l"(src), "r"(bytes), "r"(smem_u32(bar))
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+            smem_u32(dst)),
+        "l"(src), "r"(bytes), "r"(smem_u32(bar))
+        : "memory");
 }
 
 __device__ inline void tma_store_1d(void* dst, const void* src, uint32_t bytes) {
@@ -82,20 +85,23 @@ __device__ inline void tma_load_2d(void* dst, const CUtensorMap* map, int x, int
 }
 
 __device__ inline void tma_store_2d(const CUtensorMap* map, int x, int y, const void* src) {
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map),
-                 "r"(x), "r"(y), "r"(smem_u32(src))
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(x),
+        "r"(y), "r"(smem_u32(src))
+        : "memory");
 }
 
 __device__ inline void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
 /// Until all but `pending` of the thread's groups have read their source.
-template <int pending> __device__ inline void bulk_wait_read() {
+template <int pending>
+__device__ inline void bulk_wait_read() {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
 }
 
 /// Until all but `pending` of the thread's groups are complete.
-template <int pending> __device__ inline void bulk_wait() {
+template <int pending>
+__device__ inline void bulk_wait() {
     asm volatile("cp.async.bulk.wait_group %0;" ::"n"(pending) : "memory");
 }
 
@@ -113,7 +119,8 @@ __device__ inline void cp_async16(void* dst, const void* src) {
 
 __device__ inline void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-template <int pending> __device__ inline void cp_async_wait() {
+template <int pending>
+__device__ inline void cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
@@ -148,7 +155,8 @@ inline std::vector<int> small_ints(std::size_t count, unsigned seed = 1) {
 }
 
 /// Whether out[i] is expected(i) for all i.
-template <class F> bool all_are(const Device<int>& out, F expected) {
+template <class F>
+bool all_are(const Device<int>& out, F expected) {
     const auto values = out.read();
     for (std::size_t i = 0; i < values.size(); ++i)
         if (values[i] != expected(static_cast<int>(i)))
@@ -160,8 +168,9 @@ template <class F> bool all_are(const Device<int>& out, F expected) {
 inline CUtensorMap make_map(int* data, int columns, int rows, int box_columns, int box_rows) {
     void* found = nullptr;
     cudaDriverEntryPointQueryResult result{};
-    check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result),
-          "cuTensorMapEncodeTiled");
+    check(
+        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result),
+        "cuTensorMapEncodeTiled");
     CUtensorMap map{};
     const cuuint64_t sizes[] = {cuuint64_t(columns), cuuint64_t(rows)};
     const cuuint64_t strides[] = {columns * sizeof(int)};

@@ -10,7 +10,8 @@ constexpr int tile = 4 * threads; // ints: 16 bytes of each thread
 constexpr uint32_t tile_bytes = tile * sizeof(int);
 
 /// The last tile is a part of one.
-template <bool broken> __global__ void tail_kernel(const int* in, int* out, int n) {
+template <bool broken>
+__global__ void tail_kernel(const int* in, int* out, int n) {
     __shared__ alignas(128) int data[2][tile];
     __shared__ uint64_t full[2];
     if (threadIdx.x == 0) {
@@ -45,7 +46,8 @@ bool tail_expects_whole_tile(bool broken) {
 }
 
 /// Every round has its own table.
-template <bool broken> __global__ void lookup_kernel(const int* tables, int* out, int rounds) {
+template <bool broken>
+__global__ void lookup_kernel(const int* tables, int* out, int rounds) {
     __shared__ alignas(128) int table[tile];
     __shared__ uint64_t full;
     if (threadIdx.x == 0) {
@@ -127,12 +129,13 @@ bool scales_not_expected(bool broken) {
     pairs::Device<int8_t> in(values);
     pairs::Device<int> scale(scales), out(tiles * tile);
     (broken ? dequantise_kernel<true> : dequantise_kernel<false>)<<<1, threads>>>(in.data(), scale.data(),
-                                                                                 out.data(), tiles);
+                                                                                  out.data(), tiles);
     return pairs::all_are(out, [&](int i) { return values[i] * scales[i / 32]; });
 }
 
 /// One tile of each block, reversed.
-template <bool broken> __global__ void reverse_tile_kernel(const int* in, int* out) {
+template <bool broken>
+__global__ void reverse_tile_kernel(const int* in, int* out) {
     __shared__ alignas(128) int data[tile];
     __shared__ uint64_t full;
     if (threadIdx.x == 0) {
@@ -154,17 +157,21 @@ bool try_wait_once(bool broken) {
     constexpr int blocks = 3;
     const auto host = pairs::random_ints(blocks * tile);
     pairs::Device<int> in(host), out(blocks * tile);
-    (broken ? reverse_tile_kernel<true> : reverse_tile_kernel<false>)<<<blocks, threads>>>(in.data(), out.data());
+    (broken ? reverse_tile_kernel<true> : reverse_tile_kernel<false>)<<<blocks, threads>>>(in.data(),
+                                                                                           out.data());
     return pairs::all_are(out, [&](int i) { return host[i / tile * tile + tile - 1 - i % tile]; });
 }
 
 /// Sum of the products of neighbours' elements over the tiles, four stages of cp.async in flight.
 enum class Groups { right, tail_not_committed, load_before_barrier, barrier_before_wait };
 
-template <Groups groups> __global__ void multistage_kernel(const int* in, int* out, int tiles) {
+template <Groups groups>
+__global__ void multistage_kernel(const int* in, int* out, int tiles) {
     constexpr int stages = 4;
     __shared__ alignas(128) int data[stages][tile];
-    const auto load = [&](int k) { cp_async16(&data[k % stages][4 * threadIdx.x], in + k * tile + 4 * threadIdx.x); };
+    const auto load = [&](int k) {
+        cp_async16(&data[k % stages][4 * threadIdx.x], in + k * tile + 4 * threadIdx.x);
+    };
     for (int k = 0; k < stages - 1; ++k) {
         load(k);
         cp_async_commit();
@@ -194,12 +201,13 @@ template <Groups groups> __global__ void multistage_kernel(const int* in, int* o
     out[threadIdx.x] = sum;
 }
 
-template <Groups broken_groups> bool multistage(bool broken) {
+template <Groups broken_groups>
+bool multistage(bool broken) {
     constexpr int tiles = 9;
     const auto host = pairs::small_ints(tiles * tile);
     pairs::Device<int> in(host), out(threads);
-    (broken ? multistage_kernel<broken_groups> : multistage_kernel<Groups::right>)<<<1, threads>>>(in.data(),
-                                                                                                  out.data(), tiles);
+    (broken ? multistage_kernel<broken_groups>
+            : multistage_kernel<Groups::right>)<<<1, threads>>>(in.data(), out.data(), tiles);
     return pairs::all_are(out, [&](int thread) {
         int sum = 0;
         for (int k = 0; k < tiles; ++k)
@@ -217,7 +225,8 @@ struct GatherStorage {
 enum class Arrival { right, plain, counting };
 
 /// Two warps gather rows of 16 bytes, two warps add them up.
-template <Arrival arrival> __global__ void gather_kernel(const int* in, const int* index, int* out, int rounds) {
+template <Arrival arrival>
+__global__ void gather_kernel(const int* in, const int* index, int* out, int rounds) {
     __shared__ GatherStorage s;
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < 2; ++stage) {
@@ -251,7 +260,8 @@ template <Arrival arrival> __global__ void gather_kernel(const int* in, const in
         out[rank] = sum;
 }
 
-template <Arrival wrong> bool gather(bool broken) {
+template <Arrival wrong>
+bool gather(bool broken) {
     constexpr int rounds = 6, rows = 300;
     const auto host = pairs::small_ints(4 * rows);
     auto index = pairs::random_ints(rounds * 64, 2);
@@ -270,7 +280,8 @@ template <Arrival wrong> bool gather(bool broken) {
 }
 
 /// Two groups of two warps, each with its own tile: rotated by one element in every round.
-template <bool broken> __global__ void groups_kernel(const int* in, int* out, int rounds) {
+template <bool broken>
+__global__ void groups_kernel(const int* in, int* out, int rounds) {
     constexpr int size = 64;
     __shared__ int data[2][size];
     const int group = threadIdx.x / size, rank = threadIdx.x % size;
@@ -298,7 +309,8 @@ bool named_barrier_shared(bool broken) {
 }
 
 /// A warp fills a tile, another adds it up; each hands the tile over with the barrier of the other's wait.
-template <bool broken> __global__ void handover_kernel(const int* in, int* out, int rounds) {
+template <bool broken>
+__global__ void handover_kernel(const int* in, int* out, int rounds) {
     constexpr int full = 1, empty = 2;
     __shared__ int data[64];
     const int lane = threadIdx.x % 32;
@@ -335,7 +347,8 @@ bool handover_skips_first_wait(bool broken) {
 }
 
 /// Split sums: every block but the first leaves its part and raises its flag, the first adds them up.
-template <bool broken> __global__ void fixup_kernel(const int* in, int* parts, int* flags, int* out) {
+template <bool broken>
+__global__ void fixup_kernel(const int* in, int* parts, int* flags, int* out) {
     const int mine = in[blockIdx.x * blockDim.x + threadIdx.x] * (blockIdx.x + 1);
     if (blockIdx.x != 0) {
         parts[blockIdx.x * blockDim.x + threadIdx.x] = mine;
@@ -351,7 +364,10 @@ template <bool broken> __global__ void fixup_kernel(const int* in, int* parts, i
     if (threadIdx.x > 0 && threadIdx.x < gridDim.x) {
         int raised = 0;
         while (raised == 0)
-            asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(raised) : "l"(flags + threadIdx.x) : "memory");
+            asm volatile("ld.acquire.gpu.global.s32 %0, [%1];"
+                         : "=r"(raised)
+                         : "l"(flags + threadIdx.x)
+                         : "memory");
     }
     __syncthreads();
     int sum = mine;
@@ -363,9 +379,9 @@ template <bool broken> __global__ void fixup_kernel(const int* in, int* parts, i
 bool flag_at_cta_scope(bool broken) {
     constexpr int blocks = 4;
     const auto host = pairs::small_ints(blocks * threads);
-    pairs::Device<int> in(host), parts(blocks * threads), flags(std::vector<int>(blocks)), out(threads);
-    (broken ? fixup_kernel<true> : fixup_kernel<false>)<<<blocks, threads>>>(in.data(), parts.data(), flags.data(),
-                                                                             out.data());
+    pairs::Device<int> in(host), parts(blocks * threads), flags(std::vector<int>(blocks, 0)), out(threads);
+    (broken ? fixup_kernel<true> : fixup_kernel<false>)<<<blocks, threads>>>(in.data(), parts.data(),
+                                                                             flags.data(), out.data());
     return pairs::all_are(out, [&](int thread) {
         int sum = 0;
         for (int block = 0; block < blocks; ++block)
@@ -376,8 +392,9 @@ bool flag_at_cta_scope(bool broken) {
 
 constexpr pairs::Pair list[] = {
     {.name = "tail_expects_whole_tile",
-     .mistake = "The last tile's copy is shorter, but the barrier still expects the bytes of a whole tile: its "
-                "phase is never complete.",
+     .mistake =
+         "The last tile's copy is shorter, but the barrier still expects the bytes of a whole tile: its "
+         "phase is never complete.",
      .fix = "Expect the bytes that are copied.",
      .run = tail_expects_whole_tile},
     {.name = "arrive_before_expect",
@@ -394,8 +411,9 @@ constexpr pairs::Pair list[] = {
      .fix = "Loop until try_wait returns true.",
      .run = try_wait_once},
     {.name = "tail_without_empty_groups",
-     .mistake = "Nothing is committed once there is nothing more to load, so that wait_group 2 no longer covers the "
-                "last two tiles.",
+     .mistake =
+         "Nothing is committed once there is nothing more to load, so that wait_group 2 no longer covers the "
+         "last two tiles.",
      .fix = "Commit a group in every round, an empty one too.",
      .run = multistage<Groups::tail_not_committed>},
     {.name = "prefetch_before_barrier",
@@ -404,33 +422,39 @@ constexpr pairs::Pair list[] = {
      .fix = "Begin the copy behind __syncthreads().",
      .run = multistage<Groups::load_before_barrier>},
     {.name = "barrier_before_wait",
-     .mistake = "The barrier stands before the wait for the copies: a thread knows only its own copies complete when "
+     .mistake = "The barrier stands before the wait for the copies: a thread knows only its own copies "
+                "complete when "
                 "it reads what other threads have copied.",
      .fix = "__syncthreads() behind cp.async.wait_group.",
      .run = multistage<Groups::barrier_before_wait>},
     {.name = "plain_arrive_after_cp_async",
-     .mistake = "An ordinary arrival does not wait for the thread's cp.async: the consumers read rows that have not "
-                "landed.",
+     .mistake =
+         "An ordinary arrival does not wait for the thread's cp.async: the consumers read rows that have not "
+         "landed.",
      .fix = "cp.async.mbarrier.arrive.noinc instead of mbarrier.arrive.",
      .run = gather<Arrival::plain>},
     {.name = "cp_async_arrive_counts",
-     .mistake = "cp.async.mbarrier.arrive without .noinc adds one to the pending count before it arrives: the 64 "
-                "arrivals that the barrier was initialised with never come.",
+     .mistake =
+         "cp.async.mbarrier.arrive without .noinc adds one to the pending count before it arrives: the 64 "
+         "arrivals that the barrier was initialised with never come.",
      .fix = "Use .noinc.",
      .run = gather<Arrival::counting>},
     {.name = "named_barrier_shared",
-     .mistake = "Both groups of warps use named barrier 1: warps of different groups complete it together, so that "
-                "neither group is in step.",
+     .mistake =
+         "Both groups of warps use named barrier 1: warps of different groups complete it together, so that "
+         "neither group is in step.",
      .fix = "A barrier number for each group.",
      .run = named_barrier_shared},
     {.name = "handover_skips_first_wait",
-     .mistake = "The writer skips its wait for the reader in the second round as well (and the reader one arrival): "
-                "the tile is overwritten while it is read.",
+     .mistake =
+         "The writer skips its wait for the reader in the second round as well (and the reader one arrival): "
+         "the tile is overwritten while it is read.",
      .fix = "Only the first round has nothing to wait for.",
      .run = handover_skips_first_wait},
     {.name = "flag_at_cta_scope",
-     .mistake = "The flag is released at block scope, but another block acquires it: the parts may not be visible "
-                "there.",
+     .mistake =
+         "The flag is released at block scope, but another block acquires it: the parts may not be visible "
+         "there.",
      .fix = "st.release.gpu.",
      .run = flag_at_cta_scope},
 };
