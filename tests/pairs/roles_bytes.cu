@@ -1,4 +1,5 @@
-// Roles that count bytes and barriers' arrivals: several operands, tiles at the edge, elected lanes, in-place work.
+// Roles that count bytes and barriers' arrivals: several operands, tiles at the edge, elected lanes, in-place
+// work.
 #include "roles_helpers.cuh"
 
 using namespace roles;
@@ -19,7 +20,8 @@ std::vector<int> dots(const std::vector<int>& a, const std::vector<int>& b, int 
 }
 
 template <bool broken>
-__global__ void __launch_bounds__(threads) two_operands_kernel(const int* a, const int* b, int* out, int steps) {
+__global__ void __launch_bounds__(threads)
+    two_operands_kernel(const int* a, const int* b, int* out, int steps) {
     constexpr int stages = 3, bytes = consumers * sizeof(int);
     __shared__ Ring<stages, 2 * consumers> ring;
     if (threadIdx.x == 0)
@@ -58,17 +60,18 @@ __global__ void __launch_bounds__(threads) two_operands_kernel(const int* a, con
 
 bool two_operands(bool broken) {
     constexpr int steps = 8;
-    const auto host_a = pairs::random_ints(steps * consumers), host_b = pairs::random_ints(steps * consumers, 2);
+    const auto host_a = pairs::random_ints(steps * consumers),
+               host_b = pairs::random_ints(steps * consumers, 2);
     pairs::Device<int> a(host_a), b(host_b), out(consumers);
     (broken ? two_operands_kernel<true> : two_operands_kernel<false>)<<<1, threads>>>(a.data(), b.data(),
-                                                                                     out.data(), steps);
+                                                                                      out.data(), steps);
     return out.read() == dots(host_a, host_b, steps);
 }
 
 // A warpgroup produces; one lane of it is to issue.
 template <bool broken>
-__global__ void __launch_bounds__(2 * consumers) elect_per_warp_kernel(const int* a, const int* b, int* out,
-                                                                       int steps) {
+__global__ void __launch_bounds__(2 * consumers)
+    elect_per_warp_kernel(const int* a, const int* b, int* out, int steps) {
     constexpr int stages = 2, bytes = consumers * sizeof(int);
     __shared__ Ring<stages, 2 * consumers> ring;
     if (warp() == 0 && elect())
@@ -102,10 +105,11 @@ __global__ void __launch_bounds__(2 * consumers) elect_per_warp_kernel(const int
 
 bool elect_per_warp(bool broken) {
     constexpr int steps = 7;
-    const auto host_a = pairs::random_ints(steps * consumers), host_b = pairs::random_ints(steps * consumers, 2);
+    const auto host_a = pairs::random_ints(steps * consumers),
+               host_b = pairs::random_ints(steps * consumers, 2);
     pairs::Device<int> a(host_a), b(host_b), out(consumers);
-    (broken ? elect_per_warp_kernel<true> : elect_per_warp_kernel<false>)<<<1, 2 * consumers>>>(
-        a.data(), b.data(), out.data(), steps);
+    (broken ? elect_per_warp_kernel<true>
+            : elect_per_warp_kernel<false>)<<<1, 2 * consumers>>>(a.data(), b.data(), out.data(), steps);
     return out.read() == dots(host_a, host_b, steps);
 }
 
@@ -152,7 +156,8 @@ bool edge_bytes(bool broken) {
     const auto host = pairs::random_ints(rows * columns);
     pairs::Device<int> in(host), sums(columns);
     const CUtensorMap map = tensor_map(in.data(), rows, columns, box_rows, box_columns);
-    (broken ? edge_bytes_kernel<true> : edge_bytes_kernel<false>)<<<2, box_columns + 32>>>(map, sums.data(), rows);
+    (broken ? edge_bytes_kernel<true> : edge_bytes_kernel<false>)<<<2, box_columns + 32>>>(map, sums.data(),
+                                                                                           rows);
     std::vector<int> expected(columns);
     for (int i = 0; i < rows * columns; ++i)
         expected[i % columns] += host[i];
@@ -162,7 +167,8 @@ bool edge_bytes(bool broken) {
 // -- Tiles are scaled in place, then read by other threads, then filled anew ------------------------------
 
 template <bool broken>
-__global__ void __launch_bounds__(threads) in_place_kernel(const int* in, const int* scales, int* out, int tiles) {
+__global__ void __launch_bounds__(threads)
+    in_place_kernel(const int* in, const int* scales, int* out, int tiles) {
     constexpr int stages = 2;
     __shared__ Ring<stages, consumers> ring;
     if (threadIdx.x == 0)
@@ -200,8 +206,8 @@ bool in_place(bool broken) {
     const auto host = pairs::random_ints(tiles * consumers);
     const std::vector<int> host_scales = {3, 1, 4, 1, 5, 9};
     pairs::Device<int> in(host), scales(host_scales), out(tiles * consumers);
-    (broken ? in_place_kernel<true> : in_place_kernel<false>)<<<1, threads>>>(in.data(), scales.data(), out.data(),
-                                                                             tiles);
+    (broken ? in_place_kernel<true> : in_place_kernel<false>)<<<1, threads>>>(in.data(), scales.data(),
+                                                                              out.data(), tiles);
     std::vector<int> expected;
     for (int tile = 0; tile < tiles; ++tile)
         for (int i = consumers; i-- > 0;)
@@ -227,7 +233,8 @@ __global__ void __launch_bounds__(threads)
                 for (int step = begins[tile]; step < begins[tile + 1]; ++step, at.next()) {
                     wait(ring.empty[at.stage], at.phase);
                     arrive_expect(ring.full[at.stage], sizeof ring.tile[0]);
-                    load(ring.tile[at.stage], in + step * consumers, sizeof ring.tile[0], ring.full[at.stage]);
+                    load(ring.tile[at.stage], in + step * consumers, sizeof ring.tile[0],
+                         ring.full[at.stage]);
                 }
         }
         return;
@@ -253,8 +260,8 @@ bool ragged(bool broken) {
     constexpr int tiles = 6;
     const auto host = pairs::random_ints(10 * consumers);
     pairs::Device<int> in(host), begins(host_begins), out(tiles * consumers);
-    (broken ? ragged_kernel<true> : ragged_kernel<false>)<<<2, threads>>>(in.data(), begins.data(), out.data(),
-                                                                         tiles);
+    (broken ? ragged_kernel<true> : ragged_kernel<false>)<<<2, threads>>>(in.data(), begins.data(),
+                                                                          out.data(), tiles);
     std::vector<int> expected(tiles * consumers);
     for (int tile = 0; tile < tiles; ++tile)
         for (int i = host_begins[tile] * consumers; i < host_begins[tile + 1] * consumers; ++i)
@@ -314,7 +321,8 @@ bool slot(bool broken) {
     constexpr int tiles = 9;
     const auto host = pairs::random_ints(tiles * consumers);
     pairs::Device<int> in(host), out(tiles * consumers), next(std::vector<int>(1, 0));
-    (broken ? slot_kernel<true> : slot_kernel<false>)<<<2, threads>>>(in.data(), out.data(), next.data(), tiles);
+    (broken ? slot_kernel<true> : slot_kernel<false>)<<<2, threads>>>(in.data(), out.data(), next.data(),
+                                                                      tiles);
     std::vector<int> expected;
     for (int tile = 0; tile < tiles; ++tile)
         for (int i = consumers; i-- > 0;)
@@ -324,33 +332,39 @@ bool slot(bool broken) {
 
 constexpr pairs::Pair list[] = {
     {.name = "bytes_two_operands",
-     .mistake = "Each of the two copies of a stage is announced with an arrival, but the full barrier counts one: "
-                "the first operand alone completes the phase, the second the phase after.",
+     .mistake =
+         "Each of the two copies of a stage is announced with an arrival, but the full barrier counts one: "
+         "the first operand alone completes the phase, the second the phase after.",
      .fix = "Arrive once for each stage: expect_tx without arrival for the first operand.",
      .run = two_operands},
     {.name = "bytes_elect_per_warp",
-     .mistake = "elect.sync chooses one lane in each of the four warps of the producer warpgroup, so four threads "
-                "arrive, expect and copy each stage where the full barrier counts one arrival.",
+     .mistake =
+         "elect.sync chooses one lane in each of the four warps of the producer warpgroup, so four threads "
+         "arrive, expect and copy each stage where the full barrier counts one arrival.",
      .fix = "Let only the first warp of the producer warpgroup elect a lane and issue.",
      .run = elect_per_warp},
     {.name = "bytes_edge",
-     .mistake = "For the last tile the producer expects only the rows inside of the matrix, but the copy of a box "
-                "at the edge fills the rest with zeros and counts the bytes of the whole box.",
+     .mistake =
+         "For the last tile the producer expects only the rows inside of the matrix, but the copy of a box "
+         "at the edge fills the rest with zeros and counts the bytes of the whole box.",
      .fix = "Expect the bytes of the whole box for every tile.",
      .run = edge_bytes},
     {.name = "bytes_in_place",
-     .mistake = "The consumers write into the stage with ordinary stores and release it without a proxy fence, so "
-                "nothing orders their stores before the next copy's writes.",
+     .mistake =
+         "The consumers write into the stage with ordinary stores and release it without a proxy fence, so "
+         "nothing orders their stores before the next copy's writes.",
      .fix = "fence.proxy.async by each consumer after its stores and before the release of the stage.",
      .run = in_place},
     {.name = "bytes_ragged",
-     .mistake = "For a tile without steps the consumers wait for a stage that the producer does not fill for it: "
-                "they take the next tile's data, and wait for ever in the end.",
+     .mistake =
+         "For a tile without steps the consumers wait for a stage that the producer does not fill for it: "
+         "they take the next tile's data, and wait for ever in the end.",
      .fix = "Consumers run as many steps for each tile as the producer, none where there are none.",
      .run = ragged},
     {.name = "bytes_slot",
-     .mistake = "The scheduler writes the next tile's number into the slot and arrives again without waiting until "
-                "the consumers have read the last one.",
+     .mistake =
+         "The scheduler writes the next tile's number into the slot and arrives again without waiting until "
+         "the consumers have read the last one.",
      .fix = "Wait for the consumers' release of the slot before writing into it.",
      .run = slot},
 };

@@ -126,7 +126,9 @@ __global__ void __launch_bounds__(consumers) two_buffers_kernel(const int* in, i
     if (threadIdx.x == 0)
         wait_read<0>();
 }
-bool two_buffers(bool broken) { return persistent(broken ? two_buffers_kernel<2> : two_buffers_kernel<1>, consumers); }
+bool two_buffers(bool broken) {
+    return persistent(broken ? two_buffers_kernel<2> : two_buffers_kernel<1>, consumers);
+}
 
 // -- Accumulator buffers with full and empty barriers between consumers and an epilogue warp --------------
 
@@ -214,7 +216,8 @@ bool exit(bool broken) {
     pairs::Device<int> in(host), out(rows * columns);
     const CUtensorMap from = tensor_map(in.data(), rows, columns, side, side);
     const CUtensorMap to = tensor_map(out.data(), columns, rows, side, side);
-    (broken ? exit_kernel<true> : exit_kernel<false>)<<<rows / side, side * 4 + 32>>>(from, to, columns / side);
+    (broken ? exit_kernel<true> : exit_kernel<false>)<<<rows / side, side * 4 + 32>>>(from, to,
+                                                                                      columns / side);
     std::vector<int> expected(rows * columns);
     for (int i = 0; i < rows * columns; ++i)
         expected[i % columns * rows + i / columns] = host[i];
@@ -263,8 +266,8 @@ bool split(bool broken) {
     const auto host = pairs::random_ints(steps * consumers);
     pairs::Device<int> in(host), parts(blocks * consumers), out(consumers);
     pairs::Device<unsigned> arrived(std::vector<unsigned>(1, 0));
-    (broken ? split_kernel<true> : split_kernel<false>)<<<blocks, threads>>>(in.data(), parts.data(),
-                                                                            arrived.data(), out.data(), steps);
+    (broken ? split_kernel<true> : split_kernel<false>)<<<blocks, threads>>>(
+        in.data(), parts.data(), arrived.data(), out.data(), steps);
     std::vector<int> expected(consumers);
     for (int i = 0; i < steps * consumers; ++i)
         expected[i % consumers] += host[i];
@@ -314,8 +317,8 @@ bool reload(bool broken) {
     constexpr int blocks = 2, rounds = 3;
     auto host = pairs::random_ints(blocks * consumers);
     pairs::Device<int> in(host), between(blocks * consumers), out(blocks * consumers);
-    (broken ? reload_kernel<true> : reload_kernel<false>)<<<blocks, threads>>>(in.data(), between.data(), out.data(),
-                                                                              rounds);
+    (broken ? reload_kernel<true> : reload_kernel<false>)<<<blocks, threads>>>(in.data(), between.data(),
+                                                                               out.data(), rounds);
     for (int round = 0; round < rounds; ++round)
         for (auto begin = host.begin(); begin != host.end(); begin += consumers) {
             std::for_each(begin, begin + consumers, [&](int& value) { value = work(value, round); });
@@ -326,39 +329,47 @@ bool reload(bool broken) {
 
 constexpr pairs::Pair list[] = {
     {.name = "epilogue_fence_first",
-     .mistake = "The consumers execute the proxy fence before they write the buffer: it orders nothing that the "
-                "bulk store reads.",
+     .mistake =
+         "The consumers execute the proxy fence before they write the buffer: it orders nothing that the "
+         "bulk store reads.",
      .fix = "fence.proxy.async after the writes of the buffer and before the arrival at the barrier.",
      .run = fence_first},
     {.name = "epilogue_other_thread_waits",
-     .mistake = "Bulk groups belong to the thread that committed them: the consumers' thread waits for its own, of "
-                "which there are none, so the buffer is written while the epilogue's store still reads it.",
+     .mistake =
+         "Bulk groups belong to the thread that committed them: the consumers' thread waits for its own, of "
+         "which there are none, so the buffer is written while the epilogue's store still reads it.",
      .fix = "wait_group.read by the lane that committed, before its warp says that the buffer is free.",
      .run = other_thread_waits},
     {.name = "epilogue_two_buffers",
-     .mistake = "With two buffers wait_group.read 2 leaves the store of two tiles ago pending, whose buffer is "
-                "written next.",
+     .mistake =
+         "With two buffers wait_group.read 2 leaves the store of two tiles ago pending, whose buffer is "
+         "written next.",
      .fix = "wait_group.read 1: only the last tile's store may still be reading.",
      .run = two_buffers},
     {.name = "epilogue_release_after_issue",
-     .mistake = "The epilogue releases the buffer right after it has issued the bulk store, which may not have "
-                "read it yet.",
+     .mistake =
+         "The epilogue releases the buffer right after it has issued the bulk store, which may not have "
+         "read it yet.",
      .fix = "wait_group.read 0 between the commit and the arrival on the empty barrier.",
      .run = release_after_issue},
     {.name = "epilogue_exit",
-     .mistake = "The thread that stores the last tile ends without waiting until the store has read shared memory, "
-                "which goes away with the block.",
+     .mistake =
+         "The thread that stores the last tile ends without waiting until the store has read shared memory, "
+         "which goes away with the block.",
      .fix = "wait_group.read 0 by the storing thread after the loop.",
      .run = exit},
     {.name = "epilogue_split",
-     .mistake = "The block announces its partial sum when the bulk store has only read shared memory, not yet "
-                "written global memory.",
+     .mistake =
+         "The block announces its partial sum when the bulk store has only read shared memory, not yet "
+         "written global memory.",
      .fix = "wait_group without .read before the counter is raised.",
      .run = split},
     {.name = "epilogue_reload",
-     .mistake = "Consumers write global memory with ordinary stores, and the producer's bulk copy reads it through "
-                "the async proxy without a proxy fence between.",
-     .fix = "fence.proxy.async (for global memory too) by each consumer after its store and before the barrier.",
+     .mistake =
+         "Consumers write global memory with ordinary stores, and the producer's bulk copy reads it through "
+         "the async proxy without a proxy fence between.",
+     .fix =
+         "fence.proxy.async (for global memory too) by each consumer after its store and before the barrier.",
      .run = reload},
 };
 

@@ -59,10 +59,11 @@ __device__ inline void wait_cluster(Barrier& barrier, unsigned parity) {
 }
 
 __device__ inline void load(void* to, const void* from, unsigned bytes, Barrier& barrier) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                     smem(to)),
-                 "l"(from), "r"(bytes), "r"(smem(&barrier))
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+            smem(to)),
+        "l"(from), "r"(bytes), "r"(smem(&barrier))
+        : "memory");
 }
 __device__ inline void load_multicast(void* to, const void* from, unsigned bytes, Barrier& barrier,
                                       std::uint16_t mask) {
@@ -112,7 +113,8 @@ __device__ inline unsigned cluster_rank() {
     return rank;
 }
 __device__ inline void cluster_sync() {
-    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::
+                     : "memory");
 }
 /// The same variable in the block `rank` of the cluster.
 __device__ inline unsigned in_block(const void* pointer, unsigned rank) {
@@ -121,8 +123,9 @@ __device__ inline unsigned in_block(const void* pointer, unsigned rank) {
     return mapped;
 }
 __device__ inline void arrive_in_block(Barrier& barrier, unsigned rank) {
-    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(in_block(&barrier, rank))
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(in_block(&barrier, rank))
+        : "memory");
 }
 
 /// Tiles that a producer fills and consumers empty.
@@ -159,8 +162,8 @@ struct Cursor {
 inline CUtensorMap tensor_map(int* data, int rows, int columns, int box_rows, int box_columns) {
     void* function = nullptr;
     auto found = cudaDriverEntryPointSymbolNotFound;
-    pairs::check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault,
-                                                  &found),
+    pairs::check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+                                                  cudaEnableDefault, &found),
                  "cudaGetDriverEntryPointByVersion");
     const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
     const cuuint64_t strides[] = {columns * sizeof(int)};
@@ -168,8 +171,9 @@ inline CUtensorMap tensor_map(int* data, int rows, int columns, int box_rows, in
     const cuuint32_t steps[] = {1, 1};
     CUtensorMap map{};
     const auto code = reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function)(
-        &map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, data, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-        CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        &map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, data, sizes, strides, box, steps,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     pairs::check(code == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue, "cuTensorMapEncodeTiled");
     return map;
 }

@@ -68,7 +68,7 @@ bool block_barrier(bool broken) {
     const auto host = pairs::random_ints(tiles * consumers);
     pairs::Device<int> in(host), out(tiles);
     (broken ? block_barrier_kernel<true> : block_barrier_kernel<false>)<<<1, threads>>>(in.data(), out.data(),
-                                                                                       tiles);
+                                                                                        tiles);
     return out.read() == tile_sums(host, tiles);
 }
 
@@ -114,7 +114,8 @@ bool lane_polls(bool broken) {
     constexpr int tiles = 10;
     const auto host = pairs::random_ints(tiles * consumers);
     pairs::Device<int> in(host), out(tiles);
-    (broken ? lane_polls_kernel<true> : lane_polls_kernel<false>)<<<1, threads>>>(in.data(), out.data(), tiles);
+    (broken ? lane_polls_kernel<true> : lane_polls_kernel<false>)<<<1, threads>>>(in.data(), out.data(),
+                                                                                  tiles);
     return out.read() == tile_sums(host, tiles);
 }
 
@@ -159,7 +160,8 @@ bool nested_elect(bool broken) {
     constexpr int tiles = 5;
     const auto host = pairs::random_ints(tiles * consumers);
     pairs::Device<int> in(host), out(std::vector<int>(tiles, 0));
-    (broken ? nested_elect_kernel<true> : nested_elect_kernel<false>)<<<1, threads>>>(in.data(), out.data(), tiles);
+    (broken ? nested_elect_kernel<true> : nested_elect_kernel<false>)<<<1, threads>>>(in.data(), out.data(),
+                                                                                      tiles);
     return out.read() == tile_sums(host, tiles);
 }
 
@@ -205,8 +207,8 @@ bool shuffle_in_branch(bool broken) {
     constexpr int tiles = 5;
     const auto host = pairs::random_ints(tiles * consumers);
     pairs::Device<int> in(host), out(consumer_warps);
-    (broken ? shuffle_in_branch_kernel<true> : shuffle_in_branch_kernel<false>)<<<1, threads>>>(in.data(),
-                                                                                               out.data(), tiles);
+    (broken ? shuffle_in_branch_kernel<true>
+            : shuffle_in_branch_kernel<false>)<<<1, threads>>>(in.data(), out.data(), tiles);
     std::vector<int> expected(consumer_warps);
     for (int tile = 0; tile < tiles; ++tile)
         for (int warp = 0; warp < consumer_warps; ++warp) {
@@ -258,8 +260,8 @@ bool shared_id(bool broken) {
     constexpr int rounds = 3;
     const auto host = pairs::random_ints(2 * rounds * consumers);
     pairs::Device<int> in(host), out(2 * rounds * consumers);
-    (broken ? shared_id_kernel<true> : shared_id_kernel<false>)<<<1, 2 * consumers + 32>>>(in.data(), out.data(),
-                                                                                          rounds);
+    (broken ? shared_id_kernel<true>
+            : shared_id_kernel<false>)<<<1, 2 * consumers + 32>>>(in.data(), out.data(), rounds);
     std::vector<int> expected;
     for (int tile = 0; tile < 2 * rounds; ++tile)
         for (int i = consumers; i-- > 0;)
@@ -308,7 +310,8 @@ bool not_primed(bool broken) {
     constexpr int tiles = 7;
     const auto host = pairs::random_ints(tiles * consumers);
     pairs::Device<int> in(host), out(consumers);
-    (broken ? not_primed_kernel<true> : not_primed_kernel<false>)<<<1, turn_threads>>>(in.data(), out.data(), tiles);
+    (broken ? not_primed_kernel<true> : not_primed_kernel<false>)<<<1, turn_threads>>>(in.data(), out.data(),
+                                                                                       tiles);
     return out.read() == running_hash(host, tiles);
 }
 
@@ -343,40 +346,46 @@ bool hands_over_early(bool broken) {
     constexpr int tiles = 6;
     const auto host = pairs::random_ints(tiles * consumers);
     pairs::Device<int> in(host), out(consumers);
-    (broken ? hands_over_early_kernel<true> : hands_over_early_kernel<false>)<<<1, turn_threads>>>(
-        in.data(), out.data(), tiles);
+    (broken ? hands_over_early_kernel<true>
+            : hands_over_early_kernel<false>)<<<1, turn_threads>>>(in.data(), out.data(), tiles);
     return out.read() == running_hash(host, tiles);
 }
 
 constexpr pairs::Pair list[] = {
     {.name = "named_block_barrier",
-     .mistake = "The consumers meet at __syncthreads(), which waits for the producer warp too: it never comes, but "
-                "waits for stages that the consumers cannot release.",
+     .mistake =
+         "The consumers meet at __syncthreads(), which waits for the producer warp too: it never comes, but "
+         "waits for stages that the consumers cannot release.",
      .fix = "A named barrier of the 128 consumers (bar.sync 1, 128) in place of __syncthreads().",
      .run = block_barrier},
     {.name = "named_lane_polls",
-     .mistake = "Lane 0 waits on the full barrier for its warp, but nothing holds the other lanes back until it has "
-                "seen the phase.",
+     .mistake =
+         "Lane 0 waits on the full barrier for its warp, but nothing holds the other lanes back until it has "
+         "seen the phase.",
      .fix = "__syncwarp() between the wait of lane 0 and the reads of the warp.",
      .run = lane_polls},
     {.name = "named_nested_elect",
-     .mistake = "elect.sync with the mask of a whole warp is executed by lane 0 alone; the lanes that it names wait "
-                "elsewhere.",
+     .mistake =
+         "elect.sync with the mask of a whole warp is executed by lane 0 alone; the lanes that it names wait "
+         "elsewhere.",
      .fix = "Let the whole warp call issue(), without the branch of lane 0 round it.",
      .run = nested_elect},
     {.name = "named_shuffle_in_branch",
-     .mistake = "warp() is a shuffle of the whole warp, but only the elected lane calls it, inside of its branch; "
-                "the other 31 lanes never come.",
+     .mistake =
+         "warp() is a shuffle of the whole warp, but only the elected lane calls it, inside of its branch; "
+         "the other 31 lanes never come.",
      .fix = "Take the warp's number from threadIdx.x, or call warp() before the branch, with all lanes.",
      .run = shuffle_in_branch},
     {.name = "named_shared_id",
-     .mistake = "Both consumer groups use named barrier 1 for 128 threads, so warps of one group complete the "
-                "other's barrier and scratch is read before its group has written it.",
+     .mistake =
+         "Both consumer groups use named barrier 1 for 128 threads, so warps of one group complete the "
+         "other's barrier and scratch is read before its group has written it.",
      .fix = "Give each group a barrier id of its own.",
      .run = shared_id},
     {.name = "named_not_primed",
-     .mistake = "Each group waits for its turn and only then gives the turn to the other; nobody gives the first "
-                "one.",
+     .mistake =
+         "Each group waits for its turn and only then gives the turn to the other; nobody gives the first "
+         "one.",
      .fix = "Group 1 arrives once on the barrier of group 0's turn before its loop.",
      .run = not_primed},
     {.name = "named_hands_over_early",

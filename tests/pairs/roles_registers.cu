@@ -103,14 +103,16 @@ bool one_warp(bool broken) { return reversed(broken ? one_warp_kernel<true> : on
 
 constexpr pairs::Pair list[] = {
     {.name = "registers_budget",
-     .mistake = "Producers keep 40 registers and both consumer groups ask for 240: 520 where the launch gave three "
-                "groups 168 each, 504; the last group waits for ever for registers.",
+     .mistake =
+         "Producers keep 40 registers and both consumer groups ask for 240: 520 where the launch gave three "
+         "groups 168 each, 504; the last group waits for ever for registers.",
      .fix = "Let the producer group keep only 24, or the consumers ask for 232.",
      .run = budget},
     {.name = "registers_one_warp",
      .mistake = "setmaxnreg is executed by one warp of the producer warpgroup; all warps of a warpgroup must "
                 "execute the same one.",
-     .fix = "Let all four warps of the producer warpgroup execute setmaxnreg.dec before the branch of the first.",
+     .fix = "Let all four warps of the producer warpgroup execute setmaxnreg.dec before the branch of the "
+            "first.",
      .run = one_warp},
 };
 

@@ -59,7 +59,7 @@ bool first_phase(bool broken) {
     const auto host = pairs::random_ints(tiles * steps * consumers);
     pairs::Device<int> in(host), out(tiles * consumers);
     (broken ? first_phase_kernel<true> : first_phase_kernel<false>)<<<tiles, threads>>>(in.data(), out.data(),
-                                                                                       steps);
+                                                                                        steps);
     return out.read() == weighted_sums(host, tiles, steps);
 }
 
@@ -109,8 +109,8 @@ bool tile_restart(bool broken) {
     constexpr int tiles = 5, steps = 6;
     const auto host = pairs::random_ints(tiles * steps * consumers);
     pairs::Device<int> in(host), out(tiles * consumers);
-    (broken ? tile_restart_kernel<true> : tile_restart_kernel<false>)<<<2, threads>>>(in.data(), out.data(), tiles,
-                                                                                     steps);
+    (broken ? tile_restart_kernel<true> : tile_restart_kernel<false>)<<<2, threads>>>(in.data(), out.data(),
+                                                                                      tiles, steps);
     return out.read() == weighted_sums(host, tiles, steps);
 }
 
@@ -158,8 +158,8 @@ bool late_release(bool broken) {
     constexpr int tiles = 4, steps = 5;
     const auto host = pairs::random_ints(tiles * steps * consumers);
     pairs::Device<int> in(host), out(tiles * consumers);
-    (broken ? late_release_kernel<true> : late_release_kernel<false>)<<<2, threads>>>(in.data(), out.data(), tiles,
-                                                                                     steps);
+    (broken ? late_release_kernel<true> : late_release_kernel<false>)<<<2, threads>>>(in.data(), out.data(),
+                                                                                      tiles, steps);
     return out.read() == weighted_sums(host, tiles, steps);
 }
 
@@ -213,7 +213,7 @@ bool early_release(bool broken) {
     const auto host = pairs::random_ints(size);
     pairs::Device<int> in(host), out(size);
     (broken ? early_release_kernel<true> : early_release_kernel<false>)<<<1, threads>>>(in.data(), out.data(),
-                                                                                       tiles);
+                                                                                        tiles);
     auto expected = host;
     for (auto begin = expected.begin(); begin != expected.end(); begin += row)
         for (const int greatest = *std::max_element(begin, begin + row); int& value : std::span(begin, row))
@@ -262,8 +262,8 @@ bool lane_releases(bool broken) {
     constexpr int blocks = 2, steps = 5;
     const auto host = pairs::random_ints(blocks * steps * 4 * consumers);
     pairs::Device<int> in(host), counts(std::vector<int>(256, 0));
-    (broken ? lane_releases_kernel<true> : lane_releases_kernel<false>)<<<blocks, threads>>>(
-        in.data(), counts.data(), steps);
+    (broken ? lane_releases_kernel<true>
+            : lane_releases_kernel<false>)<<<blocks, threads>>>(in.data(), counts.data(), steps);
     std::vector<int> expected(256);
     for (const int value : host)
         ++expected[value & 255];
@@ -309,8 +309,8 @@ bool two_groups(bool broken) {
     constexpr int steps = 9;
     const auto host = pairs::random_ints(steps * consumers);
     pairs::Device<int> in(host), out(2 * consumers);
-    (broken ? two_groups_kernel<consumer_warps> : two_groups_kernel<2 * consumer_warps>)<<<1, 2 * consumers + 32>>>(
-        in.data(), out.data(), steps);
+    (broken ? two_groups_kernel<consumer_warps>
+            : two_groups_kernel<2 * consumer_warps>)<<<1, 2 * consumers + 32>>>(in.data(), out.data(), steps);
     std::vector<int> expected(2 * consumers);
     for (int index = 0; const int value : host) {
         expected[index] += value & 0xfff;
@@ -322,8 +322,9 @@ bool two_groups(bool broken) {
 
 constexpr pairs::Pair list[] = {
     {.name = "ring_first_phase",
-     .mistake = "The producer waits on the fresh empty barriers with parity 0, the phase that only a release of "
-                "the consumers could complete: everybody waits for ever.",
+     .mistake =
+         "The producer waits on the fresh empty barriers with parity 0, the phase that only a release of "
+         "the consumers could complete: everybody waits for ever.",
      .fix = "The producer's cursor starts with phase 1, which counts as already complete on a fresh barrier.",
      .run = first_phase},
     {.name = "ring_tile_restart",
@@ -332,17 +333,20 @@ constexpr pairs::Pair list[] = {
      .fix = "Keep stage and phase of the ring across tiles.",
      .run = tile_restart},
     {.name = "ring_late_release",
-     .mistake = "The stage of the last step of a tile is never released, so the producer waits for ever as soon as "
-                "the ring comes round to it.",
+     .mistake =
+         "The stage of the last step of a tile is never released, so the producer waits for ever as soon as "
+         "the ring comes round to it.",
      .fix = "Arrive on the empty barrier of the last stage after the loop over the steps.",
      .run = late_release},
     {.name = "ring_early_release",
-     .mistake = "The warp releases the stage after the first of two passes over it, so the next tile's copy may "
-                "overwrite what the second pass reads.",
+     .mistake =
+         "The warp releases the stage after the first of two passes over it, so the next tile's copy may "
+         "overwrite what the second pass reads.",
      .fix = "Arrive on the empty barrier after the last read of the stage.",
      .run = early_release},
     {.name = "ring_lane_releases",
-     .mistake = "Lane 0 releases the stage for its warp, but nothing orders the other lanes' reads before it.",
+     .mistake =
+         "Lane 0 releases the stage for its warp, but nothing orders the other lanes' reads before it.",
      .fix = "__syncwarp() before lane 0 arrives on the empty barrier.",
      .run = lane_releases},
     {.name = "ring_two_groups",
