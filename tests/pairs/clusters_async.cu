@@ -31,7 +31,7 @@ __global__ void __cluster_dims__(4) lookup_kernel(const int* table, const int* i
     }
     if (cluster_rank() == 0 && threadIdx.x == 0)
         load_multicast(copy, table, sizeof(copy), &loaded, 0b1111);
-    wait(&loaded, 0);
+    wait_cluster(&loaded, 0);
     out[blockIdx.x * blockDim.x + threadIdx.x] = copy[index];
 }
 
@@ -79,7 +79,7 @@ __global__ void __cluster_dims__(2) weigh_kernel(const int* in, int* out, int ti
         int sum = 0;
         for (int i = 0; i < tiles; ++i) {
             const int stage = i % stages;
-            wait(&full[stage], i / stages % 2);
+            wait_cluster(&full[stage], i / stages % 2);
             for (int k = lane; k < 2 * half; k += 32)
                 sum += (&tile[stage][0][0])[k] * (k % 3 + static_cast<int>(blockIdx.x));
             __syncwarp();
