@@ -204,52 +204,71 @@ bool push_source_reused(bool broken) {
 
 constexpr pairs::Pair list[] = {
     {.name = "lookup_init_own_block",
-     .mistake =
-         "__syncthreads() orders the initialisation of the barrier in this block only; block 0 multicasts to "
-         "peers whose barrier may not be initialised yet, or that have not begun.",
+     .mistake = "__syncthreads() orders the initialisation of the barrier in this block only; block 0 "
+                "multicasts to peers whose barrier may not be initialised yet, or that have not begun.",
      .fix = "A cluster barrier (arrive and wait) between the initialisation and the multicast.",
-     .run = lookup<Start::own_block_only>},
+     .run = lookup<Start::own_block_only>,
+     .finding = "barrier-init-not-visible",
+     .says = "nothing orders its initialisation before that use",
+     .remedy =
+         "Put a cluster barrier (cluster.sync()) between mbarrier.init and the first use by another block"},
     {.name = "lookup_init_unfenced",
-     .mistake =
-         "The cluster barrier is arrived at with .relaxed and nothing releases the initialisation of the "
-         "barriers to the peers and to the copy.",
+     .mistake = "The cluster barrier is arrived at with .relaxed and nothing releases the initialisation of "
+                "the barriers to the peers and to the copy.",
      .fix = "fence.mbarrier_init.release.cluster after mbarrier.init.",
-     .run = lookup<Start::unfenced>},
+     .run = lookup<Start::unfenced>,
+     .finding = "barrier-init-not-visible",
+     .says = "arrived there with .relaxed",
+     .remedy = "fence.mbarrier_init.release.cluster"},
     {.name = "weigh_half_expected",
-     .mistake =
-         "Each block expects only the bytes that it loads itself, but the peer's half is multicast into the "
-         "same stage and the same barrier: the phase completes with one half missing.",
+     .mistake = "Each block expects only the bytes that it loads itself, but the peer's half is multicast "
+                "into the same stage and the same barrier: the phase completes with one half missing.",
      .fix = "arrive.expect_tx with the bytes of the whole tile.",
-     .run = weigh<Ring::half_expected>},
+     .run = weigh<Ring::half_expected>,
+     .finding = "tx-count-mismatch",
+     .says = "brings more bytes than its mbarrier was told to expect",
+     .remedy = "expect_tx must announce the bytes of all copies of the phase"},
     {.name = "weigh_own_reader_only",
      .mistake = "The empty barrier counts only the reader of its own block, but the stage that the producer "
                 "overwrites by multicast is read in the peer as well.",
      .fix = "Initialise empty with the number of reading blocks and let each reader arrive at the empty "
-            "barriers of "
-            "both blocks.",
-     .run = weigh<Ring::own_reader_only>},
+            "barriers of both blocks.",
+     .run = weigh<Ring::own_reader_only>,
+     .finding = "overwrite-in-flight",
+     .says = "no thread of the block that is written has arrived at mbarrier empty",
+     .remedy = "Let the readers of every block of the mask arrive at it"},
     {.name = "weigh_no_tail",
      .mistake = "A block ends while its peer still arrives at its empty barriers.",
      .fix = "A cluster barrier at the end of the kernel (or waiting for the last phases of empty).",
-     .run = weigh<Ring::no_tail>},
+     .run = weigh<Ring::no_tail>,
+     .finding = "remote-block-exited",
+     .says = "whose threads have all exited: its shared memory is gone",
+     .remedy = "Synchronise the cluster before a block exits"},
     {.name = "rotate_elements_expected",
-     .mistake =
-         "The barrier expects the number of elements instead of the bytes of the asynchronous stores, so its "
-         "phase completes before all have arrived.",
+     .mistake = "The barrier expects the number of elements instead of the bytes of the asynchronous stores, "
+                "so its phase completes before all have arrived.",
      .fix = "Expect threads * sizeof(int4) bytes.",
-     .run = rotate<Store::elements_expected>},
+     .run = rotate<Store::elements_expected>,
+     .finding = "tx-count-mismatch",
+     .says = "brings more bytes than its mbarrier was told to expect",
+     .remedy = "expect_tx must announce the bytes of all copies of the phase"},
     {.name = "rotate_own_barrier",
-     .mistake =
-         "The asynchronous store writes into the next block but names the barrier of its own block; the "
-         "barrier must lie in the block of the destination.",
+     .mistake = "The asynchronous store writes into the next block but names the barrier of its own block; "
+                "the barrier must lie in the block of the destination.",
      .fix = "Map the barrier's address into the destination's block with mapa, as the data's address.",
-     .run = rotate<Store::own_barrier>},
+     .run = rotate<Store::own_barrier>,
+     .finding = "rank-out-of-range",
+     .says = "both must lie in the same block",
+     .remedy = "Map both addresses to the same rank"},
     {.name = "push_source_reused",
-     .mistake =
-         "From the second round on the staging buffer is overwritten before the push that reads it is known "
-         "to be complete: the wait for empty comes only before the next push.",
+     .mistake = "From the second round on the staging buffer is overwritten before the push that reads it is "
+                "known to be complete: the wait for empty comes only before the next push.",
      .fix = "Wait for empty before writing the staging buffer again.",
-     .run = push_source_reused},
+     .run = push_source_reused,
+     .finding = "overwrite-in-flight",
+     .says = "may still read",
+     .remedy =
+         "Let a thread of that block answer at an mbarrier of this block, and wait for it before the write"},
 };
 
 } // namespace

@@ -316,54 +316,70 @@ bool pull_slot_released_early(bool broken) {
 
 constexpr pairs::Pair list[] = {
     {.name = "row_distance",
-     .mistake =
-         "A block that has read all partial sums of the last row ends while its peers still read its own "
-         "through distributed shared memory.",
+     .mistake = "A block that has read all partial sums of the last row ends while its peers still read its "
+                "own through distributed shared memory.",
      .fix =
          "cluster.sync() after the loop: a block may end only when nobody reads its shared memory any more.",
-     .run = row_distance},
+     .run = row_distance,
+     .finding = "remote-block-exited",
+     .says = "which has ended",
+     .remedy = "End the kernel with a cluster barrier"},
     {.name = "halo_before_start",
-     .mistake =
-         "A block stores its edge into the shared memory of its peer without knowing that the peer has "
-         "begun to run.",
+     .mistake = "A block stores its edge into the shared memory of its peer without knowing that the peer "
+                "has begun to run.",
      .fix = "cluster.sync() before the first access to the peer's shared memory.",
-     .run = halo_before_start},
+     .run = halo_before_start,
+     .finding = "remote-block-not-started",
+     .says = "nothing has told it that this block has started",
+     .remedy = "Put a cluster barrier (cluster.sync(), barrier.cluster) before the first access"},
     {.name = "gather_columns",
-     .mistake =
-         "barrier.cluster.arrive.relaxed orders no memory: the row written before it is read by the peers "
-         "after their wait as a race.",
+     .mistake = "barrier.cluster.arrive.relaxed orders no memory: the row written before it is read by the "
+                "peers after their wait as a race.",
      .fix = "barrier.cluster.arrive with release (the default) instead of .relaxed.",
-     .run = gather_columns},
+     .run = gather_columns,
+     .finding = "race-shared",
+     .says = "arrived there with .relaxed",
+     .remedy = "Arrive at the cluster barrier with .release"},
     {.name = "ring_write_after_arrive",
-     .mistake =
-         "The value handed on is stored between cluster arrive and cluster wait, so the arrival does not "
-         "release it to the neighbour that reads it after its wait.",
-     .fix =
-         "Store before barrier.cluster.arrive; only work that no other block sees belongs between arrive and "
-         "wait.",
-     .run = ring_write_after_arrive},
+     .mistake = "The value handed on is stored between cluster arrive and cluster wait, so the arrival does "
+                "not release it to the neighbour that reads it after its wait.",
+     .fix = "Store before barrier.cluster.arrive; only work that no other block sees belongs between arrive "
+            "and wait.",
+     .run = ring_write_after_arrive,
+     .finding = "race-shared",
+     .says = "wrote after its arrival at the cluster barrier and before its wait",
+     .remedy = "Move the write before barrier.cluster.arrive"},
     {.name = "handover_wait_scope",
-     .mistake =
-         "The wait acquires at CTA scope only, while the data was stored and released by a thread of another "
-         "block.",
+     .mistake = "The wait acquires at CTA scope only, while the data was stored and released by a thread of "
+                "another block.",
      .fix = "mbarrier.try_wait with .acquire.cluster.",
-     .run = handover_wait_scope},
+     .run = handover_wait_scope,
+     .finding = "race-shared",
+     .says = "waited with .acquire at .cta scope",
+     .remedy = "mbarrier.try_wait with .acquire.cluster"},
     {.name = "histogram_arrive_scope",
-     .mistake =
-         "The remote arrival releases at CTA scope only (the default), so the peers' additions are not "
-         "ordered before the reads of the block that waits.",
+     .mistake = "The remote arrival releases at CTA scope only (the default), so the peers' additions are "
+                "not ordered before the reads of the block that waits.",
      .fix = "mbarrier.arrive.release.cluster.shared::cluster.",
-     .run = histogram_arrive_scope},
+     .run = histogram_arrive_scope,
+     .finding = "race-shared",
+     .says = "arrived with .release at .cta scope",
+     .remedy = "mbarrier.arrive with .release.cluster"},
     {.name = "absent_chunk_returns",
      .mistake = "The block without a chunk returns before its peer has read its shared memory.",
      .fix = "Keep the block in the kernel until the last cluster.sync(); only its stores are predicated.",
-     .run = absent_chunk_returns},
+     .run = absent_chunk_returns,
+     .finding = "remote-block-exited",
+     .says = "has ended before the cluster barrier",
+     .remedy = "Do not return before the last cluster barrier"},
     {.name = "pull_slot_released_early",
-     .mistake =
-         "Thread 0 gives the slot back for all threads of its block without a barrier, while others still "
-         "read it; the producer overwrites it in the next round.",
+     .mistake = "Thread 0 gives the slot back for all threads of its block without a barrier, while others "
+                "still read it; the producer overwrites it in the next round.",
      .fix = "__syncthreads() before thread 0's remote arrival on empty.",
-     .run = pull_slot_released_early},
+     .run = pull_slot_released_early,
+     .finding = "race-shared",
+     .says = "arrived at mbarrier empty before the read",
+     .remedy = "Put __syncthreads() before that arrival"},
 };
 
 } // namespace

@@ -296,51 +296,65 @@ bool chain_without_wait(bool broken) {
 
 constexpr pairs::Pair list[] = {
     {.name = "row_sum_ragged",
-     .mistake =
-         "In the last round only some threads of the tile reach its shuffles, although all of the tile's "
-         "threads must take part.",
+     .mistake = "In the last round only some threads of the tile reach its shuffles, although all of the "
+                "tile's threads must take part.",
      .fix =
          "Round the loop's bound up to a multiple of the tile, and let threads beyond the row contribute 0.",
-     .run = row_sum_ragged},
+     .run = row_sum_ragged,
+     .finding = "shuffle-inactive-lane",
+     .says = "takes no part in the shuffle",
+     .remedy = "All lanes of the mask must reach the shuffle"},
     {.name = "compact_wrong_group",
-     .mistake =
-         "Inside the branch the group of the whole warp is used: its size counts, and its shuffle waits for, "
-         "threads that did not enter the branch.",
+     .mistake = "Inside the branch the group of the whole warp is used: its size counts, and its shuffle "
+                "waits for, threads that did not enter the branch.",
      .fix = "Form coalesced_threads() inside the branch.",
-     .run = compact_wrong_group},
+     .run = compact_wrong_group,
+     .finding = "shuffle-inactive-lane",
+     .says = "takes no part in the shuffle",
+     .remedy = "Form the group inside the branch"},
     {.name = "offsets_second_round",
-     .mistake =
-         "A block overwrites its total for the next round while slower blocks still read the total of this "
-         "round; one grid.sync() a round does not protect the reads.",
+     .mistake = "A block overwrites its total for the next round while slower blocks still read the total of "
+                "this round; one grid.sync() a round does not protect the reads.",
      .fix = "Alternate between two arrays of totals, or a second grid.sync() after the reads.",
-     .run = offsets_second_round},
+     .run = offsets_second_round,
+     .finding = "race-global",
+     .says = "nothing orders one before the other",
+     .remedy = "Put a grid.sync() between the two lines"},
     {.name = "wavefront_unequal_rounds",
-     .mistake =
-         "The blocks call grid.sync() different numbers of times: those without a tile in the last round "
-         "leave and the others wait for ever.",
+     .mistake = "The blocks call grid.sync() different numbers of times: those without a tile in the last "
+                "round leave and the others wait for ever.",
      .fix = "The same number of rounds in all blocks; only the work is predicated by tile < tiles.",
-     .run = wavefront_unequal_rounds},
+     .run = wavefront_unequal_rounds,
+     .finding = "deadlock",
+     .says = "at the barrier of the grid (grid.sync()), which not all blocks have reached",
+     .remedy = "must reach the same grid.sync(), equally often"},
     {.name = "scale_read_in_preamble",
      .mistake = "The dependent kernel reads the scale, which the kernel before writes, before it has waited "
-                "for that "
-                "kernel.",
+                "for that kernel.",
      .fix = "Read it after cudaGridDependencySynchronize(); only what the kernel before does not write may "
-            "be read "
-            "earlier.",
-     .run = scale_read_in_preamble},
+            "be read earlier.",
+     .run = scale_read_in_preamble,
+     .finding = "race-kernels",
+     .says = "has not waited for the kernel before",
+     .remedy = "Move the read behind cudaGridDependencySynchronize()"},
     {.name = "workspace_cleared_early",
      .mistake = "The dependent kernel clears the workspace before it has waited, while the kernel before "
-                "still reads "
-                "it.",
+                "still reads it.",
      .fix = "cudaGridDependencySynchronize() before the stores to the workspace.",
-     .run = workspace_cleared_early},
+     .run = workspace_cleared_early,
+     .finding = "race-kernels",
+     .says = "has not waited for the kernel before",
+     .remedy = "Move the write behind cudaGridDependencySynchronize()"},
     {.name = "chain_without_wait",
-     .mistake = "The middle kernel never waits for its predecessor, so it can end before it; the third "
-                "kernel's wait "
-                "covers only the middle kernel, and the queries are read while they are written.",
+     .mistake =
+         "The middle kernel never waits for its predecessor, so it can end before it; the third kernel's "
+         "wait covers only the middle kernel, and the queries are read while they are written.",
      .fix =
          "cudaGridDependencySynchronize() in the middle kernel too: dependence is not transitive without it.",
-     .run = chain_without_wait},
+     .run = chain_without_wait,
+     .finding = "race-kernels",
+     .says = "the kernel between them never waits",
+     .remedy = "cudaGridDependencySynchronize() in the kernel between"},
 };
 
 } // namespace

@@ -282,36 +282,45 @@ bool map_changed_in_flight(bool broken) {
 constexpr pairs::Pair list[] = {
     {.name = "table_of_maps",
      .mistake = "The tensor map lies in global memory, where the host copied it, and no thread of the block "
-                "acquires "
-                "it for the tensormap proxy before using it.",
+                "acquires it for the tensormap proxy before using it.",
      .fix = "fence.proxy.tensormap::generic.acquire.sys on the map (128 bytes) before the copy, or pass the "
-            "map as "
-            "const __grid_constant__.",
-     .run = table_of_maps},
+            "map as const __grid_constant__.",
+     .run = table_of_maps,
+     .finding = "missing-proxy-fence",
+     .says = "no thread of its block has acquired",
+     .remedy = "fence.proxy.tensormap::generic.acquire.sys"},
     {.name = "own_map_unacquired",
-     .mistake =
-         "The changed map is released with tensormap.cp_fenceproxy, but never acquired before the copy uses "
-         "it.",
+     .mistake = "The changed map is released with tensormap.cp_fenceproxy, but never acquired before the "
+                "copy uses it.",
      .fix = "fence.proxy.tensormap::generic.acquire.gpu on the map before cp.async.bulk.tensor.",
-     .run = own_map_unacquired},
+     .run = own_map_unacquired,
+     .finding = "missing-proxy-fence",
+     .says = "no thread of its block has acquired the change",
+     .remedy = "fence.proxy.tensormap::generic.acquire"},
     {.name = "common_map_unreleased",
      .mistake = "The map is changed with generic stores and handed over by a cluster barrier, which does not "
-                "release "
-                "it to the tensormap proxy.",
-     .fix =
-         "fence.proxy.tensormap::generic.release.cluster after the last store to the map, by the thread that "
-         "stored it.",
-     .run = common_map<Handover::unreleased>},
+                "release it to the tensormap proxy.",
+     .fix = "fence.proxy.tensormap::generic.release.cluster after the last store to the map, by the thread "
+            "that stored it.",
+     .run = common_map<Handover::unreleased>,
+     .finding = "missing-proxy-fence",
+     .says = "nothing releases the change to that proxy",
+     .remedy = "fence.proxy.tensormap::generic.release"},
     {.name = "common_map_acquire_scope",
      .mistake = "The map was changed by another block, but is acquired at CTA scope.",
      .fix = "fence.proxy.tensormap::generic.acquire.cluster (or .gpu).",
-     .run = common_map<Handover::acquired_in_block>},
+     .run = common_map<Handover::acquired_in_block>,
+     .finding = "missing-proxy-fence",
+     .says = "acquired at .cta scope",
+     .remedy = "fence.proxy.tensormap::generic.acquire.cluster"},
     {.name = "map_changed_in_flight",
      .mistake = "The map in global memory is overwritten for the next group while the copy of this group, "
-                "which still "
-                "reads the map, is in flight.",
+                "which still reads the map, is in flight.",
      .fix = "One map for each stage (or wait for the copy before changing its map).",
-     .run = map_changed_in_flight},
+     .run = map_changed_in_flight,
+     .finding = "overwrite-in-flight",
+     .says = "may still read the tensor map",
+     .remedy = "a map of its own for each stage"},
 };
 
 } // namespace

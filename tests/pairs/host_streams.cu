@@ -325,64 +325,85 @@ bool freed_in_other_stream(bool broken) {
 constexpr pairs::Pair list[] = {
     {.name = "event_recorded_early",
      .mistake = "The event is recorded before the kernel whose result the other stream waits for, so the "
-                "wait covers "
-                "nothing of it.",
+                "wait covers nothing of it.",
      .fix = "cudaEventRecord after the launch.",
-     .run = event_recorded_early},
+     .run = event_recorded_early,
+     .finding = "race-kernels",
+     .says = "the event was recorded before the kernel",
+     .remedy = "Record the event after the launch"},
     {.name = "stream_opts_out",
-     .mistake =
-         "The stream was created with cudaStreamNonBlocking and so is not ordered after the kernel in the "
-         "legacy default stream whose result it reads.",
+     .mistake = "The stream was created with cudaStreamNonBlocking and so is not ordered after the kernel in "
+                "the legacy default stream whose result it reads.",
      .fix = "An event between the two (or a stream created with cudaStreamDefault).",
-     .run = stream_opts_out},
+     .run = stream_opts_out,
+     .finding = "race-kernels",
+     .says = "cudaStreamNonBlocking",
+     .remedy = "Record an event behind the first kernel and let the second stream wait for it"},
     {.name = "buffer_taken_back",
      .mistake = "From the third round on the producing stream overwrites a buffer without waiting until the "
                 "consuming stream has read it.",
-     .fix =
-         "cudaStreamWaitEvent in the producing stream on the event recorded after the consumer's kernel two "
-         "rounds ago.",
-     .run = buffer_taken_back},
+     .fix = "cudaStreamWaitEvent in the producing stream on the event recorded after the consumer's kernel "
+            "two rounds ago.",
+     .run = buffer_taken_back,
+     .finding = "race-kernels",
+     .says = "no event orders",
+     .remedy = "Let the first stream wait for an event recorded behind the kernel that reads"},
     {.name = "staging_refilled",
      .mistake =
          "The host refills a pinned buffer while the asynchronous copy of two chunks ago may still read it.",
      .fix = "cudaEventSynchronize on the event recorded after that copy, before the refill.",
-     .run = staging_refilled},
+     .run = staging_refilled,
+     .finding = "race-host",
+     .says = "a copy that has not been waited for may still read",
+     .remedy = "cudaEventSynchronize"},
     {.name = "wrong_stream_synchronised",
      .mistake = "The host waits for the computing stream, but the copy of the result runs in the other "
-                "stream and may "
-                "still be writing when the host reads.",
+                "stream and may still be writing when the host reads.",
      .fix = "cudaStreamSynchronize on the stream of the copy.",
-     .run = wrong_stream_synchronised},
+     .run = wrong_stream_synchronised,
+     .finding = "race-host",
+     .says = "a copy that has not been waited for may still write",
+     .remedy = "cudaStreamSynchronize on the stream of the copy"},
     {.name = "pageable_result",
-     .mistake =
-         "The host reads the result of cudaMemcpyAsync without waiting for the stream; that copies into "
-         "pageable memory are finished on return is not promised.",
+     .mistake = "The host reads the result of cudaMemcpyAsync without waiting for the stream; that copies "
+                "into pageable memory are finished on return is not promised.",
      .fix = "cudaStreamSynchronize before the result is read.",
-     .run = pageable_result},
+     .run = pageable_result,
+     .finding = "race-host",
+     .says = "a copy that has not been waited for may still write",
+     .remedy = "cudaStreamSynchronize on the stream of the copy"},
     {.name = "managed_parameters",
      .mistake = "The host overwrites the parameters in managed memory while the kernel launched before may "
-                "still read "
-                "them.",
+                "still read them.",
      .fix = "Wait for the kernel before writing, or pass the parameters by value.",
-     .run = managed_parameters},
+     .run = managed_parameters,
+     .finding = "race-host",
+     .says = "a kernel that has not been waited for may still read",
+     .remedy = "cudaStreamSynchronize"},
     {.name = "graph_edge_missing",
-     .mistake =
-         "The node that adds both branches depends on the left one only; nothing orders it after the right "
-         "one whose result it reads.",
+     .mistake = "The node that adds both branches depends on the left one only; nothing orders it after the "
+                "right one whose result it reads.",
      .fix = "Give both nodes as its dependencies.",
-     .run = graph_edge_missing},
+     .run = graph_edge_missing,
+     .finding = "race-kernels",
+     .says = "no path of edges",
+     .remedy = "Add a dependency"},
     {.name = "capture_joined_late",
-     .mistake =
-         "The captured stream waits for the side stream only after the kernel that reads its result, so the "
-         "graph has no edge between the two.",
+     .mistake = "The captured stream waits for the side stream only after the kernel that reads its result, "
+                "so the graph has no edge between the two.",
      .fix = "cudaStreamWaitEvent before the launch of the kernel that adds.",
-     .run = capture_joined_late},
+     .run = capture_joined_late,
+     .finding = "race-kernels",
+     .says = "no path of edges",
+     .remedy = "cudaStreamWaitEvent before the launch"},
     {.name = "freed_in_other_stream",
-     .mistake =
-         "cudaFreeAsync in the first stream is not ordered after the kernel in the second stream that still "
-         "reads the temporary; its memory is given to the next cudaMallocAsync.",
+     .mistake = "cudaFreeAsync in the first stream is not ordered after the kernel in the second stream that "
+                "still reads the temporary; its memory is given to the next cudaMallocAsync.",
      .fix = "Let the first stream wait for an event recorded after that kernel, before cudaFreeAsync.",
-     .run = freed_in_other_stream},
+     .run = freed_in_other_stream,
+     .finding = "freed-in-use",
+     .says = "may still use",
+     .remedy = "cudaStreamWaitEvent before cudaFreeAsync"},
 };
 
 } // namespace
