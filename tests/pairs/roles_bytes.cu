@@ -336,37 +336,55 @@ constexpr pairs::Pair list[] = {
          "Each of the two copies of a stage is announced with an arrival, but the full barrier counts one: "
          "the first operand alone completes the phase, the second the phase after.",
      .fix = "Arrive once for each stage: expect_tx without arrival for the first operand.",
-     .run = two_operands},
+     .run = two_operands,
+     .finding = "arrival-count-mismatch",
+     .says = "expects only 0 more arrival(s)",
+     .remedy = "must equal the count given to mbarrier.init"},
     {.name = "bytes_elect_per_warp",
      .mistake =
          "elect.sync chooses one lane in each of the four warps of the producer warpgroup, so four threads "
          "arrive, expect and copy each stage where the full barrier counts one arrival.",
      .fix = "Let only the first warp of the producer warpgroup elect a lane and issue.",
-     .run = elect_per_warp},
+     .run = elect_per_warp,
+     .finding = "duplicate-copy",
+     .says = "both issued this bulk load to the same bytes",
+     .remedy = "elect.sync in one warp"},
     {.name = "bytes_edge",
      .mistake =
          "For the last tile the producer expects only the rows inside of the matrix, but the copy of a box "
          "at the edge fills the rest with zeros and counts the bytes of the whole box.",
      .fix = "Expect the bytes of the whole box for every tile.",
-     .run = edge_bytes},
+     .run = edge_bytes,
+     .finding = "deadlock",
+     .says = "tx-count -768 bytes (1280 expected, 2048 arrived)",
+     .remedy = "copies brought 768 bytes more than expect_tx announced"},
     {.name = "bytes_in_place",
      .mistake =
          "The consumers write into the stage with ordinary stores and release it without a proxy fence, so "
          "nothing orders their stores before the next copy's writes.",
      .fix = "fence.proxy.async by each consumer after its stores and before the release of the stage.",
-     .run = in_place},
+     .run = in_place,
+     .finding = "missing-proxy-fence",
+     .says = "No fence.proxy.async lies between them",
+     .remedy = "After the write and before the barrier, each writing thread must execute fence.proxy.async"},
     {.name = "bytes_ragged",
      .mistake =
          "For a tile without steps the consumers wait for a stage that the producer does not fill for it: "
          "they take the next tile's data, and wait for ever in the end.",
      .fix = "Consumers run as many steps for each tile as the producer, none where there are none.",
-     .run = ragged},
+     .run = ragged,
+     .finding = "deadlock",
+     .says = "who arrived at the other mbarriers of the ring, has ended",
+     .remedy = "as many rounds"},
     {.name = "bytes_slot",
      .mistake =
          "The scheduler writes the next tile's number into the slot and arrives again without waiting until "
          "the consumers have read the last one.",
      .fix = "Wait for the consumers' release of the slot before writing into it.",
-     .run = slot},
+     .run = slot,
+     .finding = "deadlock",
+     .says = "phases ended that nobody had waited for",
+     .remedy = "wait until those who read it have arrived"},
 };
 
 } // namespace

@@ -201,43 +201,65 @@ constexpr pairs::Pair list[] = {
          "multicasts into it as well and does not wait for them.",
      .fix =
          "Every consumer warp arrives on the empty barriers of both blocks, which count the warps of both.",
-     .run = halves<Slip::releases_own>},
+     .run = halves<Slip::releases_own>,
+     .finding = "race-shared",
+     .says = "released the stage in its own block only",
+     .remedy = "arrive at the empty mbarrier of every block that multicasts"},
     {.name = "cluster_expects_half",
      .mistake =
          "Each block expects only the bytes that it loads itself, but both blocks' multicasts complete bytes "
          "on its full barrier.",
      .fix = "Expect the bytes of the whole tile, from both blocks.",
-     .run = halves<Slip::expects_half>},
+     .run = halves<Slip::expects_half>,
+     .finding = "tx-count-mismatch",
+     .says = "brings more bytes than its mbarrier was told to expect",
+     .remedy = "expect_tx must announce the bytes of all copies of the phase"},
     {.name = "cluster_exits",
      .mistake = "A block may end while the other still arrives on its barriers or multicasts into its shared "
                 "memory.",
      .fix = "All threads of both blocks meet at a cluster barrier before they end.",
-     .run = halves<Slip::exits>},
+     .run = halves<Slip::exits>,
+     .finding = "remote-block-exited",
+     .says = "whose threads have all exited",
+     .remedy = "Synchronise the cluster before a block exits"},
     {.name = "cluster_block_init",
      .mistake =
          "The barriers are initialised and published to the own block only; the other block's multicast or "
          "release may come before the initialisation.",
      .fix = "A cluster barrier in place of __syncthreads() after the initialisation.",
-     .run = halves<Slip::block_init>},
+     .run = halves<Slip::block_init>,
+     .finding = "barrier-init-not-visible",
+     .says = "nothing orders its initialisation before that use",
+     .remedy =
+         "Put a cluster barrier (cluster.sync()) between mbarrier.init and the first use by another block"},
     {.name = "cluster_leader_expects",
      .mistake =
          "Only the leader arrives with expect_tx, and only on its own full barrier; the other block's full "
          "barrier gets bytes but never its arrival.",
      .fix = "Every block's producer arrives with expect_tx on its own full barrier, whoever issues the "
             "multicast.",
-     .run = leader_loads},
+     .run = leader_loads,
+     .finding = "deadlock",
+     .says = "1 of 1 arrival missing, tx-count -512 bytes (0 expected, 512 arrived)",
+     .remedy = "in every block that the multicast reaches"},
     {.name = "cluster_block_scope",
      .mistake =
          "The leader waits with the scope of a block (the default) for data that another block wrote: an "
          "acquire of .cta does not order it.",
      .fix = "mbarrier.try_wait with .acquire.cluster.",
-     .run = inbox<Inbox::block_scope>},
+     .run = inbox<Inbox::block_scope>,
+     .finding = "race-shared",
+     .says = "acquires in the scope of its block only",
+     .remedy = "acquire.cluster"},
     {.name = "cluster_own_release",
      .mistake =
          "The leader releases the inbox on its own empty barrier, but the sender waits on that of its block: "
          "it waits for ever in the second round.",
      .fix = "Arrive on the sender's barrier, through mapa with the sender's rank.",
-     .run = inbox<Inbox::own_release>},
+     .run = inbox<Inbox::own_release>,
+     .finding = "deadlock",
+     .says = "128 arrivals came to empty of block",
+     .remedy = "mapa"},
 };
 
 } // namespace

@@ -333,44 +333,65 @@ constexpr pairs::Pair list[] = {
          "The consumers execute the proxy fence before they write the buffer: it orders nothing that the "
          "bulk store reads.",
      .fix = "fence.proxy.async after the writes of the buffer and before the arrival at the barrier.",
-     .run = fence_first},
+     .run = fence_first,
+     .finding = "missing-proxy-fence",
+     .says = "No fence.proxy.async lies between them",
+     .remedy = "After the write and before the barrier, each writing thread must execute fence.proxy.async"},
     {.name = "epilogue_other_thread_waits",
      .mistake =
          "Bulk groups belong to the thread that committed them: the consumers' thread waits for its own, of "
          "which there are none, so the buffer is written while the epilogue's store still reads it.",
      .fix = "wait_group.read by the lane that committed, before its warp says that the buffer is free.",
-     .run = other_thread_waits},
+     .run = other_thread_waits,
+     .finding = "reuse-before-read-done",
+     .says = "groups belong to the thread that committed them, and it has none",
+     .remedy = "The thread that issued it must commit_group and wait_group.read"},
     {.name = "epilogue_two_buffers",
      .mistake =
          "With two buffers wait_group.read 2 leaves the store of two tiles ago pending, whose buffer is "
          "written next.",
      .fix = "wait_group.read 1: only the last tile's store may still be reading.",
-     .run = two_buffers},
+     .run = two_buffers,
+     .finding = "reuse-before-read-done",
+     .says = "with N = 2: that leaves the 2 newest groups of 2 pending",
+     .remedy = "wait_group 1: one group was committed after"},
     {.name = "epilogue_release_after_issue",
      .mistake =
          "The epilogue releases the buffer right after it has issued the bulk store, which may not have "
          "read it yet.",
      .fix = "wait_group.read 0 between the commit and the arrival on the empty barrier.",
-     .run = release_after_issue},
+     .run = release_after_issue,
+     .finding = "reuse-before-read-done",
+     .says = "arrived at the mbarrier without having waited",
+     .remedy = "wait_group.read before the arrive"},
     {.name = "epilogue_exit",
      .mistake =
          "The thread that stores the last tile ends without waiting until the store has read shared memory, "
          "which goes away with the block.",
      .fix = "wait_group.read 0 by the storing thread after the loop.",
-     .run = exit},
+     .run = exit,
+     .finding = "exited-with-copies-in-flight",
+     .says = "nobody has waited for the end of this asynchronous operation",
+     .remedy = "at least wait_group.read"},
     {.name = "epilogue_split",
      .mistake =
          "The block announces its partial sum when the bulk store has only read shared memory, not yet "
          "written global memory.",
      .fix = "wait_group without .read before the counter is raised.",
-     .run = split},
+     .run = split,
+     .finding = "race-global",
+     .says = "wait_group.read speaks of the source only",
+     .remedy = "wait_group without .read"},
     {.name = "epilogue_reload",
      .mistake =
          "Consumers write global memory with ordinary stores, and the producer's bulk copy reads it through "
          "the async proxy without a proxy fence between.",
      .fix =
          "fence.proxy.async (for global memory too) by each consumer after its store and before the barrier.",
-     .run = reload},
+     .run = reload,
+     .finding = "missing-proxy-fence",
+     .says = "No fence.proxy.async lies between them",
+     .remedy = "After the write and before the barrier, each writing thread must execute fence.proxy.async"},
 };
 
 } // namespace

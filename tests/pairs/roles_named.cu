@@ -357,42 +357,63 @@ constexpr pairs::Pair list[] = {
          "The consumers meet at __syncthreads(), which waits for the producer warp too: it never comes, but "
          "waits for stages that the consumers cannot release.",
      .fix = "A named barrier of the 128 consumers (bar.sync 1, 128) in place of __syncthreads().",
-     .run = block_barrier},
+     .run = block_barrier,
+     .finding = "deadlock",
+     .says = "128 of 129 threads have arrived",
+     .remedy = "a named barrier (bar.sync ID, 128)"},
     {.name = "named_lane_polls",
      .mistake =
          "Lane 0 waits on the full barrier for its warp, but nothing holds the other lanes back until it has "
          "seen the phase.",
      .fix = "__syncwarp() between the wait of lane 0 and the reads of the warp.",
-     .run = lane_polls},
+     .run = lane_polls,
+     .finding = "read-before-completion",
+     .says = "The reader has not waited for the copy",
+     .remedy = "in every thread that uses the bytes"},
     {.name = "named_nested_elect",
      .mistake =
          "elect.sync with the mask of a whole warp is executed by lane 0 alone; the lanes that it names wait "
          "elsewhere.",
      .fix = "Let the whole warp call issue(), without the branch of lane 0 round it.",
-     .run = nested_elect},
+     .run = nested_elect,
+     .finding = "deadlock",
+     .says = "at a warp-synchronous instruction with mask 0xffffffff, whose other lanes wait at another",
+     .remedy = "All lanes of the mask must execute it"},
     {.name = "named_shuffle_in_branch",
      .mistake =
          "warp() is a shuffle of the whole warp, but only the elected lane calls it, inside of its branch; "
          "the other 31 lanes never come.",
      .fix = "Take the warp's number from threadIdx.x, or call warp() before the branch, with all lanes.",
-     .run = shuffle_in_branch},
+     .run = shuffle_in_branch,
+     .finding = "deadlock",
+     .says = "at a warp-synchronous instruction with mask 0xffffffff, whose other lanes wait at another",
+     .remedy = "All lanes of the mask must execute it"},
     {.name = "named_shared_id",
      .mistake =
          "Both consumer groups use named barrier 1 for 128 threads, so warps of one group complete the "
          "other's barrier and scratch is read before its group has written it.",
      .fix = "Give each group a barrier id of its own.",
-     .run = shared_id},
+     .run = shared_id,
+     .finding = "race-shared",
+     .says = "block barrier 1 was completed by threads of two groups",
+     .remedy = "a barrier number of its own"},
     {.name = "named_not_primed",
      .mistake =
          "Each group waits for its turn and only then gives the turn to the other; nobody gives the first "
          "one.",
      .fix = "Group 1 arrives once on the barrier of group 0's turn before its loop.",
-     .run = not_primed},
+     .run = not_primed,
+     .finding = "deadlock",
+     .says = "at block barrier 1: 128 of 256 threads have arrived",
+     .remedy = "must bar.arrive before its first wait"},
     {.name = "named_hands_over_early",
      .mistake = "The group gives the turn away before it has written the state, so the other group reads old "
                 "values, or both write.",
      .fix = "bar.arrive on the other group's turn after the write of the state.",
-     .run = hands_over_early},
+     .run = hands_over_early,
+     .finding = "race-shared",
+     .says = "arrived at block barrier 2 before its write",
+     .remedy = "move the bar.arrive behind the write"},
 };
 
 } // namespace

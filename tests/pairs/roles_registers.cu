@@ -107,13 +107,19 @@ constexpr pairs::Pair list[] = {
          "Producers keep 40 registers and both consumer groups ask for 240: 520 where the launch gave three "
          "groups 168 each, 504; the last group waits for ever for registers.",
      .fix = "Let the producer group keep only 24, or the consumers ask for 232.",
-     .run = budget},
+     .run = budget,
+     .finding = "deadlock",
+     .says = "setmaxnreg.inc 240",
+     .remedy = "setmaxnreg.dec"},
     {.name = "registers_one_warp",
      .mistake = "setmaxnreg is executed by one warp of the producer warpgroup; all warps of a warpgroup must "
                 "execute the same one.",
      .fix = "Let all four warps of the producer warpgroup execute setmaxnreg.dec before the branch of the "
             "first.",
-     .run = one_warp},
+     .run = one_warp,
+     .finding = "divergent-setmaxnreg",
+     .says = "only 1 of the 4 warps of its warpgroup",
+     .remedy = "all four warps"},
 };
 
 } // namespace

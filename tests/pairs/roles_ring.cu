@@ -326,34 +326,52 @@ constexpr pairs::Pair list[] = {
          "The producer waits on the fresh empty barriers with parity 0, the phase that only a release of "
          "the consumers could complete: everybody waits for ever.",
      .fix = "The producer's cursor starts with phase 1, which counts as already complete on a fresh barrier.",
-     .run = first_phase},
+     .run = first_phase,
+     .finding = "deadlock",
+     .says = "a wait for parity 1 would have returned at once",
+     .remedy = "begins with parity 1, which a fresh barrier passes at once"},
     {.name = "ring_tile_restart",
      .mistake = "Each tile begins again with stage 0 and the first phases, but 6 steps in 4 stages leave the "
                 "barriers of the second tile in other phases, so waits pass too early or never.",
      .fix = "Keep stage and phase of the ring across tiles.",
-     .run = tile_restart},
+     .run = tile_restart,
+     .finding = "arrival-count-mismatch",
+     .says = "returned at once: a phase of that parity had ended before",
+     .remedy = "its parity changes with every phase"},
     {.name = "ring_late_release",
      .mistake =
          "The stage of the last step of a tile is never released, so the producer waits for ever as soon as "
          "the ring comes round to it.",
      .fix = "Arrive on the empty barrier of the last stage after the loop over the steps.",
-     .run = late_release},
+     .run = late_release,
+     .finding = "deadlock",
+     .says = "those who arrived in phase 0 have not arrived in phase 1",
+     .remedy = "the release (arrive) of a round is missing"},
     {.name = "ring_early_release",
      .mistake =
          "The warp releases the stage after the first of two passes over it, so the next tile's copy may "
          "overwrite what the second pass reads.",
      .fix = "Arrive on the empty barrier after the last read of the stage.",
-     .run = early_release},
+     .run = early_release,
+     .finding = "race-shared",
+     .says = "had arrived at the mbarrier before its read",
+     .remedy = "move the arrive behind the last read"},
     {.name = "ring_lane_releases",
      .mistake =
          "Lane 0 releases the stage for its warp, but nothing orders the other lanes' reads before it.",
      .fix = "__syncwarp() before lane 0 arrives on the empty barrier.",
-     .run = lane_releases},
+     .run = lane_releases,
+     .finding = "race-shared",
+     .says = "arrived for its warp",
+     .remedy = "__syncwarp() before the arrive"},
     {.name = "ring_two_groups",
      .mistake = "The empty barriers expect the four warps of one warpgroup, but eight warps of two read each "
                 "stage, so it counts as free while half of them may still read.",
      .fix = "Initialise the empty barriers with the number of warps of both consumer warpgroups.",
-     .run = two_groups},
+     .run = two_groups,
+     .finding = "arrival-count-mismatch",
+     .says = "8 arrivals, which ended two phases",
+     .remedy = "must equal the count given to mbarrier.init"},
 };
 
 } // namespace
