@@ -212,49 +212,6 @@ bool release_without_syncwarp(bool broken) {
     });
 }
 
-struct HaloStorage {
-    alignas(128) int data[2][consumers + 4];
-    uint64_t full[2], empty[2];
-};
-
-/// Differences of neighbours; a stage holds the first elements of the next tile as well.
-template <bool broken>
-__global__ void halo_kernel(const int* in, int* out) {
-    __shared__ HaloStorage s;
-    if (threadIdx.x == 0) {
-        for (int stage = 0; stage < 2; ++stage) {
-            mbar_init(&s.full[stage], 1);
-            mbar_init(&s.empty[stage], consumers);
-        }
-        fence_barrier_init();
-    }
-    __syncthreads();
-    for (int k = 0; k < tiles; ++k) {
-        const int stage = k % 2;
-        if (threadIdx.x == consumers) {
-            mbar_wait(&s.empty[stage], (k / 2 & 1) ^ 1);
-            mbar_arrive_expect_tx(&s.full[stage], sizeof s.data[0]);
-            tma_load_1d(s.data[stage], in + k * consumers, sizeof s.data[0], &s.full[stage]);
-        } else if (threadIdx.x < consumers) {
-            mbar_wait(&s.full[stage], k / 2 & 1);
-            const int mine = s.data[stage][threadIdx.x];
-            if constexpr (broken)
-                release(&s.empty[stage]);
-            const int next = s.data[stage][threadIdx.x + 1];
-            if constexpr (!broken)
-                release(&s.empty[stage]);
-            out[k * consumers + threadIdx.x] = next - mine;
-        }
-    }
-}
-
-bool release_before_halo(bool broken) {
-    const auto host = pairs::random_ints(tiles * consumers + 4);
-    pairs::Device<int> in(host), out(tiles * consumers);
-    (broken ? halo_kernel<true> : halo_kernel<false>)<<<1, threads>>>(in.data(), out.data());
-    return pairs::all_are(out, [&](int i) { return host[i + 1] - host[i]; });
-}
-
 template <int stages>
 struct PipelineState {
     int stage = 0;
@@ -347,61 +304,6 @@ bool ping_pong_parity(bool broken) {
     });
 }
 
-struct ColumnStorage {
-    alignas(128) int row[4][64];
-    uint64_t full[4], empty[4];
-};
-
-/// Sums of columns; a block has 64 of them, the last block fewer.
-template <bool broken>
-__global__ void column_sums_kernel(const int* in, int* out, int rows, int columns) {
-    __shared__ ColumnStorage s;
-    if (threadIdx.x == 0) {
-        for (int stage = 0; stage < 4; ++stage) {
-            mbar_init(&s.full[stage], 1);
-            mbar_init(&s.empty[stage], 64);
-        }
-        fence_barrier_init();
-    }
-    __syncthreads();
-    const int first = blockIdx.x * 64;
-    if (threadIdx.x >= 64) {
-        const uint32_t bytes = min(64, columns - first) * sizeof(int);
-        for (int k = 0; threadIdx.x == 64 && k < rows; ++k) {
-            mbar_wait(&s.empty[k % 4], (k / 4 & 1) ^ 1);
-            mbar_arrive_expect_tx(&s.full[k % 4], bytes);
-            tma_load_1d(s.row[k % 4], in + k * columns + first, bytes, &s.full[k % 4]);
-        }
-        return;
-    }
-    const int column = first + threadIdx.x;
-    if (broken && column >= columns)
-        return;
-    int sum = 0;
-    for (int k = 0; k < rows; ++k) {
-        mbar_wait(&s.full[k % 4], k / 4 & 1);
-        if (column < columns)
-            sum += s.row[k % 4][threadIdx.x];
-        mbar_arrive(&s.empty[k % 4]);
-    }
-    if (column < columns)
-        out[column] = sum;
-}
-
-bool early_return_at_edge(bool broken) {
-    constexpr int rows = 11, columns = 164;
-    const auto host = pairs::small_ints(rows * columns);
-    pairs::Device<int> in(host), out(columns);
-    (broken ? column_sums_kernel<true> : column_sums_kernel<false>)<<<3, 96>>>(in.data(), out.data(), rows,
-                                                                               columns);
-    return pairs::all_are(out, [&](int column) {
-        int sum = 0;
-        for (int row = 0; row < rows; ++row)
-            sum += host[row * columns + column];
-        return sum;
-    });
-}
-
 union OverlaidStorage {
     SharedStorage<2> ring;
     int results[consumers]; // on top of the first stage
@@ -453,59 +355,72 @@ constexpr pairs::Pair list[] = {
          "The consumer waits for the parity of the tile's number; the parity of a stage's barrier changes "
          "once a lap, so from the second tile on it waits for a phase that is over and reads too early.",
      .fix = "Wait for the parity of the lap, tile / stages & 1.",
-     .run = ring_parity_of_tile},
+     .run = ring_parity_of_tile,
+     .finding = "read-before-completion",
+     .says = "until the first phase has ended, parity 1 means the phase before it",
+     .remedy = "the parity to wait for changes with every phase and begins with 0"},
     {.name = "producer_first_lap",
      .mistake =
          "The producer waits for parity 0 of the empty barriers in the first lap, but nobody has arrived "
          "at them yet: both sides wait for ever.",
      .fix = "Let the producer's phase start at 1, which a fresh barrier lets pass.",
-     .run = producer_first_lap},
+     .run = producer_first_lap,
+     .finding = "deadlock",
+     .says =
+         "Nobody has arrived at it since its initialisation; a wait for parity 1 would have returned at once",
+     .remedy = "A producer that waits until a stage is free begins with parity 1"},
     {.name = "first_refill_unguarded",
      .mistake =
          "Tile number `stages` is loaded without a wait for the empty barrier: the test skips one tile too "
          "many, and the copy overwrites tile 0 under its readers.",
      .fix = "Wait from k >= stages on.",
-     .run = first_refill_unguarded},
+     .run = first_refill_unguarded,
+     .finding = "arrival-count-mismatch",
+     .says = "has not waited for the readers of the stage",
+     .remedy = "wait until the readers have released the stage"},
     {.name = "full_counts_producer_warp",
      .mistake =
          "The full barriers expect 32 arrivals, but only one lane of the producer warp arrives: no phase is "
          "ever complete.",
      .fix = "Initialise the full barriers with 1.",
-     .run = full_counts_producer_warp},
+     .run = full_counts_producer_warp,
+     .finding = "deadlock",
+     .says = "31 of 32 arrivals missing",
+     .remedy = "initialise the mbarrier with 1"},
     {.name = "release_without_syncwarp",
      .mistake = "Lane 0 releases the stage for its warp while other lanes may still be reading it.",
      .fix = "__syncwarp() before lane 0 arrives at the empty barrier.",
-     .run = release_without_syncwarp},
-    {.name = "release_before_halo",
-     .mistake =
-         "The consumer arrives at the empty barrier between its two reads of the stage: the producer may "
-         "overwrite what the second one reads.",
-     .fix = "Arrive after the last read of the stage.",
-     .run = release_before_halo},
+     .run = release_without_syncwarp,
+     .finding = "race-shared",
+     .says = "the arrival of thread (0,0,0)",
+     .remedy = "__syncwarp()"},
     {.name = "state_reset_per_item",
      .mistake =
          "The consumer starts each work item with stage 0 and phase 0, but the barriers and the producer "
          "go on where the last item ended (three tiles, two stages).",
      .fix = "Carry the consumer's pipeline state over from item to item.",
-     .run = state_reset_per_item},
+     .run = state_reset_per_item,
+     .finding = "read-before-completion",
+     .says = "saw the end of phase 0. The copy completes phase 1",
+     .remedy = "the parity to wait for changes with every phase"},
     {.name = "ping_pong_parity",
      .mistake =
          "A group that takes every second tile computes the parity from its own number of rounds, not from "
          "the tile: in the second lap it waits for a phase that is over.",
      .fix = "Compute the parity from the tile, k / stages & 1.",
-     .run = ping_pong_parity},
-    {.name = "early_return_at_edge",
-     .mistake =
-         "In the last block the threads without a column return before the loop; the empty barriers count "
-         "them all the same, so the producer waits for ever in the second lap.",
-     .fix = "Let all consumers arrive and guard only the work.",
-     .run = early_return_at_edge},
+     .run = ping_pong_parity,
+     .finding = "read-before-completion",
+     .says = "saw the end of phase 0. The copy completes phase 1",
+     .remedy = "the parity to wait for changes with every phase"},
     {.name = "epilogue_overlays_stage",
      .mistake =
          "The results share memory with stage 0; a fast warp writes them while slower ones still read the "
          "last tile there.",
      .fix = "A barrier of the consumers before the first write of results.",
-     .run = epilogue_overlays_stage},
+     .run = epilogue_overlays_stage,
+     .finding = "race-shared",
+     .says = "nothing orders one before the other",
+     .remedy = "Put a barrier that both threads pass between the two lines"},
 };
 
 } // namespace

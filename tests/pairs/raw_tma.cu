@@ -305,66 +305,6 @@ bool fence_before_copies_land(bool broken) {
     return pairs::all_are(out, [&](int i) { return host[4 * index[i / 4] + i % 4]; });
 }
 
-constexpr int columns = 40, box_columns = 12, box_rows = 4; // neither divides the matrix
-
-/// Boxes of a matrix through two stages, one block for each row of boxes: sums of their columns.
-/// `stage_ints`: distance of the stages; `clipped`: expects only the bytes inside the matrix.
-template <int stage_ints, bool clipped>
-__global__ void box_sums_kernel(const __grid_constant__ CUtensorMap map, int* out, int rows) {
-    __shared__ alignas(128) int data[2 * stage_ints];
-    __shared__ uint64_t full[2];
-    if (threadIdx.x == 0) {
-        mbar_init(&full[0], 1);
-        mbar_init(&full[1], 1);
-        fence_barrier_init();
-    }
-    __syncthreads();
-    const int y = blockIdx.x * box_rows;
-    const auto load = [&](int k) {
-        const int inside = min(box_rows, rows - y) * min(box_columns, columns - k * box_columns);
-        mbar_arrive_expect_tx(&full[k % 2], (clipped ? inside : box_rows * box_columns) * sizeof(int));
-        tma_load_2d(data + k % 2 * stage_ints, &map, k * box_columns, y, &full[k % 2]);
-    };
-    if (threadIdx.x == 0)
-        load(0);
-    for (int k = 0; k * box_columns < columns; ++k) {
-        if (threadIdx.x == 0 && (k + 1) * box_columns < columns)
-            load(k + 1);
-        mbar_wait(&full[k % 2], k / 2 & 1);
-        const int column = k * box_columns + threadIdx.x;
-        if (threadIdx.x < box_columns && column < columns) {
-            int sum = 0;
-            for (int row = 0; row < box_rows; ++row) // zeros below the matrix
-                sum += data[k % 2 * stage_ints + row * box_columns + threadIdx.x];
-            out[blockIdx.x * columns + column] = sum;
-        }
-        __syncthreads();
-    }
-}
-
-bool box_sums(void (*kernel)(CUtensorMap, int*, int), int rows) {
-    const int blocks = (rows + box_rows - 1) / box_rows;
-    const auto host = pairs::small_ints(rows * columns);
-    pairs::Device<int> in(host), out(blocks * columns);
-    kernel<<<blocks, 32>>>(pairs::make_map(in.data(), columns, rows, box_columns, box_rows), out.data(),
-                           rows);
-    return pairs::all_are(out, [&](int index) {
-        int sum = 0;
-        for (int row = index / columns * box_rows;
-             row < std::min(rows, index / columns * box_rows + box_rows); ++row)
-            sum += host[row * columns + index % columns];
-        return sum;
-    });
-}
-
-bool box_bytes_clipped(bool broken) {
-    return box_sums(broken ? box_sums_kernel<64, true> : box_sums_kernel<64, false>, 10);
-}
-
-bool second_stage_misaligned(bool broken) {
-    return box_sums(broken ? box_sums_kernel<box_rows * box_columns, false> : box_sums_kernel<64, false>, 12);
-}
-
 /// Updates boxes of 8 rows of 32 where they lie, one after another through one buffer.
 template <bool broken>
 __global__ void in_place_kernel(const __grid_constant__ CUtensorMap map, int boxes) {
@@ -450,71 +390,89 @@ constexpr pairs::Pair list[] = {
     {.name = "second_write_after_fence",
      .mistake = "The sums are written behind the proxy fence: nothing makes them visible to the bulk store.",
      .fix = "fence.proxy.async behind the last write, before the barrier.",
-     .run = second_write_after_fence},
+     .run = second_write_after_fence,
+     .finding = "missing-proxy-fence",
+     .says = "No fence.proxy.async lies between them",
+     .remedy = "each writing thread must execute fence.proxy.async"},
     {.name = "stores_wait_for_two",
      .mistake = "With two buffers the wait may leave one group pending, not two: from the third tile on the "
                 "buffer is "
                 "overwritten while its store still reads it.",
      .fix = "wait_group.read 1.",
-     .run = stores_wait_for_two},
+     .run = stores_wait_for_two,
+     .finding = "reuse-before-read-done",
+     .says = "with N = 2: that leaves the 2 newest groups of 2 pending",
+     .remedy = "Wait with cp.async.bulk.wait_group"},
     {.name = "wait_by_other_thread",
      .mistake =
          "Thread 0 waits for bulk groups, but the store was committed by another thread: the groups are each "
          "thread's own, so there is nothing to wait for.",
      .fix = "The thread that issued the last store waits for it.",
-     .run = wait_by_other_thread},
+     .run = wait_by_other_thread,
+     .finding = "reuse-before-read-done",
+     .says = "for its own groups",
+     .remedy = "The thread that issued it must commit_group and wait_group.read"},
     {.name = "second_store_not_committed",
      .mistake =
          "The second store follows the commit and belongs to no group: wait_group does not wait for it, and "
          "the block may end while it reads shared memory.",
      .fix = "Commit behind both stores.",
-     .run = second_store_not_committed},
+     .run = second_store_not_committed,
+     .finding = "exited-with-copies-in-flight",
+     .says = "no commit_group",
+     .remedy = "commit_group behind it"},
     {.name = "read_done_is_not_written",
      .mistake =
          "wait_group.read returns when the source has been read; the parts need not be in global memory yet "
          "when the ticket is taken.",
      .fix = "cp.async.bulk.wait_group 0 without .read before the ticket.",
-     .run = read_done_is_not_written},
+     .run = read_done_is_not_written,
+     .finding = "race-global",
+     .says = "without having seen that operation complete",
+     .remedy = "without .read"},
     {.name = "reduce_onto_plain_writes",
      .mistake =
          "The row is initialised with ordinary stores, then the bulk reduction adds to it through the async "
          "proxy without a proxy fence for global memory between.",
      .fix = "Every writing thread executes fence.proxy.async.global before the barrier.",
-     .run = reduce_onto_plain_writes},
+     .run = reduce_onto_plain_writes,
+     .finding = "missing-proxy-fence",
+     .says = "the bulk reduction and the write may land in either order",
+     .remedy = "each writing thread must execute fence.proxy.async"},
     {.name = "bins_cleared_early",
      .mistake =
          "The wait of thread 0 stands behind the barrier: the other threads clear the bins while the bulk "
          "reduction still reads them.",
      .fix = "wait_group.read of thread 0, then __syncthreads().",
-     .run = bins_cleared_early},
+     .run = bins_cleared_early,
+     .finding = "reuse-before-read-done",
+     .says = "behind the barrier",
+     .remedy = "wait_group.read; then a __syncthreads()"},
     {.name = "fence_before_copies_land",
      .mistake =
          "The proxy fence is executed before the wait for cp.async: the rows land behind it, and the bulk "
          "store may not see them.",
      .fix = "fence.proxy.async behind cp.async.wait_group.",
-     .run = fence_before_copies_land},
-    {.name = "box_bytes_clipped",
-     .mistake =
-         "At the edge the barrier expects only the bytes inside the matrix; a tensor copy always counts the "
-         "whole box, with the zeros filled in.",
-     .fix = "Expect the bytes of the whole box.",
-     .run = box_bytes_clipped},
-    {.name = "second_stage_misaligned",
-     .mistake = "A box has 192 bytes, so that the second stage is not at a multiple of 128 bytes, which a "
-                "tensor copy "
-                "demands of its address in shared memory.",
-     .fix = "Pad the stages to 256 bytes.",
-     .run = second_stage_misaligned},
+     .run = fence_before_copies_land,
+     .finding = "missing-proxy-fence",
+     .says = "No fence.proxy.async lies between them",
+     .remedy = "behind cp.async.wait_group"},
     {.name = "reload_over_pending_store",
      .mistake = "The next box is loaded into the buffer while the store of the last one may still read it.",
      .fix = "cp.async.bulk.wait_group.read 0 before the load.",
-     .run = reload_over_pending_store},
+     .run = reload_over_pending_store,
+     .finding = "reuse-before-read-done",
+     .says = "a tensor load issued by thread (0,0,0) of block (0,0,0) overwrites what a tensor store",
+     .remedy = "wait_group.read"},
     {.name = "map_copied_without_fence",
      .mistake =
          "The tensor map is written with ordinary stores and used at once: the tensor map proxy has not been "
          "made to see it.",
      .fix = "fence.proxy.tensormap::generic release and acquire between the write and the copy.",
-     .run = map_copied_without_fence},
+     .run = map_copied_without_fence,
+     .finding = "missing-proxy-fence",
+     .says = "tensormap proxy, which may still hold the map from before",
+     .remedy = "fence.proxy.tensormap::generic.release"},
 };
 
 } // namespace
