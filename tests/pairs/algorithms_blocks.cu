@@ -40,7 +40,7 @@ bool sum_of_all(bool broken) {
     return out.read() == std::vector{expected};
 }
 
-// --- The greatest element of each row: warps first, then the warps' results.
+// --- How far each element is below its row's greatest: warps first, then the warps' results.
 
 template <int warps, bool broken>
 __global__ void row_max_kernel(const int* matrix, int* out, int width) {
@@ -60,17 +60,22 @@ __global__ void row_max_kernel(const int* matrix, int* out, int width) {
         for (int offset = warps / 2; offset > 0; offset /= 2)
             best = max(best, __shfl_xor_sync(mask, best, offset));
         if (t == 0)
-            out[blockIdx.x] = best;
+            partial[0] = best;
     }
+    __syncthreads();
+    for (int i = t; i < width; i += warps * 32)
+        out[blockIdx.x * width + i] = partial[0] - matrix[blockIdx.x * width + i];
 }
 
 bool row_max(bool broken) {
     constexpr int warps = 4, width = 300, rows = 3;
     const auto host = pairs::random_ints(rows * width);
-    std::vector<int> expected;
-    for (int r = 0; r < rows; ++r)
-        expected.push_back(*std::max_element(host.begin() + r * width, host.begin() + (r + 1) * width));
-    pairs::Device<int> matrix(host), out(rows);
+    std::vector<int> expected(host.size());
+    for (int i = 0; i < rows * width; ++i) {
+        const auto row = host.begin() + i / width * width;
+        expected[i] = *std::max_element(row, row + width) - host[i];
+    }
+    pairs::Device<int> matrix(host), out(host.size());
     (broken ? row_max_kernel<warps, true>
             : row_max_kernel<warps, false>)<<<rows, warps * 32>>>(matrix.data(), out.data(), width);
     return out.read() == expected;
@@ -392,53 +397,84 @@ constexpr pairs::Pair list[] = {
                 "remaining lanes "
                 "read from them: what they get is undefined.",
      .fix = "Do not return before the shuffles; threads past the end add 0.",
-     .run = sum_of_all},
+     .run = sum_of_all,
+     .finding = "shuffle-from-inactive-lane",
+     .says = "has exited",
+     .remedy = "keep all lanes of the mask until the shuffle"},
     {.name = "row_max",
-     .mistake = "Only the first 4 lanes reach the second round of shuffles, but its mask names all 32.",
+     .mistake = "Only the first 4 lanes reach the second round of shuffles, but its mask names all 32, and "
+                "the others have not exited: they are already at the next barrier.",
      .fix = "A mask of the lanes that take part: (1u << warps) - 1.",
-     .run = row_max},
+     .run = row_max,
+     .finding = "deadlock",
+     .says = "with mask 0xffffffff, for 28 lanes of it that did not come",
+     .remedy = "mask of the lanes that take part"},
     {.name = "sort",
      .mistake =
          "After the last step of a stage (step 1) there is only a __syncwarp, but the first step of the next "
          "stage may read across warps.",
      .fix = "__syncthreads() also after step 1.",
-     .run = sort},
+     .run = sort,
+     .finding = "race-shared",
+     .says = "__syncwarp() orders the threads of one warp only",
+     .remedy = "__syncthreads()"},
     {.name = "histogram",
      .mistake =
          "Warps that are done count the next chunk into bins that others have yet to write out and clear.",
      .fix = "__syncthreads() after the bins are cleared, at the end of the loop.",
-     .run = histogram},
+     .run = histogram,
+     .finding = "race-shared",
+     .says = "4 bytes at count",
+     .remedy = "__syncthreads()"},
     {.name = "scan",
      .mistake = "The last thread updates the carry while other threads may still read the old one.",
      .fix = "__syncthreads() between the reads of carry and its update.",
-     .run = scan},
+     .run = scan,
+     .finding = "race-shared",
+     .says = "A read and a write of 4 bytes at carry",
+     .remedy = "__syncthreads()"},
     {.name = "stencil",
      .mistake =
          "The shared tile has room for one halo, not two: the right halo runs into the array behind it.",
      .fix = "__shared__ int tile[width + 2 * radius].",
-     .run = stencil},
+     .run = stencil,
+     .finding = "out-of-bounds",
+     .says = "behind the end of tile",
+     .remedy = "array too small"},
     {.name = "row_shares",
      .mistake =
          "The offset of the second array in dynamic shared memory forgets the padding of the tile's rows, so "
          "the arrays overlap.",
      .fix = "Place sums at rows * pitch.",
-     .run = row_shares},
+     .run = row_shares,
+     .finding = "race-shared",
+     .says = "at dynamic shared memory + 1536",
+     .remedy = "two arrays overlap"},
     {.name = "queue",
      .mistake = "Lane 0 may write the next item into the slot before the other lanes have read this one.",
      .fix = "__syncwarp() after the read of taken[warp].",
-     .run = queue},
+     .run = queue,
+     .finding = "race-shared",
+     .says = "A read and a write of 4 bytes at taken",
+     .remedy = "__syncwarp()"},
     {.name = "smooth",
      .mistake =
          "__ldg (ld.global.nc) reads data that the same kernel has written; the read-only path need not see "
          "it.",
      .fix = "An ordinary load of scratch.",
-     .run = smooth},
+     .run = smooth,
+     .finding = "race-global",
+     .says = "ld.global.nc",
+     .remedy = "ordinary load"},
     {.name = "table",
      .mistake =
          "A volatile flag orders nothing: the table may be read before it is seen written, although the flag "
          "is set.",
      .fix = "Release store and acquire load of the flag (cuda::atomic_ref), or a fence on both sides.",
-     .run = table},
+     .run = table,
+     .finding = "race-shared",
+     .says = "volatile",
+     .remedy = "cuda::memory_order_release"},
 };
 
 } // namespace

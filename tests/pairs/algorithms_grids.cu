@@ -332,42 +332,63 @@ constexpr pairs::Pair list[] = {
          "Thread 0 counts the block as arrived before the block's other threads have stored their partial "
          "sums; its fence covers only what it has seen.",
      .fix = "__syncthreads() between the stores and thread 0's fence and atomicAdd.",
-     .run = split_k},
+     .run = split_k,
+     .finding = "race-global",
+     .says = "released by thread (0,0,0) of block (0,1,0) before this write",
+     .remedy = "__syncthreads() between the write and the release"},
     {.name = "last_block_sum",
      .mistake =
          "The counter is incremented with release order only, so the last block does not acquire the other "
          "blocks' partial sums.",
      .fix = "fetch_add with memory_order_acq_rel.",
-     .run = last_block_sum},
+     .run = last_block_sum,
+     .finding = "race-global",
+     .says = "release order only",
+     .remedy = "cuda::memory_order_acq_rel"},
     {.name = "suffix",
      .mistake = "A block waits for one with a higher index, which cannot start while the waiting blocks fill "
                 "the chip: "
                 "blocks are neither all resident nor started in an order one may rely on.",
      .fix = "Take the tile's number from an atomic ticket, so that a block waits only for blocks that have "
             "started.",
-     .run = suffix},
+     .run = suffix,
+     .finding = "deadlock",
+     .says = "have not started",
+     .remedy = "ticket"},
     {.name = "look_back",
      .mistake =
          "The state that says the running sum is there is stored with relaxed order, so the sum may be read "
          "before it is seen written.",
      .fix = "Store sum_so_far with memory_order_release.",
-     .run = look_back},
+     .run = look_back,
+     .finding = "race-global",
+     .says = "relaxed",
+     .remedy = "stored with cuda::memory_order_release"},
     {.name = "in_turn",
      .mistake = "Only thread 0 waits for the block's turn; the others add to the output before it is theirs.",
      .fix = "__syncthreads() after thread 0's wait.",
-     .run = in_turn},
+     .run = in_turn,
+     .finding = "race-global",
+     .says = "only thread (0,0,0) of block (1,0,0) has waited",
+     .remedy = "__syncthreads() after the wait"},
     {.name = "wavefront",
      .mistake =
          "The flag is raised with no fence after the row is written: volatile does not order the stores for "
          "another block.",
      .fix = "__threadfence() by thread 0 between __syncthreads() and the store of the flag.",
-     .run = wavefront},
+     .run = wavefront,
+     .finding = "race-global",
+     .says = "volatile",
+     .remedy = "__threadfence() between the data and the flag"},
     {.name = "heat",
      .mistake = "The barrier's counter only grows but its target stays the same, so from the second use on "
                 "the barrier "
                 "lets everyone through.",
      .fix = "A target of step * blocks.",
-     .run = heat},
+     .run = heat,
+     .finding = "race-global",
+     .says = "a value of an earlier round",
+     .remedy = "a target that grows with every round"},
 };
 
 } // namespace

@@ -402,25 +402,37 @@ constexpr pairs::Pair list[] = {
      .mistake = "Each thread arrives at the barrier before it has written its edges, so the wait does not "
                 "cover them.",
      .fix = "Call exchange.arrive() after the edges are written.",
-     .run = relax},
+     .run = relax,
+     .finding = "race-shared",
+     .says = "arrived at mbarrier exchange before its write",
+     .remedy = "Move the arrive behind the write"},
     {.name = "column_wins",
      .mistake = "Threads whose row has ended arrive once more and leave, but stay in the barrier's expected "
                 "count: the "
                 "phase after that never completes.",
      .fix = "column_done.arrive_and_drop() instead of arrive() when a thread leaves.",
-     .run = column_wins},
+     .run = column_wins,
+     .finding = "deadlock",
+     .says = "41 of 96 arrivals missing",
+     .remedy = "arrive_and_drop"},
     {.name = "above_mean",
      .mistake = "Consumers give the buffer back after the first of two passes over it, so the producers "
                 "overwrite it "
                 "during the second.",
      .fix = "ready[].arrive() after the second pass.",
-     .run = above_mean},
+     .run = above_mean,
+     .finding = "race-shared",
+     .says = "arrived at mbarrier ready before its read",
+     .remedy = "Move the arrive behind the read"},
     {.name = "triple",
      .mistake =
          "The barrier expects the bytes of a full tile also for the last tile, which is smaller: its phase "
          "never completes.",
      .fix = "barrier_arrive_tx with the bytes that this tile's copy really has.",
-     .run = triple},
+     .run = triple,
+     .finding = "deadlock",
+     .says = "(1024 expected, 400 arrived)",
+     .remedy = "Announce exactly what they copy"},
     {.name = "in_place",
      .mistake =
          "The tile is written by ordinary stores and then by the next bulk copy (async proxy), with no proxy "
@@ -428,22 +440,34 @@ constexpr pairs::Pair list[] = {
      .fix = "Every thread executes fence.proxy.async after its stores to the tile, before the block barrier "
             "that "
             "precedes the next memcpy_async.",
-     .run = in_place},
+     .run = in_place,
+     .finding = "missing-proxy-fence",
+     .says = "written through the generic proxy",
+     .remedy = "fence.proxy.async"},
     {.name = "block_sum",
      .mistake = "Thread 0 destroys the barrier while other threads may still wait on it.",
      .fix = "block.sync() between arrive_and_wait() and the destructor.",
-     .run = block_sum},
+     .run = block_sum,
+     .finding = "barrier-reinit-in-use",
+     .says = "invalidated while other threads may still wait",
+     .remedy = "__syncthreads() between the last wait and the destructor"},
     {.name = "record_of_blocks",
      .mistake =
          "A semaphore of thread_scope_block guards a record that several blocks update: its acquire and "
          "release do not order memory between blocks.",
      .fix = "binary_semaphore<thread_scope_device>.",
-     .run = record_of_blocks},
+     .run = record_of_blocks,
+     .finding = "race-global",
+     .says = "nothing orders one before the other",
+     .remedy = "Use device scope"},
     {.name = "gather",
      .mistake =
          "Thread 0 counts the latch down before the other threads of its block have stored their parts.",
      .fix = "__syncthreads() between the stores and count_down().",
-     .run = gather},
+     .run = gather,
+     .finding = "race-global",
+     .says = "released by thread (0,0,0) of block (1,0,0) before this write",
+     .remedy = "__syncthreads() between the write and the release"},
 };
 
 } // namespace

@@ -372,47 +372,72 @@ constexpr pairs::Pair list[] = {
          "A thread-scope pipeline waits for this thread's own copies only, but the thread also reads what "
          "another thread has copied.",
      .fix = "__syncthreads() between consumer_wait() and the reads.",
-     .run = mirror},
+     .run = mirror,
+     .finding = "race-shared",
+     .says = "nothing orders that wait before the read by another thread",
+     .remedy = "__syncthreads()"},
     {.name = "fold",
      .mistake =
          "In the last round no newer copy is under way, so wait_prior<1> does not wait for the tile that is "
          "read next.",
      .fix = "cg::wait (all copies) in the last round.",
-     .run = fold},
+     .run = fold,
+     .finding = "read-before-completion",
+     .says = "leaves the newest group",
+     .remedy = "cg::wait(group)"},
     {.name = "product",
      .mistake =
          "Nothing keeps the copy of tile k + 2 from overwriting a buffer that slower warps still read for "
          "tile k.",
      .fix = "__syncthreads() at the end of each round, before the next fetch into the buffer.",
-     .run = product},
+     .run = product,
+     .finding = "race-shared",
+     .says = "asynchronous operation issued by thread",
+     .remedy = "put a __syncthreads() between its access and the issue of the copy"},
     {.name = "masked",
-     .mistake = "Consumers skip a masked tile without releasing its stage: the producer waits for the stage "
-                "for ever.",
+     .mistake =
+         "Consumers skip a masked tile without consumer_release(), so their end of the pipeline stays at the "
+         "old stage: from then on they wait for, and release, an earlier tile than the one they read.",
      .fix = "consumer_release() also on the path that skips the tile.",
-     .run = masked},
+     .run = masked,
+     .finding = "read-before-completion",
+     .says = "has waited for an earlier stage only",
+     .remedy = "consumer_release() on every path"},
     {.name = "roles",
      .mistake =
          "The pipeline is made for 32 producers, but 64 threads produce: a stage counts as filled when half "
          "of them have committed, and is never released by enough consumers.",
      .fix = "make_pipeline with the true number of producers.",
-     .run = roles},
+     .run = roles,
+     .finding = "arrival-count-mismatch",
+     .says = "expects 32 arrivals",
+     .remedy = "producers"},
     {.name = "reverse",
      .mistake =
          "memcpy_async takes bytes but is given the number of elements: three quarters of each buffer are "
          "never written.",
      .fix = "Multiply the count by sizeof(int).",
-     .run = reverse},
+     .run = reverse,
+     .finding = "uninitialised-shared",
+     .says = "the copy ends 64 bytes into buffer",
+     .remedy = "size in bytes"},
     {.name = "scale_rows",
      .mistake =
          "Only thread 0 commits to a pipeline whose stages expect a commit of every thread of the block.",
      .fix = "All threads call producer_acquire and producer_commit; only the copy is thread 0's.",
-     .run = scale_rows_of},
+     .run = scale_rows_of,
+     .finding = "deadlock",
+     .says = "95 of 96 arrivals missing",
+     .remedy = "every thread reaches the barrier"},
     {.name = "spill",
      .mistake =
          "The bulk copy reads global memory through the async proxy that the block has written with ordinary "
          "stores, with no proxy fence between.",
      .fix = "Every thread executes fence.proxy.async after its stores, before the block barrier.",
-     .run = spill},
+     .run = spill,
+     .finding = "missing-proxy-fence",
+     .says = "read through the async proxy",
+     .remedy = "fence.proxy.async"},
 };
 
 } // namespace
