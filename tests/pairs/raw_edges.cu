@@ -1,5 +1,5 @@
 // Loads at the edges of tiles and matrices: halos, missing columns, boxes that hang over.
-#include "helpers.cuh"
+#include "raw_helpers.cuh"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Inline PTX: rounds of cp.async, bytes expected of mbarriers, named barriers, flags between blocks.
-#include "helpers.cuh"
+#include "raw_helpers.cuh"
 
 namespace {
 

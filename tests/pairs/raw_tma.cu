@@ -1,5 +1,5 @@
 // Bulk stores, bulk reductions and tensor maps behind a small header of PTX wrappers.
-#include "helpers.cuh"
+#include "raw_helpers.cuh"
 
 #include <algorithm>
 

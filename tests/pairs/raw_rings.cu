@@ -1,5 +1,5 @@
 // Rings of stages in shared memory, filled by bulk copies and guarded by full and empty mbarriers.
-#include "helpers.cuh"
+#include "raw_helpers.cuh"
 
 #include <algorithm>
 
