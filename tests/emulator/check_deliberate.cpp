@@ -49,3 +49,21 @@ TEST_CASE("warnings do not count among the errors that end a launch") {
     REQUIRE(outcome.result.diagnostics.size() == 11);
     CHECK(outcome.result.diagnostics.back().fault == emu::Fault::launch_failure);
 }
+
+TEST_CASE("blocks that store the same do not race, however their host threads meet") {
+    // Each thread sets the same 256 words, one after the other, so that blocks meet at words that nobody has
+    // set.
+    const auto program = [](const char* value) {
+        return Case{"",
+                    "mov.u32 %r5, %ctaid.x;\nmov.u32 %r4, 0;\nLOOP:\nmul.wide.u32 %rd9, %r4, 4;\n"
+                    "add.u64 %rd10, %rd1, %rd9;\nst.global.u32 [%rd10], " +
+                        std::string(value) +
+                        ";\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 256;\n@%p1 bra LOOP;\n",
+                    32, 8};
+    };
+    for (unsigned i = 0; i < 200; ++i) {
+        const auto outcome = run(program("1"), {emu::CompletionOrder::late, 1}, 4);
+        REQUIRE(outcome.result.diagnostics.empty());
+    }
+    CHECK(run(program("%r5"), {emu::CompletionOrder::late, 1}, 4).result.fault == emu::Fault::launch_failure);
+}

@@ -64,6 +64,24 @@ TEST_CASE("a value that is used elsewhere too has been read") {
     require_found("race-shared", around(hidden + "st.global.u32 [%rd11+256], %r13;\n", false, true));
 }
 
+TEST_CASE("two loads that are compared are hidden together, and used together") {
+    const auto compared = [](const char* order, const char* other) {
+        return "ld.shared.u32 %r15, [%r10+256];\nsetp.eq.u32 %p1, " + std::string(order) +
+               ";\nand.pred %p2, %p1, " + other + ";\n";
+    };
+    for (const char* order : {"%r13, %r15", "%r15, %r13"})
+        for (const bool write_first : {true, false}) {
+            const auto program = [&](const char* other, bool marked) {
+                Case c = around(compared(order, other), write_first, marked);
+                c.body.replace(c.body.find("@%p0 st"), 0, "st.shared.u32 [%r10+256], 3;\n");
+                return c;
+            };
+            INFO(order << (write_first ? " written before" : " written behind"));
+            require_silent(program("%p0", false));
+            require_found("race-shared", program("%p3", true));
+        }
+}
+
 TEST_CASE("what leaves the thread's registers, or goes through other arithmetic, is used") {
     const std::string hidden = "setp.eq.u32 %p1, %r13, 5;\nand.pred %p2, %p0, %p1;\n";
     for (const char* use : {"st.shared.u32 [%r10+256], %r13;\n", "shfl.sync.idx.b32 %r14, %r13, 0, 31, -1;\n",

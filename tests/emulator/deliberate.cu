@@ -15,7 +15,6 @@ namespace {
 constexpr int vertices = 512;
 constexpr int degree = 4;
 
-/// Whatever a kernel may want, in managed memory.
 struct Data {
     int keys[1024];
     float values[1024];
@@ -265,15 +264,6 @@ __global__ void find_pair(Data* d, int wanted) {
     }
 }
 
-/// A match and its value may come from two different threads.
-__global__ void find_and_value(Data* d, int wanted) {
-    const int i = global_thread();
-    if (d->keys[i] % 7 == wanted) {
-        d->where = i;
-        d->best = d->keys[i];
-    }
-}
-
 __global__ void compact(Data* d, int wanted) {
     const int i = global_thread();
     if (d->keys[i] == wanted) {
@@ -456,7 +446,6 @@ constexpr Case cases[] = {
     {"maximum", "wrong", [](Data* d) { maximum<<<8, 128>>>(d); }},
     {"last_index", "wrong", [](Data* d) { last_index<<<8, 128>>>(d, 5); }},
     {"find_pair", "wrong", [](Data* d) { find_pair<<<8, 128>>>(d, 5); }},
-    {"find_and_value", "wrong", [](Data* d) { find_and_value<<<8, 128>>>(d, 5); }},
     {"compact", "wrong", [](Data* d) { compact<<<8, 128>>>(d, 5); }},
     {"flag_without_barrier", "wrong", [](Data* d) { flag_without_barrier<<<2, 128>>>(d, 5); }},
     {"rounds_without_barrier", "wrong", [](Data* d) { rounds_without_barrier<<<1, vertices>>>(d); }},

@@ -24,6 +24,11 @@ class Reader {
     explicit Reader(const Dataflow& flow) : flow_(flow) {}
 
     Kind kind_of_store(std::uint32_t store) const;
+    /// An ordinary store of one value.
+    bool is_plain(std::uint32_t store) const {
+        return Dataflow::is_store(flow_[store]) && flow_[store].operands.size() == 2 &&
+               stored(store).kind != Operand::Kind::vector;
+    }
     bool may_read(std::uint32_t load, std::uint32_t store, Kind kind, bool same_cluster) const;
     bool same_value(std::uint32_t a, std::uint32_t b) const {
         const auto value = stored_constant(a);
@@ -148,8 +153,7 @@ bool Reader::is_relaxation(std::uint32_t store) const {
 }
 
 Kind Reader::kind_of_store(std::uint32_t store) const {
-    if (!Dataflow::is_store(flow_[store]) || flow_[store].operands.size() != 2 ||
-        stored(store).kind == Operand::Kind::vector || !flow_.place(store))
+    if (!is_plain(store) || !flow_.place(store))
         return Kind::none;
     if (is_relaxation(store))
         return Kind::relaxation;
@@ -217,6 +221,23 @@ bool Reader::may_read(std::uint32_t load, std::uint32_t store, Kind kind, bool s
 
 } // namespace
 
+const Dataflow& Deliberate::flow(const Kernel& kernel, std::uint32_t function) {
+    return flows_.try_emplace(function, *kernel.functions[function]->source).first->second;
+}
+
+bool Deliberate::same_value(const Kernel& kernel, std::uint32_t one, std::uint32_t other) {
+    const auto [known, is_new] = same_.try_emplace({one, other}, false);
+    const std::uint32_t function = kernel.function_of[one];
+    if (!is_new || kernel.function_of[other] != function)
+        return known->second;
+    const std::uint32_t first = kernel.functions[function]->first;
+    const Reader reader(flow(kernel, function));
+    known->second = reader.is_plain(one - first) && reader.is_plain(other - first) &&
+                    kernel.code[one].width == kernel.code[other].width &&
+                    reader.same_value(one - first, other - first);
+    return known->second;
+}
+
 Deliberate::Kind Deliberate::of(const Kernel& kernel, Access one, Access other, bool same_cluster) {
     const std::uint32_t function = kernel.function_of[one.pc];
     if (kernel.function_of[other.pc] != function)
@@ -227,7 +248,7 @@ Deliberate::Kind Deliberate::of(const Kernel& kernel, Access one, Access other, 
     if (!is_new)
         return known->second;
     const DecodedFunction& decoded = *kernel.functions[function];
-    const Reader reader(flows_.try_emplace(function, *decoded.source).first->second);
+    const Reader reader(flow(kernel, function));
     const std::uint32_t a = one.pc - decoded.first, b = other.pc - decoded.first;
     const Kind kind = reader.kind_of_store(a);
     const auto both_fit = [&] {

@@ -9,6 +9,7 @@
 #include <map>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace emu::check {
 
@@ -33,10 +34,14 @@ class Deliberate {
     /// Of two ordinary accesses that race, at least one of them a store. `same_cluster`: a barrier could
     /// order them.
     Kind of(const Kernel& kernel, Access one, Access other, bool same_cluster);
+    /// Of two stores: by the text of the kernel both write the same, whoever executes them.
+    bool same_value(const Kernel& kernel, std::uint32_t one, std::uint32_t other);
 
   private:
+    const Dataflow& flow(const Kernel& kernel, std::uint32_t function);
     std::map<std::uint32_t, Dataflow> flows_; ///< By function of the kernel.
     std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, Kind> pairs_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, bool> same_; ///< Pairs of stores.
 };
 
 /// What such a race may be, for a message; begins with an article.

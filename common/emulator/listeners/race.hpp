@@ -42,6 +42,7 @@ struct LaunchChecks {
     /// See Deliberate::of.
     Deliberate::Kind deliberate(const Kernel& kernel, Deliberate::Access one, Deliberate::Access other,
                                 bool same_cluster);
+    bool same_value(const Kernel& kernel, std::uint32_t one, std::uint32_t other);
     /// The launch has ended: what it wrote is known to be written.
     void note_written(GlobalMemory& memory) const;
     GlobalShadow shadow;
@@ -261,7 +262,12 @@ class Checker final : public ClusterListener, private UseListener {
                         std::optional<SourceLine> change, const char* advice, bool warning);
 
     // race_deliberate.cpp
+    /// Of a read and an atomic update: the reading thread goes on to update the place itself.
+    bool is_guess(const Record& one, const Record& other);
     void check_clash(const AccessEvent& event);
+    /// Two blocks on different host threads may both find the old value before either writes the new one:
+    /// then neither write counts as one that changes nothing, though they write the same.
+    bool stores_the_same(const Record& old, const Actor& actor);
     /// Of two accesses that race.
     Deliberate::Kind deliberate(const Record& old, const Actor& actor);
     void tell_deliberate(Deliberate::Kind kind, const Record& old, Ref ref, unsigned k, unsigned n,
@@ -325,8 +331,6 @@ class Checker final : public ClusterListener, private UseListener {
                                  const Operation* second, const Actor& actor);
     void conflict_with_operation(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void race(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
-    /// Of a read and an atomic update: the reading thread goes on to update the place itself.
-    bool is_guess(const Record& one, const Record& other);
     std::string how_to_order(const Record& old, const Actor& actor) const;
     void race_with_early_read(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     bool read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor);

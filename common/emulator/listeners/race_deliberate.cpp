@@ -32,6 +32,24 @@ Deliberate::Kind LaunchChecks::deliberate(const Kernel& kernel, Deliberate::Acce
     return deliberate_.of(kernel, one, other, same_cluster);
 }
 
+bool Checker::is_guess(const Record& one, const Record& other) {
+    const Record& read = one.is(Record::write) ? other : one;
+    const Record& update = one.is(Record::write) ? one : other;
+    return update.is(Record::update) && read.is(Record::by_lane) && !read.is(Record::write) &&
+           !read.is(Record::async) && guesses_.contains(*cluster_.info().kernel, read.pc);
+}
+
+bool LaunchChecks::same_value(const Kernel& kernel, std::uint32_t one, std::uint32_t other) {
+    const std::lock_guard lock(mutex);
+    return deliberate_.same_value(kernel, one, other);
+}
+
+bool Checker::stores_the_same(const Record& old, const Actor& actor) {
+    return old.is(Record::write) && actor.is_write && old.cluster != actor.record->cluster &&
+           !((old.flags | actor.record->flags) & (Record::async | Record::strong | Record::init)) &&
+           launch_.same_value(*cluster_.info().kernel, old.pc, actor.record->pc);
+}
+
 Deliberate::Kind Checker::deliberate(const Record& old, const Actor& actor) {
     const Record& mine = *actor.record;
     constexpr unsigned other_kinds = Record::strong | Record::async | Record::update | Record::init;

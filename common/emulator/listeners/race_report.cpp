@@ -220,13 +220,6 @@ void Checker::race_with_early_read(const Record& old, Ref ref, unsigned k, unsig
     cluster_.report(std::move(finding));
 }
 
-bool Checker::is_guess(const Record& one, const Record& other) {
-    const Record& read = one.is(Record::write) ? other : one;
-    const Record& update = one.is(Record::write) ? one : other;
-    return update.is(Record::update) && read.is(Record::by_lane) && !read.is(Record::write) &&
-           !read.is(Record::async) && guesses_.contains(*cluster_.info().kernel, read.pc);
-}
-
 std::string Checker::how_to_order(const Record& old, const Actor& actor) const {
     const Record& mine = *actor.record;
     if (old.is(Record::strong) && mine.is(Record::strong)) // Else they would be no race.
@@ -284,6 +277,8 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
         return;
     // All threads write the same pointer, and each reads it: it finds what it wrote itself.
     if (!actor.is_write && old.is(Record::write) && wrote_it_too(record_of(ref), actor))
+        return;
+    if (stores_the_same(old, actor))
         return;
     const char* name = actor.shared ? "race-shared" : "race-global";
     raced_.insert(old.pc);

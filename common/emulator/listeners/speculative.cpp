@@ -127,7 +127,25 @@ bool SpeculativeLoads::when_used(unsigned warp, std::uint32_t pc, Epoch epoch, u
     return true;
 }
 
+OriginId SpeculativeLoads::on_lane_joins(OriginId one, OriginId other, unsigned lane) {
+    if (one > other)
+        std::swap(one, other);
+    const auto known = joins_.find({one, other});
+    if (known != joins_.end())
+        return known->second;
+    if (joins_.size() >= kept_joins) { // One of the two is followed.
+        on_lane_uses(one, lane);
+        return other;
+    }
+    joined_[++last_origin_] = {one, other};
+    return joins_[{one, other}] = last_origin_;
+}
+
 void SpeculativeLoads::on_lane_uses(OriginId origin, unsigned lane) {
+    if (const auto parts = joined_.find(origin); parts != joined_.end()) {
+        on_lane_uses(parts->second.first, lane);
+        return on_lane_uses(parts->second.second, lane);
+    }
     const auto key = by_origin_.find(origin);
     if (key == by_origin_.end())
         return;

@@ -61,15 +61,19 @@ class SpeculativeLoads final : private UseListener {
         std::vector<Waiting> waiting;
     };
     static constexpr std::size_t kept = 64; ///< Epochs of one load by one warp.
+    static constexpr std::size_t kept_joins = 4096;
 
     void on_use(OriginId, Use, const Warp&, unsigned, std::uint32_t) override {}
     void on_lane_uses(OriginId origin, unsigned lane) override;
+    OriginId on_lane_joins(OriginId one, OriginId other, unsigned lane) override;
 
     const SpeculativeSites& sites_;
     Values values_{*this, Values::Follow::registers};
     OriginId last_origin_ = 0;
     std::map<std::pair<unsigned, std::uint32_t>, std::deque<Load>> loads_; ///< By number of the warp and pc.
     std::map<OriginId, std::pair<unsigned, std::uint32_t>> by_origin_;
+    std::map<std::pair<OriginId, OriginId>, OriginId> joins_;  ///< Values made of two.
+    std::map<OriginId, std::pair<OriginId, OriginId>> joined_; ///< … and what they were made of.
 };
 
 } // namespace emu::check

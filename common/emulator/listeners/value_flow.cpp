@@ -115,9 +115,9 @@ struct Values::Flow {
             return;
         const auto& origins = all.rows_of(warp).by_lane[place / 4];
         for_lanes(lanes, [&](unsigned lane) {
-            if (by_lane[lane] && by_lane[lane] != origins[lane]) // Of two values one is followed.
-                all.listener_.on_lane_uses(by_lane[lane], lane);
-            by_lane[lane] = origins[lane];
+            by_lane[lane] = by_lane[lane] && by_lane[lane] != origins[lane]
+                                ? all.listener_.on_lane_joins(by_lane[lane], origins[lane], lane)
+                                : origins[lane];
         });
     }
     std::uint32_t place(std::uint32_t index) const {

@@ -48,6 +48,8 @@ class UseListener {
     virtual void on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) = 0;
     /// Where only registers are followed, instead: a lane uses such a value; told each time.
     virtual void on_lane_uses(OriginId /*origin*/, unsigned /*lane*/) {}
+    /// … and a lane makes one value of two: the origin of what it makes.
+    virtual OriginId on_lane_joins(OriginId /*one*/, OriginId other, unsigned /*lane*/) { return other; }
 
   protected:
     ~UseListener() = default;
