@@ -164,7 +164,7 @@ def main():
         parser.error(f"{options.command} needs --program")
     program = options.program.resolve()
     if not options.emulator and not Path("/dev/nvidia0").exists():
-        print("there is no GPU here")
+        print("skip  faults on a GPU: there is no GPU here")
         return NO_GPU
     if options.command == "measure":
         return measure(program)
