@@ -170,7 +170,7 @@ std::string Checker::barrier_name(std::uint32_t address) const {
     std::string name = "mbarrier " + shared_name(cluster_.info(), shared_offset(address));
     if (cluster_.blocks().size() > 1)
         name += " of cluster block " + std::to_string(shared_rank(address));
-    return name;
+    return name + initialised_at(cluster_, address);
 }
 
 Checker::Hint Checker::short_wait(const Operation& operation, const Record& record, Ref ref,
