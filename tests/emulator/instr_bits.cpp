@@ -128,6 +128,8 @@ TEST_CASE("fns counts set bits upwards and downwards") {
     CHECK(run_one<u32>("fns.b32 %d, %a, %b, %c;", 0xaaaaaaaau, 2u, 0) == 0xffffffffu);
     CHECK(run_one<u32>("fns.b32 %d, %a, %b, %c;", 0xaaaaaaaau, 3u, 0) == 3);
     CHECK(run_one<u32>("fns.b32 %d, %a, %b, %c;", 0x80000001u, 0u, 2) == 31);
+    CHECK(run_one<u32>("fns.b32 %d, %a, %b, %c;", 0x80000001u, 5u, INT32_MIN) == 0); // As on an H200.
+    CHECK(run_one<u32>("fns.b32 %d, %a, %b, %c;", 0x80000001u, 5u, INT32_MIN + 1) == 0xffffffffu);
     CHECK(run_one<u32>("fns.b32 %d, %a, %b, %c;", 0x80000001u, 0u, 3) == 0xffffffffu);
 }
 

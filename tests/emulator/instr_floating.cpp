@@ -239,9 +239,20 @@ TEST_CASE("abs, neg and copysign") {
     CHECK(bits(run_one<float>("neg.f32 %d, %a;", 0.0f)) == 0x80000000u);
     CHECK(bits(run_one<float>("neg.ftz.f32 %d, %a;", float_of(1u))) == 0x80000000u);
     CHECK(run_one<double>("neg.f64 %d, %a;", 2.5) == -2.5);
+    for (const u64 nan : {u64{0x7ff8000000000123}, u64{0xfff8000000000000}}) // As on an H200.
+        CHECK(bits(run_one<double>("neg.f64 %d, %a;", std::bit_cast<double>(nan))) == nan);
     CHECK(run_one<double>("abs.f64 %d, %a;", -2.5) == 2.5);
     CHECK(run_one<float>("copysign.f32 %d, %a, %b;", -1.0f, 5.0f) == -5.0f);
     CHECK(run_one<double>("copysign.f64 %d, %a, %b;", 1.0, -5.0) == 5.0);
+}
+
+TEST_CASE("abs and neg make any NaN the one NaN, whose sign counts afterwards") {
+    for (const u32 nan : {0x7fffffffu, 0xffffffffu, 0x7fc00000u, 0xff800001u})
+        for (const char* const form : {"abs", "neg", "abs.ftz", "neg.ftz"})
+            CHECK(bits(run_one<float>(std::string(form) + ".f32 %d, %a;", float_of(nan))) == nan32);
+    const char* const both = "{ .reg .f32 n; neg.f32 n, %a; min.xorsign.abs.f32 %d, n, %b; }";
+    CHECK(run_one<float>(both, float_of(nan32), 2.0f) == 2.0f);
+    CHECK(run_one<float>(both, 3.0f, 2.0f) == -2.0f);
 }
 
 TEST_CASE("what belongs to later GPUs is refused") {

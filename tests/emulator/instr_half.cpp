@@ -167,6 +167,9 @@ TEST_CASE("halves: .sat, .ftz and .oob") {
     CHECK(run_one<u16>("fma.rn.ftz.sat.f16 %d, %a, %b, %c;", u16{0x8ce8}, u16{0x0400}, u16{0x0400}) == 0);
     CHECK(run_one<u16>("mul.f16 %d, %a, %b;", u16{0x0400}, u16{0xb800}) == 0x8200);
     CHECK(run_one<u16>("fma.rn.oob.f16 %d, %a, %b, %c;", u16{0x7ff7}, u16{0x3c00}, u16{0x3c00}) == 0);
+    CHECK(run_one<u16>("fma.rn.oob.f16 %d, %a, %b, %c;", u16{0xfff7}, u16{0x3c00}, u16{0x3c00}) == 0);
+    CHECK(run_one<u16>("fma.rn.oob.bf16 %d, %a, %b, %c;", u16{0x3f80}, u16{0xfff7}, u16{0x3f80}) == 0);
+    CHECK(run_one<u16>("fma.rn.oob.f16 %d, %a, %b, %c;", u16{0xfeff}, u16{0x3c00}, u16{0x3c00}) == 0x7fff);
     CHECK(run_one<u16>("fma.rn.oob.f16 %d, %a, %b, %c;", u16{0x3c00}, u16{0x3c00}, u16{0x3c00}) == 0x4000);
     CHECK(refusal("add.ftz.bf16x2 %d, %a, %b;") != "");
     CHECK(refusal("add.rz.f16x2 %d, %a, %b;") != "");
@@ -198,6 +201,19 @@ TEST_CASE("min and max of halves") {
             CHECK(magnitude[i] == (size == 0x7fff ? size : size | ((a ^ b) & 0x8000)));
         }
     }
+}
+
+TEST_CASE("neg and abs of halves make any NaN the one NaN, whose sign counts afterwards") {
+    for (const u16 nan : {u16{0x7fff}, u16{0xffff}, u16{0x7fc1}, u16{0xff81}})
+        for (const char* const form :
+             {"neg.f16", "abs.f16", "neg.ftz.f16", "abs.ftz.f16", "neg.bf16", "abs.bf16"})
+            CHECK(run_one<u16>(std::string(form) + " %d, %a;", nan) == 0x7fff);
+    CHECK(run_one<u32>("neg.f16x2 %d, %a;", 0x7fff3c00u) == 0x7fffbc00u);
+    CHECK(run_one<u32>("abs.bf16x2 %d, %a;", 0xbf80ffffu) == 0x3f807fffu);
+    CHECK(run_one<u16>("{ .reg .b16 n; neg.f16 n, %a; min.xorsign.abs.f16 %d, n, %b; }", u16{0x7fff},
+                       u16{0x4000}) == 0x4000);
+    CHECK(run_one<u16>("{ .reg .b16 n; neg.bf16 n, %a; max.xorsign.abs.bf16 %d, n, %b; }", u16{0x7fff},
+                       u16{0x4000}) == 0x4000);
 }
 
 TEST_CASE("neg, abs, tanh and ex2 of halves") {

@@ -191,6 +191,48 @@ TEST_CASE("atomics return the old value and lose nothing across blocks") {
     CHECK(outcome.words[3] == 3200 % 7);
 }
 
+TEST_CASE("a sum of f32 in global memory takes subnormal numbers for zero, in shared memory it does not") {
+    // PTX ISA 9.7.13.5, atom.add.f32. One thread; the generic addresses are one of each memory.
+    const auto outcome =
+        run(kernel_text(
+                "  .shared .align 4 .b32 s[2];\n  setp.ne.u32 %p1, %r1, 0;\n  @%p1 exit;\n"
+                "  atom.global.add.f32 %f1, [%rd0], 0f00000001;\n  atom.add.f32 %f1, [%rd0+4], 0f00000001;\n"
+                "  red.global.add.v2.f32 [%rd0+8], {0f80000001, 0f00000001};\n"
+                "  st.shared.u32 [s], 0x00800000;\n  st.shared.u32 [s+4], 3;\n"
+                "  atom.shared.add.f32 %f1, [s], 0f80000001;\n"
+                "  mov.u32 %r2, s;\n  cvt.u64.u32 %rd1, %r2;\n  cvta.shared.u64 %rd1, %rd1;\n"
+                "  atom.add.f32 %f1, [%rd1+4], 0f00000002;\n"
+                "  ld.shared.u32 %r3, [s];\n  st.global.u32 [%rd0+16], %r3;\n"
+                "  ld.shared.u32 %r3, [s+4];\n  st.global.u32 [%rd0+20], %r3;\n  ret;"),
+            {0x8a69731c, 3, 0x00800000, 0x007fffff, 0, 0});
+    REQUIRE(outcome.message().empty());
+    CHECK(outcome.words == std::vector<std::uint32_t>{0x8a69731c, 0, 0x00800000, 0, 0x007fffff, 5});
+}
+
+TEST_CASE("min and max of halves in memory order the zeros and prefer numbers") {
+    // Low halves: -0 and +0, a NaN and 1; upper halves: +0 and -0, 0 and a NaN.
+    const std::vector<std::uint32_t> words{0x00008000, 0x00007fff};
+    const auto reduced = [&](const std::string& what, const std::string& one) {
+        const auto outcome = run(
+            kernel_text("  .reg .b16 %h<4>;\n  setp.ne.u32 %p1, %r1, 0;\n  @%p1 exit;\n  mov.u16 %h0, 0;\n"
+                        "  mov.u16 %h1, 0x8000;\n  mov.u16 %h2, " +
+                        one +
+                        ";\n  mov.u16 %h3, 0xffff;\n"
+                        "  red.global." +
+                        what +
+                        " [%rd0], {%h0, %h1};\n"
+                        "  red.global." +
+                        what + " [%rd0+4], {%h2, %h3};\n  ret;"),
+            words);
+        REQUIRE(outcome.message().empty());
+        return std::vector<std::uint32_t>{outcome.words[0], outcome.words[1]};
+    };
+    CHECK(reduced("min.noftz.v2.f16", "0x3c00") == std::vector<std::uint32_t>{0x80008000, 0x00003c00});
+    CHECK(reduced("max.noftz.v2.f16", "0x3c00") == std::vector<std::uint32_t>{0x00000000, 0x00003c00});
+    CHECK(reduced("min.noftz.v2.bf16", "0x3f80") == std::vector<std::uint32_t>{0x80008000, 0x00003f80});
+    CHECK(reduced("max.noftz.v2.bf16", "0x3f80") == std::vector<std::uint32_t>{0x00000000, 0x00003f80});
+}
+
 TEST_CASE("compare-and-swap and exchange") {
     const auto outcome = run(
         kernel_text("  setp.ne.u32 %p1, %r1, 0;\n  @%p1 exit;\n  atom.global.cas.b32 %r2, [%rd0], 5, 9;\n"

@@ -12,7 +12,8 @@
 namespace hardware {
 
 struct Deviation {
-    std::string_view pattern; ///< A regular expression for the instruction.
+    std::string_view pattern;  ///< A regular expression for the instruction.
+    std::string_view producer; ///< And for one whose result it reads, if it deviates only then.
     std::string_view what;
 };
 

@@ -16,7 +16,8 @@ namespace hardware {
 ///   is
 ///                                                      defined only if it was loaded
 /// In `text`, $d is the result, $a, $b, $c and $e are the operands, <x|y> is one of x and y, and #N is a
-/// constant below N.
+/// constant below N. `cell` and `word` are addresses of 16 bytes of the thread's own in shared and in global
+/// memory.
 struct Instruction {
     std::string_view kinds;
     std::string_view text;
@@ -24,5 +25,7 @@ struct Instruction {
 
 /// All whose results PTX defines to the bit, but for the payload and sign of a NaN.
 std::span<const Instruction> instructions();
+/// Those of them that work on integers, bits, lanes and pixels.
+std::span<const Instruction> integer_rows();
 
 } // namespace hardware

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -128,15 +129,22 @@ class Writer {
     explicit Writer(std::uint64_t seed) : random_(seed) {}
 
     RandomProgram write(std::size_t length) {
+        const std::string memory = std::to_string(16 * threads); // 16 bytes for each thread.
         std::string body = loads();
         for (std::size_t i = 0; i < length; ++i)
-            body += append(instructions()[random_.below(instructions().size())], i);
+            body += append(draw(), i);
         program_.ptx = ".version 9.0\n.target sm_90\n.address_size 64\n\n"
+                       ".global .align 16 .b8 words[" +
+                       memory +
+                       "];\n"
                        ".visible .entry program(.param .u64 inputs, .param .u64 results)\n{\n"
-                       "    .reg .b64 in, out, offset;\n    .reg .b32 thread;\n" +
-                       declarations() +
+                       "    .reg .b64 in, out, offset, word;\n    .reg .b32 thread, cell;\n"
+                       "    .shared .align 16 .b8 cells[" +
+                       memory + "];\n" + declarations() +
                        "    ld.param.u64 in, [inputs];\n    ld.param.u64 out, [results];\n"
                        "    mov.u32 thread, %tid.x;\n    mul.wide.u32 offset, thread, 8;\n"
+                       "    mov.u32 cell, cells;\n    mad.lo.u32 cell, thread, 16, cell;\n"
+                       "    mov.u64 word, words;\n    mad.wide.u32 word, thread, 16, word;\n"
                        "    add.u64 in, in, offset;\n    add.u64 out, out, offset;\n" +
                        body + "    ret;\n}\n";
         return std::move(program_);
@@ -183,6 +191,28 @@ class Writer {
         const Kind& kind = kind_of(letter >= 'a' ? letter : static_cast<char>(letter - 'A' + 'a'));
         const std::uint64_t limit = loaded || random_.below(2) == 0 ? kind.inputs : count(kind);
         return name(kind, random_.below(limit));
+    }
+
+    /// A row of the table; one with many alternatives comes more often, but not as often as all of them
+    /// would.
+    const Instruction& draw() {
+        static const std::vector<std::size_t> rows = [] {
+            std::vector<std::size_t> weighted;
+            for (std::size_t i = 0; i < instructions().size(); ++i)
+                weighted.insert(weighted.end(), weight(instructions()[i].text), i);
+            return weighted;
+        }();
+        return instructions()[rows[random_.below(rows.size())]];
+    }
+
+    /// The number of binary digits of the number of forms that `text` stands for.
+    static unsigned weight(std::string_view text) {
+        std::uint64_t forms = 1;
+        for (std::size_t open = text.find('<'); open != std::string_view::npos;
+             open = text.find('<', open + 1))
+            forms *= 1 + static_cast<std::uint64_t>(
+                             std::ranges::count(text.substr(open, text.find('>', open) - open), '|'));
+        return static_cast<unsigned>(std::bit_width(forms));
     }
 
     std::string append(const Instruction& instruction, std::size_t index) {

@@ -16,7 +16,9 @@ constexpr CatalogueEntry entries[] = {
      "the next "
      "one. Inside a warp it is a __syncwarp(): lanes do not run in lockstep. A barrier is there but was "
      "passed "
-     "with .relaxed, which publishes nothing. Nor does volatile order anything."},
+     "with .relaxed, which publishes nothing. Nor does volatile order anything. A race that looks meant (a "
+     "flag, a "
+     "search that any thread may win) is a warning, and the launch goes on."},
     {"race-global", "Race in global memory",
      "Two threads used the same bytes of global memory, at least one of them wrote, and nothing orders one "
      "before the "
@@ -24,7 +26,9 @@ constexpr CatalogueEntry entries[] = {
      "Two blocks compute the same output (wrong index, block offset forgotten), a sum without atomicAdd, or "
      "a flag "
      "without release and acquire. Launches in one stream are ordered, but for programmatic dependent "
-     "launch."},
+     "launch. A race that looks meant (a flag, a "
+     "search that any thread may win, labels that sink until none changes) is a warning, and the launch goes "
+     "on."},
     {"missing-proxy-fence", "No fence between generic and async proxy",
      "Ordinary loads and stores go through the generic proxy, bulk and tensor copies through the async "
      "proxy. A barrier "

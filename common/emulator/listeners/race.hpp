@@ -4,9 +4,11 @@
 /// waited for, barriers used before they are visible. One file per kind of event: race_access.cpp (generic
 /// accesses), race_async.cpp (asynchronous operations), race_sync.cpp (edges), race_report.cpp (words).
 
+#include "listeners/deliberate.hpp"
 #include "listeners/guess.hpp"
 #include "listeners/late_reads.hpp"
 #include "listeners/shadow.hpp"
+#include "listeners/speculative.hpp"
 #include "listeners/tensor_maps.hpp"
 #include "listeners/threads.hpp"
 #include "listeners/values.hpp"
@@ -36,6 +38,11 @@ struct LaunchChecks {
     void give_back(std::unique_ptr<RecordStore> store);
     /// Of the launch's kernel.
     const LateReadSites& late_reads(const Kernel& kernel);
+    const SpeculativeSites& speculative_loads(const Kernel& kernel);
+    /// See Deliberate::of.
+    Deliberate::Kind deliberate(const Kernel& kernel, Deliberate::Access one, Deliberate::Access other,
+                                bool same_cluster);
+    bool same_value(const Kernel& kernel, std::uint32_t one, std::uint32_t other);
     /// The launch has ended: what it wrote is known to be written.
     void note_written(GlobalMemory& memory) const;
     GlobalShadow shadow;
@@ -44,6 +51,9 @@ struct LaunchChecks {
   private:
     std::once_flag searched_;
     LateReadSites late_reads_;
+    std::once_flag searched_speculative_;
+    SpeculativeSites speculative_;
+    Deliberate deliberate_;
 };
 
 /// An asynchronous operation, or all cp.async of one instruction and epoch.
@@ -210,7 +220,6 @@ class Checker final : public ClusterListener, private UseListener {
     bool keeps_weak_write(const Cell& cell, unsigned k, const Actor& actor);
     void note_co_writers(std::uint32_t write, const Actor& actor);
     bool wrote_it_too(std::uint32_t write, const Actor& actor) const;
-    void check_clash(const AccessEvent& event);
     void check_started(const AccessEvent& event);
     void check_started(Warp& warp, unsigned lane, std::uint32_t pc, unsigned rank);
     bool is_ordered(Ref old, const Record& record, unsigned k, unsigned n, const Actor& actor) const;
@@ -251,6 +260,18 @@ class Checker final : public ClusterListener, private UseListener {
     void check_tensor_map(const AsyncOperation& operation, const WarpClock& clock);
     void tell_stale_map(const AsyncOperation& operation, const std::string& what,
                         std::optional<SourceLine> change, const char* advice, bool warning);
+
+    // race_deliberate.cpp
+    /// Of a read and an atomic update: the reading thread goes on to update the place itself.
+    bool is_guess(const Record& one, const Record& other);
+    void check_clash(const AccessEvent& event);
+    /// Two blocks on different host threads may both find the old value before either writes the new one:
+    /// then neither write counts as one that changes nothing, though they write the same.
+    bool stores_the_same(const Record& old, const Actor& actor);
+    /// Of two accesses that race.
+    Deliberate::Kind deliberate(const Record& old, const Actor& actor);
+    void tell_deliberate(Deliberate::Kind kind, const Record& old, Ref ref, unsigned k, unsigned n,
+                         const Actor& actor);
 
     // race_sync.cpp
     void acquire(std::span<const WarpLanes> waiting, const ClockRef& clock);
@@ -303,13 +324,13 @@ class Checker final : public ClusterListener, private UseListener {
     void unfinished_phase(const BarrierState& barrier, std::uint32_t index, std::uint32_t address,
                           std::uint64_t phase);
     void conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    bool waits_for_use(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    void tell_conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     bool saw_issue(const Operation& operation, Ref ref, const Actor& actor) const;
     const char* name_of_conflict(const Record& old, Ref ref, const Operation& operation,
                                  const Operation* second, const Actor& actor);
     void conflict_with_operation(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void race(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
-    /// Of a read and an atomic update: the reading thread goes on to update the place itself.
-    bool is_guess(const Record& one, const Record& other);
     std::string how_to_order(const Record& old, const Actor& actor) const;
     void race_with_early_read(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     bool read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor);
@@ -369,6 +390,7 @@ class Checker final : public ClusterListener, private UseListener {
     std::set<std::uint32_t> raced_; ///< Instructions that took part in a finding.
     Values values_{*this};
     LateReads late_reads_;
+    SpeculativeLoads speculative_loads_;
     /// Allocations that were used lately.
     struct Known {
         Address base = 0;

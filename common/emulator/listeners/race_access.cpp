@@ -88,6 +88,8 @@ void Checker::check_access(const AccessEvent& event) {
     if (late_reads_.matters(event.pc) && event.space == ptx::Space::shared && event.kind == AccessKind::read)
         [[unlikely]]
         late_reads_.read(*event.warp, event.pc, event.mask, clock.now);
+    if (speculative_loads_.is_site(event.pc) && event.kind == AccessKind::read)
+        speculative_loads_.read(*event.warp, event.pc, event.mask, clock.now);
     const unsigned flags = flags_of(event);
     const Address base = event.space == ptx::Space::shared ? shared_window : 0;
     bool published = false;

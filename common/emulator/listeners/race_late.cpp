@@ -8,6 +8,7 @@
 namespace emu::check {
 
 void Checker::on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) {
+    speculative_loads_.before_instruction(warp, pc, mask);
     if (!values_.empty()) [[unlikely]]
         values_.before_instruction(warp, pc, mask);
     if (late_reads_.matters(pc)) [[unlikely]]
@@ -15,6 +16,7 @@ void Checker::on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) {
 }
 
 void Checker::on_skipped(Warp& warp, std::uint32_t pc) {
+    speculative_loads_.before_instruction(warp, pc, 0);
     if (!values_.empty()) [[unlikely]]
         values_.before_instruction(warp, pc, 0);
     if (late_reads_.matters(pc)) [[unlikely]]

@@ -131,9 +131,28 @@ void Checker::conflict(const Record& old, Ref ref, unsigned k, unsigned n, const
     // finding is about the first byte that two threads used.
     for (; n > 1 && is_ordered(ref, old, k, 1, actor); ++k)
         --n;
+    if (!waits_for_use(old, ref, k, n, actor))
+        tell_conflict(old, ref, k, n, actor);
+}
+
+void Checker::tell_conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
     if (old.is(Record::async))
         return conflict_with_operation(old, ref, k, n, actor);
     race(old, ref, k, n, actor);
+}
+
+/// The read among the two is of a value that nobody needs so far.
+bool Checker::waits_for_use(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
+    const Record& mine = *actor.record;
+    const Record& read = old.is(Record::write) ? mine : old;
+    if (!speculative_loads_.is_site(read.pc) || !read.is(Record::by_lane) || read.is(Record::write) ||
+        read.cluster != threads_.cluster())
+        return false;
+    const unsigned lane = lane_at(&read == &old ? ref : actor.ref, read, k);
+    const std::uint32_t other = &read == &old ? mine.pc : old.pc;
+    return speculative_loads_.when_used(
+        read.warp, read.pc, read.epoch, lane, other,
+        [this, &old, ref, k, n, actor] { tell_conflict(old, ref, k, n, actor); });
 }
 
 bool Checker::read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor) {
@@ -201,13 +220,6 @@ void Checker::race_with_early_read(const Record& old, Ref ref, unsigned k, unsig
     cluster_.report(std::move(finding));
 }
 
-bool Checker::is_guess(const Record& one, const Record& other) {
-    const Record& read = one.is(Record::write) ? other : one;
-    const Record& update = one.is(Record::write) ? one : other;
-    return update.is(Record::update) && read.is(Record::by_lane) && !read.is(Record::write) &&
-           !read.is(Record::async) && guesses_.contains(*cluster_.info().kernel, read.pc);
-}
-
 std::string Checker::how_to_order(const Record& old, const Actor& actor) const {
     const Record& mine = *actor.record;
     if (old.is(Record::strong) && mine.is(Record::strong)) // Else they would be no race.
@@ -266,6 +278,8 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
     // All threads write the same pointer, and each reads it: it finds what it wrote itself.
     if (!actor.is_write && old.is(Record::write) && wrote_it_too(record_of(ref), actor))
         return;
+    if (stores_the_same(old, actor))
+        return;
     const char* name = actor.shared ? "race-shared" : "race-global";
     raced_.insert(old.pc);
     raced_.insert(mine.pc);
@@ -280,6 +294,8 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
         operations_[mine.operation].reported = true;
     if (early)
         return race_with_early_read(old, ref, k, n, actor);
+    if (const Deliberate::Kind meant = deliberate(old, actor); meant != Deliberate::Kind::none)
+        return tell_deliberate(meant, old, ref, k, n, actor);
     const std::string what = old.is(Record::write)
                                  ? (actor.is_write ? "Two writes to " : "A write and a read of ")
                                  : "A read and a write of ";
@@ -427,25 +443,6 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
         hint.extend(finding);
     }
     cluster_.report(std::move(finding));
-}
-
-void Checker::check_clash(const AccessEvent& event) {
-    const bool shared = event.space == ptx::Space::shared;
-    const char* name = shared ? "race-shared" : "race-global";
-    if (!first_time(name, event.pc, event.pc))
-        return;
-    raced_.insert(event.pc);
-    Actor actor;
-    actor.shared = shared;
-    actor.word = event.addresses[event.clash[0]];
-    const std::string first = thread_name(*event.warp, event.clash[0]);
-    publish(name,
-            first + " and " + thread_name(*event.warp, event.clash[1]) + " write different values to " +
-                place(actor, 0, event.bytes) +
-                " by the same instruction. Which of them stays there is not defined.",
-            "Check the index, or let one thread write. If each thread should add its part, use an atomic "
-            "(atomicAdd, atomicOr, atomicMax): an ordinary read, change and write loses all but one.",
-            {cluster_.source_line(event.pc, "write by both threads")});
 }
 
 void Checker::check_started(Warp& warp, unsigned lane, std::uint32_t pc, unsigned rank) {

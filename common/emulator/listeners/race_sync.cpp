@@ -12,7 +12,8 @@ Checker::Checker(Cluster& cluster, LaunchChecks& launch)
     : cluster_(cluster), strict_(cluster.launch().device().settings().strict), launch_(launch),
       threads_(static_cast<std::uint32_t>(cluster.linear_index()), launch.sync), source_(launch.records),
       local_records_(launch.take_store()), local_source_(*local_records_), pages_(launch.shadow),
-      operations_(1), late_reads_(launch.late_reads(*cluster.info().kernel)) {}
+      operations_(1), late_reads_(launch.late_reads(*cluster.info().kernel)),
+      speculative_loads_(launch.speculative_loads(*cluster.info().kernel)) {}
 
 std::unique_ptr<RecordStore> LaunchChecks::take_store() {
     const std::lock_guard lock(mutex);
@@ -26,6 +27,11 @@ std::unique_ptr<RecordStore> LaunchChecks::take_store() {
 const LateReadSites& LaunchChecks::late_reads(const Kernel& kernel) {
     std::call_once(searched_, [&] { late_reads_ = find_late_reads(kernel); });
     return late_reads_;
+}
+
+const SpeculativeSites& LaunchChecks::speculative_loads(const Kernel& kernel) {
+    std::call_once(searched_speculative_, [&] { speculative_ = find_speculative_loads(kernel); });
+    return speculative_;
 }
 
 void LaunchChecks::give_back(std::unique_ptr<RecordStore> store) {

@@ -88,6 +88,13 @@ Values::Rule Values::rule_of(const Instruction& instruction) {
     return instruction.operands.empty() ? Rule::nothing : Rule::combine;
 }
 
+bool Values::hands_on(const Instruction& instruction) {
+    static constexpr std::array<std::string_view, 9> those{"mov", "cvt", "setp", "not", "neg",
+                                                           "add", "sub", "shl",  "shr"};
+    return is_one_of(instruction.opcode, those) ||
+           ((instruction.opcode == "and" || instruction.opcode == "or") && instruction.operands.size() == 3);
+}
+
 /// The instruction at hand: where its registers lie and which lanes of them hold meaningless values.
 struct Values::Flow {
     Values& all;
@@ -98,6 +105,21 @@ struct Values::Flow {
     const Instruction& instruction = *kernel.sources[pc];
     OriginId origin = 0; ///< Of the last such value seen.
 
+    std::array<OriginId, warp_size>
+        by_lane{}; ///< Where only registers are followed: the origin in each lane.
+
+    /// These lanes of a row come into play.
+    void note(const Tainted& row, std::uint32_t place, LaneMask lanes) {
+        origin = row.origin;
+        if (!all.in_registers_)
+            return;
+        const auto& origins = all.rows_of(warp).by_lane[place / 4];
+        for_lanes(lanes, [&](unsigned lane) {
+            by_lane[lane] = by_lane[lane] && by_lane[lane] != origins[lane]
+                                ? all.listener_.on_lane_joins(by_lane[lane], origins[lane], lane)
+                                : origins[lane];
+        });
+    }
     std::uint32_t place(std::uint32_t index) const {
         return warp.frame() + kernel.functions[kernel.function_of[pc]]->registers[index];
     }
@@ -106,7 +128,7 @@ struct Values::Flow {
         LaneMask lanes = 0;
         if (operand.kind == Operand::Kind::reg)
             if (const Tainted* known = all.row(warp, place(operand.index)); known && known->lanes & among) {
-                origin = known->origin;
+                note(*known, place(operand.index), known->lanes & among);
                 lanes = known->lanes & among;
             }
         for (const Operand& element : operand.elements)
@@ -132,12 +154,14 @@ struct Values::Flow {
     }
     void write(const Operand& destination, LaneMask lanes, LaneMask tainted) {
         if (destination.kind == Operand::Kind::reg)
-            all.set(warp, place(destination.index), lanes, {tainted, origin});
+            all.set(warp, place(destination.index), lanes, {tainted, origin}, by_lane);
         for (const Operand& element : destination.elements)
             write(element, lanes, tainted);
     }
     void use(LaneMask lanes, Use how) {
-        if (lanes)
+        if (all.in_registers_)
+            for_lanes(lanes, [&](unsigned lane) { all.listener_.on_lane_uses(by_lane[lane], lane); });
+        else if (lanes)
             all.use(origin, how, warp, lowest(lanes), pc);
     }
     std::uint32_t value(const Operand& operand, unsigned lane) {
@@ -238,6 +262,10 @@ void Values::Flow::act(Rule rule, LaneMask unsure) {
     const OriginId guard = origin;
     if (unsure && !goes_on)
         use(unsure, Use::decision);
+    if (all.in_registers_ && (rule == Rule::store || rule == Rule::reduce || gives_result(rule)) &&
+        !(operands[0].kind == Operand::Kind::reg &&
+          (hands_on(instruction) || rule == Rule::predicates || rule == Rule::select)))
+        rule = Rule::use_all;
     switch (rule) {
     case Rule::unknown:
     case Rule::nothing:
@@ -245,8 +273,8 @@ void Values::Flow::act(Rule rule, LaneMask unsure) {
     case Rule::branch:
         return use(of_sources(0, mask), Use::decision);
     case Rule::use_all: {
-        const bool has_result = instruction.opcode == "mbarrier" && !operands.empty() &&
-                                operands[0].kind != Operand::Kind::address;
+        const bool has_result = (instruction.opcode == "mbarrier" || gives_result(rule_of(instruction))) &&
+                                !operands.empty() && operands[0].kind != Operand::Kind::address;
         use(of_sources(has_result, mask), Use::handed_on);
         return has_result ? write(operands[0], mask, 0) : void();
     }
@@ -297,11 +325,11 @@ void Values::before_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) {
     Flow flow{*this, warp, pc, mask};
     LaneMask unsure = 0;
     if (flow.instruction.guard >= 0)
-        if (const Tainted* guard = row(warp, flow.place(static_cast<std::uint32_t>(flow.instruction.guard)));
-            guard && guard->lanes & warp.active()) {
-            unsure = guard->lanes & warp.active();
-            flow.origin = guard->origin;
-        }
+        if (const auto place = flow.place(static_cast<std::uint32_t>(flow.instruction.guard)); true)
+            if (const Tainted* guard = row(warp, place); guard && guard->lanes & warp.active()) {
+                unsure = guard->lanes & warp.active();
+                flow.note(*guard, place, unsure);
+            }
     if (mask || unsure)
         flow.act(rules_[pc], unsure);
 }
@@ -311,7 +339,7 @@ void Values::taint_register(Warp& warp, std::uint32_t pc, unsigned lane, std::in
     Flow flow{*this, warp, pc, LaneMask{1} << lane};
     if (flow.instruction.opcode == "red")
         return;
-    flow.origin = origin;
+    flow.origin = flow.by_lane[lane] = origin;
     const Operand& destination = flow.instruction.operands.front();
     if (destination.kind != Operand::Kind::vector)
         return flow.write(destination, flow.mask, flow.mask);

@@ -74,12 +74,17 @@ Values::Tainted* Values::row(const Warp& warp, std::uint32_t place) {
     return of.tainted && place / 4 < of.rows.size() ? &of.rows[place / 4] : nullptr;
 }
 
-void Values::set(const Warp& warp, std::uint32_t place, LaneMask lanes, Tainted value) {
+void Values::set(const Warp& warp, std::uint32_t place, LaneMask lanes, Tainted value,
+                 const std::array<OriginId, warp_size>& by_lane) {
     WarpRows& of = rows_of(warp);
     if (of.rows.size() <= place / 4) {
         if (!(value.lanes & lanes))
             return;
         of.rows.resize(place / 4 + 64);
+    }
+    if (in_registers_) {
+        of.by_lane.resize(of.rows.size());
+        for_lanes(value.lanes & lanes, [&](unsigned lane) { of.by_lane[place / 4][lane] = by_lane[lane]; });
     }
     Tainted& row = of.rows[place / 4];
     const bool before = row.lanes != 0;

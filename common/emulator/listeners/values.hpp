@@ -46,6 +46,10 @@ struct Origin {
 class UseListener {
   public:
     virtual void on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) = 0;
+    /// Where only registers are followed, instead: a lane uses such a value; told each time.
+    virtual void on_lane_uses(OriginId /*origin*/, unsigned /*lane*/) {}
+    /// … and a lane makes one value of two: the origin of what it makes.
+    virtual OriginId on_lane_joins(OriginId /*one*/, OriginId other, unsigned /*lane*/) { return other; }
 
   protected:
     ~UseListener() = default;
@@ -54,7 +58,14 @@ class UseListener {
 /// The meaningless values in the registers and in the memory of a cluster.
 class Values {
   public:
-    explicit Values(UseListener& listener) : listener_(listener), origins_(1) {}
+    /// Where values are followed only in the registers of the thread that read them, what neither hands_on()
+    /// nor may hide a value uses it, and origins are the caller's own numbers.
+    enum class Follow : std::uint8_t { everywhere, registers };
+    explicit Values(UseListener& listener, Follow follow = Follow::everywhere)
+        : listener_(listener), in_registers_(follow == Follow::registers), origins_(1) {}
+
+    /// Makes another value of the operands, and that cheaply: a move, an addition, a comparison.
+    static bool hands_on(const ptx::Instruction& instruction);
 
     /// Nothing is followed: no call but taint_register() and origin_of() is needed.
     bool empty() const { return tainted_rows_ == 0 && !marked_; }
@@ -93,6 +104,8 @@ class Values {
     struct WarpRows {
         std::vector<Tainted> rows; ///< By offset among the warp's frames / 4.
         unsigned tainted = 0;      ///< Rows with any lane.
+        std::vector<std::array<OriginId, warp_size>>
+            by_lane; ///< Beside `rows`, where only registers are followed.
     };
     /// What the store or atomic at hand writes, element by element.
     struct Outgoing {
@@ -118,9 +131,14 @@ class Values {
     };
     static Rule rule_of(const ptx::Instruction& instruction);
 
+    static bool gives_result(Rule rule) {
+        return rule == Rule::atomic || rule == Rule::shuffle || rule == Rule::collective ||
+               rule == Rule::combine;
+    }
     Tainted* row(const Warp& warp, std::uint32_t place);
     WarpRows& rows_of(const Warp& warp);
-    void set(const Warp& warp, std::uint32_t place, LaneMask lanes, Tainted value);
+    void set(const Warp& warp, std::uint32_t place, LaneMask lanes, Tainted value,
+             const std::array<OriginId, warp_size>& by_lane);
     void access_lane(const AccessEvent& event, unsigned lane);
     void load_element(const AccessEvent& event, unsigned lane, std::uint32_t offset, OriginId origin);
     void mark_lane(const AccessEvent& event, unsigned lane, std::uint32_t offset, std::uint32_t bytes,
@@ -129,6 +147,7 @@ class Values {
                          std::uint32_t bytes) const;
 
     UseListener& listener_;
+    const bool in_registers_;     ///< See Follow.
     std::vector<Origin> origins_; ///< [0] is unused.
     std::unordered_map<std::uint64_t, OriginId> by_instruction_;
     std::vector<WarpRows> warps_; ///< By rank * 32 + warp in the block.

@@ -64,6 +64,11 @@ template <class H>
 constexpr bool is_nan16(std::uint16_t bits) {
     return (bits & 0x7fff) > H::infinity;
 }
+/// The bits of a number as an integer that orders as the numbers do, -0 below +0: negative numbers run
+/// backwards.
+constexpr int ordered16(std::uint16_t bits) {
+    return bits & 0x8000 ? -static_cast<int>(bits & 0x7fff) - 1 : int{bits};
+}
 /// Subnormal numbers become zero of the same sign.
 template <class H>
 constexpr std::uint16_t flush16(std::uint16_t bits) {

@@ -48,8 +48,15 @@ T replace(std::byte* p, F&& f) {
     return old;
 }
 
+/// Whether a lane's access goes to global memory.
+bool is_global(const Warp& warp, const AtomicExtra& x, unsigned lane) {
+    const Address address = warp.addresses[lane];
+    return x.space == ptx::Space::global ||
+           (x.space == ptx::Space::generic && !in_shared_window(address) && !in_local_window(address));
+}
+
 /// Read-modify-write of elements of type T (an unsigned integer of the element's size) by Combine(old,
-/// operand).
+/// operand), or Combine(old, operand, in global memory).
 template <class T, class Combine>
 Flow update(Warp& warp, const Op& op, LaneMask mask) {
     const auto& x = *static_cast<const AtomicExtra*>(op.extra);
@@ -62,10 +69,14 @@ Flow update(Warp& warp, const Op& op, LaneMask mask) {
         const T* b = warp.row<T>(x.rows[e]);
         T* d = x.results.empty() ? nullptr : warp.row<T>(x.results[e]);
         for_lanes(mask, [&](unsigned lane) {
-            const T operand = b[lane];
-            const T old =
-                replace<T>(p.at[lane] + e * sizeof(T), [&](T value) { return Combine{}(value, operand); });
-            changed |= T(Combine{}(old, operand)) != old;
+            const auto combined = [&, operand = b[lane]](T value) -> T {
+                if constexpr (std::is_invocable_v<Combine, T, T, bool>)
+                    return Combine{}(value, operand, is_global(warp, x, lane));
+                else
+                    return Combine{}(value, operand);
+            };
+            const T old = replace<T>(p.at[lane] + e * sizeof(T), combined);
+            changed |= combined(old) != old;
             if (d)
                 d[lane] = old;
         });
@@ -174,13 +185,17 @@ struct Max {
         return static_cast<T>(std::max(static_cast<Value>(a), static_cast<Value>(b)));
     }
 };
-/// f32 and f64 addition, nearest even. PTX ISA: atom.add.f32 on global memory flushes subnormals; hardware of
-/// this generation does not, and neither do we.
-template <class Value>
-struct AddFloat {
-    template <class T>
-    T operator()(T a, T b) const {
-        return std::bit_cast<T>(std::bit_cast<Value>(a) + std::bit_cast<Value>(b));
+/// f32 addition, nearest even. On global memory it takes subnormal numbers for zero and makes none (PTX
+/// ISA 9.7.13.5).
+struct AddF32 {
+    std::uint32_t operator()(std::uint32_t a, std::uint32_t b, bool global) const {
+        const auto x = std::bit_cast<float>(a), y = std::bit_cast<float>(b);
+        return std::bit_cast<std::uint32_t>(canonical(global ? flush(flush(x) + flush(y)) : x + y));
+    }
+};
+struct AddF64 {
+    std::uint64_t operator()(std::uint64_t a, std::uint64_t b) const {
+        return std::bit_cast<std::uint64_t>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
     }
 };
 
@@ -188,13 +203,12 @@ template <class H>
 std::uint16_t add_half(std::uint16_t a, std::uint16_t b) {
     return H::encode(H::decode(a) + H::decode(b));
 }
-template <class H>
-std::uint16_t min_half(std::uint16_t a, std::uint16_t b) {
-    return is_nan16<H>(a) ? b : is_nan16<H>(b) || H::decode(a) < H::decode(b) ? a : b;
-}
-template <class H>
-std::uint16_t max_half(std::uint16_t a, std::uint16_t b) {
-    return is_nan16<H>(a) ? b : is_nan16<H>(b) || H::decode(a) > H::decode(b) ? a : b;
+/// A NaN loses against a number; -0 is smaller than +0.
+template <class H, bool Max>
+std::uint16_t extreme_half(std::uint16_t a, std::uint16_t b) {
+    if (is_nan16<H>(a) || is_nan16<H>(b))
+        return !is_nan16<H>(a) ? a : !is_nan16<H>(b) ? b : canonical_nan16;
+    return (ordered16(a) < ordered16(b)) == Max ? b : a;
 }
 
 /// A half operation on one 16-bit value or on both halves of a 32-bit one.
@@ -216,9 +230,11 @@ Handler by_size(unsigned bytes) {
 template <class H>
 Handler pick_half(const DecodeContext& c, bool packed) {
     if (c.has("min"))
-        return packed ? update<std::uint32_t, Half<min_half<H>>> : update<std::uint16_t, Half<min_half<H>>>;
+        return packed ? update<std::uint32_t, Half<extreme_half<H, false>>>
+                      : update<std::uint16_t, Half<extreme_half<H, false>>>;
     if (c.has("max"))
-        return packed ? update<std::uint32_t, Half<max_half<H>>> : update<std::uint16_t, Half<max_half<H>>>;
+        return packed ? update<std::uint32_t, Half<extreme_half<H, true>>>
+                      : update<std::uint16_t, Half<extreme_half<H, true>>>;
     return packed ? update<std::uint32_t, Half<add_half<H>>> : update<std::uint16_t, Half<add_half<H>>>;
 }
 
@@ -252,9 +268,9 @@ Handler pick(DecodeContext& c, Type type) {
     if (bytes < 4)
         c.unsupported("this operation does not exist for 16-bit values");
     if (c.has("add") && type == Type::f32)
-        return update<std::uint32_t, AddFloat<float>>;
+        return update<std::uint32_t, AddF32>;
     if (c.has("add") && type == Type::f64)
-        return update<std::uint64_t, AddFloat<double>>;
+        return update<std::uint64_t, AddF64>;
     if (type == Type::f32 || type == Type::f64)
         c.unsupported("only addition exists for ." + std::string(ptx::name_of(type)) +
                       " on this architecture");

@@ -282,6 +282,8 @@ void decode_div_floating(DecodeContext& context, Op& op) {
                                       });
 }
 
+/// abs and neg are additions of zero: of a NaN of f32, with any sign, comes the one NaN, and neg leaves one
+/// of f64 as it is.
 void decode_abs_floating(DecodeContext& context, Op& op) {
     context.allow({"ftz"});
     const Type type = floating_type(context);
@@ -289,8 +291,8 @@ void decode_abs_floating(DecodeContext& context, Op& op) {
     if (type == Type::f64 && context.has("ftz"))
         context.unsupported(".ftz is not defined for .f64");
     op.handler = type == Type::f64    ? unary<double>([](double a) { return std::abs(a); })
-                 : context.has("ftz") ? unary<float>([](float a) { return std::abs(flush(a)); })
-                                      : unary<float>([](float a) { return std::abs(a); });
+                 : context.has("ftz") ? unary<float>([](float a) { return canonical(std::abs(flush(a))); })
+                                      : unary<float>([](float a) { return canonical(std::abs(a)); });
 }
 
 void decode_neg_floating(DecodeContext& context, Op& op) {
@@ -299,9 +301,9 @@ void decode_neg_floating(DecodeContext& context, Op& op) {
     operands_unary(context, op, type);
     if (type == Type::f64 && context.has("ftz"))
         context.unsupported(".ftz is not defined for .f64");
-    op.handler = type == Type::f64    ? unary<double>([](double a) { return -a; })
-                 : context.has("ftz") ? unary<float>([](float a) { return -flush(a); })
-                                      : unary<float>([](float a) { return -a; });
+    op.handler = type == Type::f64    ? unary<double>([](double a) { return a == a ? -a : a; })
+                 : context.has("ftz") ? unary<float>([](float a) { return canonical(-flush(a)); })
+                                      : unary<float>([](float a) { return canonical(-a); });
 }
 
 std::span<const InstructionRow> floating_instructions() {

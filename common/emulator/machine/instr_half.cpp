@@ -18,8 +18,8 @@ using u32 = std::uint32_t;
 enum class Clamp : std::uint8_t { none, sat, relu };
 
 /// The NaN that stands for "outside the tensor", which fma.oob takes as no operand at all. The manual names
-/// it without its bits; of 0x7ff7, 0x7eff and 0x7fff an H200 takes only the first so.
-constexpr bool is_oob_nan(u16 bits) { return bits == 0x7ff7; }
+/// it without its bits; of 0x7ff7, 0xfff7, 0x7eff, 0x7fff and 0x7e00 an H200 takes the first two so.
+constexpr bool is_oob_nan(u16 bits) { return (bits & 0x7fff) == 0x7ff7; }
 
 struct Add {
     template <class H>
@@ -164,6 +164,22 @@ void decode_two(DecodeContext& context, Op& op) {
     }
 }
 
+// -- neg and abs: additions of zero, so that of a NaN, with any sign, comes the one NaN
+
+template <class F>
+void decode_sign(DecodeContext& context, Op& op, F) {
+    context.allow({"ftz"});
+    if (is_bf16(half_operands(context, op, 1))) {
+        refuse_for_bf16(context, {"ftz"});
+        op.handler = on_bits([](u16 a, u16) { return is_nan16<BF16>(a) ? canonical_nan16 : F{}(a); });
+        return;
+    }
+    op.handler =
+        context.has("ftz")
+            ? on_bits([](u16 a, u16) { return is_nan16<F16>(a) ? canonical_nan16 : F{}(flush16<F16>(a)); })
+            : on_bits([](u16 a, u16) { return is_nan16<F16>(a) ? canonical_nan16 : F{}(a); });
+}
+
 // -- min and max
 
 /// As for f32: -0 is smaller than +0; a NaN loses unless `Nan`, where it wins.
@@ -174,11 +190,7 @@ u16 extremum(u16 a, u16 b) {
         return canonical_nan16;
     const u16 sign = XorSign ? static_cast<u16>((a ^ b) & 0x8000) : u16{0};
     const u16 x = XorSign ? static_cast<u16>(a & 0x7fff) : a, y = XorSign ? static_cast<u16>(b & 0x7fff) : b;
-    // As ordered integers: negative numbers run backwards.
-    const auto order = [](u16 bits) {
-        return bits & 0x8000 ? -static_cast<int>(bits & 0x7fff) - 1 : int{bits};
-    };
-    const bool first = Max ? order(x) >= order(y) : order(x) <= order(y);
+    const bool first = Max ? ordered16(x) >= ordered16(y) : ordered16(x) <= ordered16(y);
     const u16 picked = a_nan ? y : b_nan ? x : first ? x : y;
     return static_cast<u16>(picked | sign);
 }
@@ -250,21 +262,10 @@ void decode_fma_half(DecodeContext& context, Op& op) {
 }
 
 void decode_neg_half(DecodeContext& context, Op& op) {
-    context.allow({"ftz"});
-    if (is_bf16(half_operands(context, op, 1)))
-        refuse_for_bf16(context, {"ftz"});
-    op.handler = context.has("ftz")
-                     ? on_bits([](u16 a, u16) { return static_cast<u16>(flush16<F16>(a) ^ 0x8000); })
-                     : on_bits([](u16 a, u16) { return static_cast<u16>(a ^ 0x8000); });
+    decode_sign(context, op, [](u16 a) { return static_cast<u16>(a ^ 0x8000); });
 }
-
 void decode_abs_half(DecodeContext& context, Op& op) {
-    context.allow({"ftz"});
-    if (is_bf16(half_operands(context, op, 1)))
-        refuse_for_bf16(context, {"ftz"});
-    op.handler = context.has("ftz")
-                     ? on_bits([](u16 a, u16) { return static_cast<u16>(flush16<F16>(a) & 0x7fff); })
-                     : on_bits([](u16 a, u16) { return static_cast<u16>(a & 0x7fff); });
+    decode_sign(context, op, [](u16 a) { return static_cast<u16>(a & 0x7fff); });
 }
 
 void decode_tanh_half(DecodeContext& context, Op& op) {

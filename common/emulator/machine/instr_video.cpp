@@ -1,6 +1,10 @@
 /// \file
 /// Scalar video instructions (PTX ISA 9.0, section 9.7.18.1). They are rare, so each lane is worked out by
 /// itself. The SIMD forms are in video_simd.cpp.
+///
+/// For sm_90 the assembler replaces each by a sequence of other instructions, on 64 bits. Where that differs
+/// from the manual, in saturation, in the second operation, in .h1 of a destination and in the products of
+/// vmad, the emulator does as the sequence does, and so gives what an H200 gives.
 
 #include "machine/scalar.hpp"
 #include "machine/video.hpp"
@@ -22,10 +26,11 @@ struct Selector {
         const u32 up = word << (32 - shift - bits);
         return is_signed ? static_cast<std::int32_t>(up) >> (32 - bits) : static_cast<s64>(up >> (32 - bits));
     }
-    /// `word` with the selected bits replaced.
+    /// `word` with the selected bits replaced by the lowest of `value`; but .h1 by the upper half of it.
     u32 merge(u32 word, u32 value) const {
         const u32 mask = (bits == 32 ? ~u32{0} : (u32{1} << bits) - 1) << shift;
-        return (word & ~mask) | (value << shift & mask);
+        const bool upper_half = bits == 16 && shift == 16;
+        return (word & ~mask) | ((upper_half ? value : value << shift) & mask);
     }
 };
 
@@ -47,29 +52,63 @@ enum class Second : std::uint8_t { none, merge, add, minimum, maximum };
 
 struct VideoPlan : OpExtra {
     Selector a, b, d;
-    VideoRange range; ///< Of the result when it saturates.
     bool saturate = false;
     bool wrap_shift = false;
     Second second = Second::none;
     bool signed_result = false;
 };
 
-/// The second operation on the 32-bit result of the first.
-u32 combine(const VideoPlan& plan, u32 result, u32 c) {
-    const auto wide = [&](u32 v) { return plan.signed_result ? s64{static_cast<std::int32_t>(v)} : s64{v}; };
+constexpr s64 as_signed(u32 word) { return static_cast<std::int32_t>(word); }
+
+constexpr s64 clamp_signed(s64 value) { return video_range(32, true)(value); }
+
+/// .sat of a sum, difference, minimum or maximum. The manual clamps to the range of the destination; the
+/// sequence lets an unsigned word wrap at its upper end, and takes for a byte or half all that is negative
+/// for too large.
+s64 saturate_arithmetic(const VideoPlan& plan, s64 value) {
+    if (plan.d.bits == 32)
+        return plan.signed_result ? clamp_signed(value) : std::max<s64>(value, 0);
+    const VideoRange range = video_range(plan.d.bits, plan.signed_result);
+    return value < 0 ? range.high : std::min(value, range.high);
+}
+
+/// .sat of a shift: to 32 bits, also where a byte or half is written, and of the lowest 34 bits of the value.
+s64 saturate_shift(const VideoPlan& plan, s64 value) {
+    constexpr unsigned lost = 64 - 34;
+    const s64 seen = static_cast<s64>(static_cast<std::uint64_t>(value) << lost) >> lost;
+    return as_signed(static_cast<u32>(video_range(32, plan.signed_result)(seen)));
+}
+
+/// The result of the first operation as the second one sees it, in 64 bits: a sum as its sign-extended word.
+template <VideoOperation O>
+s64 first_result(const VideoPlan& plan, s64 value) {
+    constexpr bool shift = O == VideoOperation::shift_left || O == VideoOperation::shift_right;
+    constexpr bool sum = O == VideoOperation::add || O == VideoOperation::subtract;
+    if (plan.saturate)
+        value = shift ? saturate_shift(plan, value) : saturate_arithmetic(plan, value);
+    return sum ? as_signed(static_cast<u32>(value)) : value;
+}
+
+/// The second operation. .min and .max compare 64 bits, of which c has 32.
+u32 combine(const VideoPlan& plan, s64 result, u32 c) {
+    const s64 wide = plan.signed_result ? as_signed(c) : s64{c};
+    const bool smaller = plan.signed_result
+                             ? result < wide
+                             : static_cast<std::uint64_t>(result) < static_cast<std::uint64_t>(wide);
+    const auto word = static_cast<u32>(result);
     switch (plan.second) {
     case Second::none:
-        return result;
+        return word;
     case Second::merge:
-        return plan.d.merge(c, result);
+        return plan.d.merge(c, word);
     case Second::add:
-        return result + c;
+        return word + c;
     case Second::minimum:
-        return static_cast<u32>(std::min(wide(result), wide(c)));
+        return smaller ? word : c;
     case Second::maximum:
-        return static_cast<u32>(std::max(wide(result), wide(c)));
+        return smaller ? c : word;
     }
-    return result;
+    return word;
 }
 
 template <VideoOperation O>
@@ -81,10 +120,7 @@ Flow run_video(Warp& warp, const Op& op, LaneMask mask) {
         s64 second = plan.b(b[i]);
         if constexpr (shift)
             second = plan.wrap_shift ? second & 31 : std::min<s64>(second, 32);
-        s64 result = video_apply<O>(plan.a(a[i]), second);
-        if (plan.saturate)
-            result = plan.range(result);
-        return combine(plan, static_cast<u32>(result), c[i]);
+        return combine(plan, first_result<O>(plan, video_apply<O>(plan.a(a[i]), second)), c[i]);
     });
     return Flow::next;
 }
@@ -130,18 +166,18 @@ void decode_video(DecodeContext& context, Op& op) {
     plan->saturate = context.has("sat");
     plan->signed_result = ptx::is_signed(d);
     decode_operands(context, op, *plan, a, b);
-    plan->range = video_range(plan->d.bits, plan->signed_result);
     op.handler = &run_video<O>;
     op.extra = context.keep(std::move(plan));
 }
 
-/// vset.atype.btype.cmp{.op2}: the result is unsigned.
+/// vset.atype.btype.cmp{.op2}: the second operation has the sign of atype.
 void decode_vset(DecodeContext& context, Op& op) {
     context.allow({"eq", "ne", "lt", "le", "gt", "ge", "add", "min", "max"});
     expect_types(context, 2);
     const auto words = {Type::u32, Type::s32};
     const Type a = require_type(context, words, 0), b = require_type(context, words, 1);
     auto plan = std::make_unique<VideoPlan>();
+    plan->signed_result = ptx::is_signed(a);
     decode_operands(context, op, *plan, a, b);
     using enum VideoOperation;
     switch (video_comparison(context)) {
@@ -172,26 +208,29 @@ void decode_vset(DecodeContext& context, Op& op) {
 struct VmadPlan : OpExtra {
     Selector a, b;
     bool negate_product = false, negate_c = false, plus_one = false;
-    bool signed_c = false;
+    bool is_signed = false; ///< The sum, for the shift and for .sat.
     bool saturate = false;
     unsigned scale = 0;
-    VideoRange range;
 };
 
-/// d = (±(a * b) ± c + 1 if .po) >> scale, without overflow in between.
+/// d = (±(a * b) ± c + 1 if .po) >> scale. The sequence multiplies and adds words as signed ones, of any
+/// type, in 64 bits that wrap; it takes the complement of c, of 32 bits, and adds one for -c.
+u32 multiply_add(const VmadPlan& plan, u32 a, u32 b, u32 c) {
+    using u64 = std::uint64_t;
+    const auto word = [](s64 part) { return as_signed(static_cast<u32>(part)); };
+    const auto product = static_cast<u64>(word(plan.a(a)) * word(plan.b(b)));
+    u64 sum = (plan.negate_product ? 0 - product : product) +
+              static_cast<u64>(as_signed(plan.negate_c ? ~c : c)) + (plan.negate_c || plan.plus_one);
+    sum = plan.is_signed ? static_cast<u64>(static_cast<s64>(sum) >> plan.scale) : sum >> plan.scale;
+    if (!plan.saturate)
+        return static_cast<u32>(sum);
+    return static_cast<u32>(video_range(32, plan.is_signed)(static_cast<s64>(sum)));
+}
+
 Flow run_vmad(Warp& warp, const Op& op, LaneMask mask) {
     const auto& plan = *static_cast<const VmadPlan*>(op.extra);
     const u32 *a = warp.row<u32>(op.a), *b = warp.row<u32>(op.b), *c = warp.row<u32>(op.c);
-    map_lanes(mask, warp.row<u32>(op.dst), [&](unsigned i) {
-        const Int128 product = Int128{plan.a(a[i])} * plan.b(b[i]);
-        const s64 addend = plan.signed_c ? s64{static_cast<std::int32_t>(c[i])} : s64{c[i]};
-        Int128 sum =
-            (plan.negate_product ? -product : product) + (plan.negate_c ? -addend : addend) + plan.plus_one;
-        sum >>= plan.scale;
-        if (plan.saturate)
-            sum = sum < plan.range.low ? plan.range.low : sum > plan.range.high ? plan.range.high : sum;
-        return static_cast<u32>(sum);
-    });
+    map_lanes(mask, warp.row<u32>(op.dst), [&](unsigned i) { return multiply_add(plan, a[i], b[i], c[i]); });
     return Flow::next;
 }
 
@@ -210,11 +249,10 @@ void decode_vmad(DecodeContext& context, Op& op) {
     plan->plus_one = context.has("po");
     if (plan->plus_one && (context.operand(1).negated || context.operand(2).negated || plan->negate_c))
         context.malformed("takes no negated operand with .po");
-    // The result, and with it c, is signed when an operand of the product is or something is negated.
-    plan->signed_c = ptx::is_signed(a) || ptx::is_signed(b) || plan->negate_product || plan->negate_c;
+    // The result is signed when an operand of the product is or something is negated.
+    plan->is_signed = ptx::is_signed(a) || ptx::is_signed(b) || plan->negate_product || plan->negate_c;
     plan->saturate = context.has("sat");
     plan->scale = context.has("shr7") ? 7 : context.has("shr15") ? 15 : 0;
-    plan->range = video_range(32, plan->signed_c);
     op.dst = context.destination(0, Type::u32);
     op.a = context.source(1, Type::u32);
     op.b = context.source(2, Type::u32);

@@ -41,6 +41,8 @@ constexpr u32 find_bit(T value) {
 
 /// fns: position of the n-th set bit of `mask`, counted from bit `base` upwards (offset > 0) or downwards.
 constexpr u32 find_nth_set(u32 mask, u32 base, s32 offset) {
+    if (offset == INT32_MIN) // As on an H200.
+        return 0;
     if (base > 31)
         return ~u32{0};
     if (offset == 0)

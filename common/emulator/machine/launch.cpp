@@ -10,7 +10,8 @@
 namespace emu {
 namespace {
 
-constexpr std::size_t max_findings = 10; ///< Distinct findings after which a launch stops.
+constexpr std::ptrdiff_t max_findings =
+    10; ///< Distinct errors after which a launch stops; of warnings, what is told.
 
 std::vector<std::uint32_t> instructions_of(const Diagnostic& d) {
     std::vector<std::uint32_t> all;
@@ -194,11 +195,18 @@ void Launch::report(Diagnostic diagnostic, bool fatal) {
     const bool consequence = fatal && fault_ != Fault::none;
     if (fault_ == Fault::none)
         fault_ = diagnostic.fault;
-    if (!consequence && !count_copy(diagnostic) && std::ranges::none_of(diagnostics_, covers)) {
+    const bool is_error = diagnostic.fault != Fault::none;
+    const auto known = std::count_if(diagnostics_.begin(), diagnostics_.end(), [&](const Diagnostic& d) {
+        return (d.fault != Fault::none) == is_error;
+    });
+    const bool too_many = !is_error && known >= max_findings;
+    const bool is_new = !consequence && !count_copy(diagnostic) && !too_many &&
+                        std::none_of(diagnostics_.begin(), diagnostics_.end(), covers);
+    if (is_new) {
         told_of_.push_back({instructions_of(diagnostic)});
         diagnostics_.push_back(std::move(diagnostic));
     }
-    if (fatal || diagnostics_.size() >= max_findings)
+    if (fatal || (is_error && known + (is_new ? 1 : 0) >= max_findings))
         stopped_ = true;
 }
 

@@ -46,8 +46,7 @@ constexpr std::int64_t video_apply(std::int64_t a, std::int64_t b) {
         const std::int64_t sum = a + b;
         return sum < 0 ? sum >> 1 : (sum + 1) >> 1;
     } else if constexpr (O == shift_left)
-        // Beyond 31 nothing is left in 32 bits; for saturation the value is huge.
-        return b < 32 ? a << b : a == 0 ? 0 : a > 0 ? std::int64_t{1} << 62 : -(std::int64_t{1} << 62);
+        return a << b;
     else if constexpr (O == shift_right)
         return a >> b;
     else if constexpr (O == compare_eq)
