@@ -25,7 +25,7 @@ __global__ void races(int* out, int offset) {
     const int mine = static_cast<int>(threadIdx.x), other = static_cast<int>(blockDim.x) - 1 - mine;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-        put(&tile[offset + 64 * i + mine], i); // written in a loop
+        put(&tile[offset + 64 * i + mine], i + 1); // written in a loop
         out[64 * i + mine] = tile[offset + 64 * i + other];
     }
     put(&tile[offset + 256 + mine], 7); // written alone

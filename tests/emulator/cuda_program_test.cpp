@@ -300,11 +300,17 @@ TEST_CASE("code that is not optimised names the calls too; without line informat
     const std::vector<std::string> options{"-gencode", "arch=compute_90,code=[compute_90,sm_90]", file};
     std::vector<std::string> debug = options;
     debug.push_back("-G");
-    const std::string stuck = run_emulated({compile(scratch, "debug", debug), "stuck"}).err;
+    const std::string unoptimised = compile(scratch, "debug", debug);
+    const std::string stuck = run_emulated({unoptimised, "stuck"}).err;
     INFO(stuck);
     CHECK(count(stuck, "      called from " + place(header, "// waits") + "\n      called from " +
                            place(file, "// acquires") + "\n") == 1);
     CHECK(count(stuck, "(initialised at " + place(header, "// full") + ", the 2nd of 2)") == 1);
+
+    const std::string called = run_emulated({unoptimised, "races"}).err;
+    INFO(called);
+    CHECK(count(called, "      called from " + place(file, "// written in a loop") + "\n") == 1);
+    CHECK(count(called, "      called from " + place(file, "// written alone") + "\n") == 1);
 
     const std::string races = run_emulated({compile(scratch, "plain", options), "races"}).err;
     INFO(races);

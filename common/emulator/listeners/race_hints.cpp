@@ -173,6 +173,14 @@ std::string Checker::barrier_name(std::uint32_t address) const {
     return name + initialised_at(cluster_, address);
 }
 
+SourceLine Checker::line_of(const Actor& actor, std::string role) const {
+    const Record& mine = *actor.record;
+    if (mine.is(Record::async)) // Issued a while ago.
+        return cluster_.source_line(mine.pc, std::move(role));
+    const Warp& warp = *cluster_.block(mine.rank())->warps()[mine.warp_in_block()];
+    return cluster_.source_line(warp, lane_of(actor.ref), mine.pc, std::move(role));
+}
+
 Checker::Hint Checker::short_wait(const Operation& operation, const Record& record, Ref ref,
                                   const Actor& reader) {
     if (operation.completion != CompletionKind::mbarrier) {
