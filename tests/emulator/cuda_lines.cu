@@ -29,7 +29,7 @@ __global__ void races(int* out, int offset) {
         out[64 * i + mine] = tile[offset + 64 * i + other];
     }
     put(&tile[offset + 256 + mine], 7); // written alone
-    out[mine] = tile[offset + 256 + other];
+    out[256 + mine] = tile[offset + 256 + other];
 }
 
 int main(int argc, char** argv) {
