@@ -121,7 +121,7 @@ TEST_CASE("what lies above one of several calls at the same place is not guessed
 }
 
 TEST_CASE("a function that is called from one place has that caller, also later") {
-    const std::string once = loc("1 10 3") + call_put("%r10") + loc("1 12 3") + load + keep;
+    const std::string once = loc("1 9 3") + load + loc("1 10 3") + call_put("%r10") + keep;
     const auto result = run_lines(tile, addresses(64) + once, put);
     REQUIRE(result.diagnostics.size() == 1);
     CHECK(chain(result, "write by") == "helper.cuh:41 < program.cu:10");
@@ -223,6 +223,20 @@ TEST_CASE("copies of the same lines are told once and counted, calls of their ow
     CHECK(calls.diagnostics.front().more == 0);
     CHECK(chain(calls, "write by", 0) == "helper.cuh:10 < program.cu:20");
     CHECK(chain(calls, "write by", 1) == "helper.cuh:10 < program.cu:21");
+}
+
+TEST_CASE("a finding whose callers are not all known is one like those that begin in the same way") {
+    const auto inner = [](const std::string& offset) {
+        return "st.shared.u32 [%r10+" + offset + "], %r6;\n" + loc("1 90 3") + "ld.shared.u32 %r5, [%r11+" +
+               offset + "];\n" + keep;
+    };
+    const std::string result = loc("1 11 3") + loc("2 20 9", "1 11 3") + loc("2 5 1", "2 20 9") + inner("0") +
+                               loc("1 10 3") + loc("2 20 9", "1 10 3") + loc("2 6 1", "2 20 9") +
+                               "mov.u32 %r20, 1;\n" + loc("1 15 3") + loc("2 5 1", "2 20 9") + inner("256");
+    const auto both = run_lines(tile, addresses(64) + result);
+    REQUIRE(both.diagnostics.size() == 1);
+    CHECK(chain(both, "write by") == "helper.cuh:5 < helper.cuh:20 < program.cu:11");
+    CHECK(both.diagnostics.front().more == 1);
 }
 
 TEST_CASE("a module without line information is known as such") {

@@ -2,6 +2,7 @@
 /// \file
 /// What the emulator tells a reader about a mistake, and how it leaves the machine.
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -39,11 +40,15 @@ struct SourceLine {
     /// Who called the function of that line, and who called that, as far as it is known. Only the reader's
     /// own lines, innermost first.
     std::vector<CallSite> callers{};
-    std::uint32_t pc = 0; ///< Of the instruction.
+    std::uint32_t pc = 0;      ///< Of the instruction.
+    bool more_callers = false; ///< Further callers are not known.
 
-    /// The same line, called in the same way.
+    /// The same line, called in the same way as far as that is known of both.
     bool is_same_place(const SourceLine& other) const {
-        return line == other.line && file == other.file && callers == other.callers;
+        const auto [mine, theirs] = std::ranges::mismatch(callers, other.callers);
+        const bool mine_end = mine == callers.end(), theirs_end = theirs == other.callers.end();
+        return line == other.line && file == other.file &&
+               ((mine_end && theirs_end) || (mine_end && more_callers) || (theirs_end && other.more_callers));
     }
 };
 

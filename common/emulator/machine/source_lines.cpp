@@ -78,6 +78,8 @@ SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::span<const s
         known = lines.add_chain(kernel.sources[calls[i]]->location);
     SourceLine result{{}, 0, std::move(role)};
     result.pc = pc;
+    const std::uint32_t outermost = kernel.function_of[calls.empty() ? pc : calls.back()];
+    result.more_callers = !known || outermost != 0;
     if (!lines.all().empty()) {
         result.file = lines.all().front().file;
         result.line = lines.all().front().line;
