@@ -76,6 +76,8 @@ def _diagnosis(diagnostic: dict[str, Any], workspace: Workspace) -> list[str]:
     for location in diagnostic["locations"]:
         place, _, text = quoted(location["file"], location["line"], workspace).partition(": ")
         lines += [f"  {place}  {location['role']}", *([f"      {text}"] if text else [])]
+        for caller in location.get("callers", []):
+            lines.append(f"      called from {quoted(caller['file'], caller['line'], workspace).partition(': ')[0]}")
     if advice := diagnostic.get("advice"):
         lines += _wrapped(f"What to do: {advice}")
     return lines

@@ -179,6 +179,14 @@ class Verdicts(unittest.TestCase):
                 lines = verdict.render(self.exercise(), outcome, "advice", HERE).splitlines()
                 self.assertEqual(lines[-12:-1], ["It printed:", *(f"    {text}" for text in printed)])
 
+    def test_a_finding_in_a_helper_names_who_called_it(self) -> None:
+        callers = [{"file": "roles.cu", "line": 30}, {"file": "roles.cu", "line": 90}]
+        location = {"file": "helper.cuh", "line": 7, "role": "written by thread 0", "callers": callers}
+        finding = {"name": "race-shared", "message": "m", "locations": [location]}
+        text = verdict.render(self.exercise(), Outcome("run", ["stopped"], finding), "advice", HERE)
+        called = "      called from roles.cu:30\n      called from roles.cu:90\n"
+        self.assertIn(f"  helper.cuh:7  written by thread 0\n{called}", text)
+
     def test_a_long_verdict_leaves_room_for_the_last_lines_printed(self) -> None:
         outcome = Outcome("result", [f"line {n}" for n in range(15)], printed=[f"printed {n}" for n in range(10)])
         lines = verdict.render(self.exercise(), outcome, "advice", HERE).splitlines()

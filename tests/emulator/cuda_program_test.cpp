@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -73,6 +74,17 @@ std::string compile(const Scratch& scratch, const std::string& name, std::vector
     INFO(built.err);
     REQUIRE(built.exit_code == 0);
     return scratch.file(name);
+}
+
+/// "FILE:LINE" of the line that ends with a comment.
+std::string place(const std::string& file, const std::string& comment) {
+    std::ifstream in(file);
+    std::string line;
+    for (int number = 1; std::getline(in, line); ++number)
+        if (line.ends_with(comment))
+            return file + ":" + std::to_string(number);
+    FAIL("no line of " << file << " ends with " << comment);
+    return {};
 }
 
 } // namespace
@@ -249,6 +261,61 @@ TEST_CASE("starting costs at most 50 ms") {
         best = std::min(best, ended.elapsed);
     }
     CHECK(best <= std::chrono::milliseconds(sanitized ? 1000 : 50));
+}
+
+TEST_CASE("a finding in a helper header names the calls that lead to it") {
+    const Scratch scratch;
+    const std::string file = variable("CUDA_SOURCES") + "/cuda_lines.cu";
+    const std::string header = variable("CUDA_SOURCES") + "/cuda_lines_helpers.cuh";
+    const std::string program =
+        compile(scratch, "lines", {"-lineinfo", "-gencode", "arch=compute_90,code=[compute_90,sm_90]", file});
+    const std::string stuck = run_emulated({program, "stuck"}).err;
+    INFO(stuck);
+    CHECK(count(stuck, "error[") == 1);
+    CHECK(count(stuck,
+                "asm volatile(\"{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [") == 1);
+    CHECK(count(stuck, "      called from " + place(header, "// waits") + "\n      called from " +
+                           place(file, "// acquires") + "\n") == 1);
+    CHECK(count(stuck, "(initialised at " + place(header, "// full") + ", the 2nd of 2)") == 1);
+    CHECK(count(stuck, "-lineinfo") == 0);
+
+    const std::string twice = run_emulated({program, "twice"}).err;
+    INFO(twice);
+    CHECK(count(twice, "error[out-of-bounds]") == 1);
+    CHECK(count(twice, "      called from " + place(file, "// second") + "\n") == 1);
+    CHECK(count(twice, "called from " + place(file, "// first")) == 0);
+
+    const std::string races = run_emulated({program, "races"}).err;
+    INFO(races);
+    CHECK(count(races, "error[race-shared]") == 2);
+    CHECK(count(races, "      called from " + place(file, "// written in a loop") + "\n") == 1);
+    CHECK(count(races, "      called from " + place(file, "// written alone") + "\n") == 1);
+    CHECK(count(races, "  and 3 more like it\n") == 1);
+}
+
+TEST_CASE("code that is not optimised names the calls too; without line information it is said once") {
+    const Scratch scratch;
+    const std::string file = variable("CUDA_SOURCES") + "/cuda_lines.cu";
+    const std::string header = variable("CUDA_SOURCES") + "/cuda_lines_helpers.cuh";
+    const std::vector<std::string> options{"-gencode", "arch=compute_90,code=[compute_90,sm_90]", file};
+    std::vector<std::string> debug = options;
+    debug.push_back("-G");
+    const std::string unoptimised = compile(scratch, "debug", debug);
+    const std::string stuck = run_emulated({unoptimised, "stuck"}).err;
+    INFO(stuck);
+    CHECK(count(stuck, "      called from " + place(header, "// waits") + "\n      called from " +
+                           place(file, "// acquires") + "\n") == 1);
+    CHECK(count(stuck, "(initialised at " + place(header, "// full") + ", the 2nd of 2)") == 1);
+
+    const std::string called = run_emulated({unoptimised, "races"}).err;
+    INFO(called);
+    CHECK(count(called, "      called from " + place(file, "// written in a loop") + "\n") == 1);
+    CHECK(count(called, "      called from " + place(file, "// written alone") + "\n") == 1);
+
+    const std::string races = run_emulated({compile(scratch, "plain", options), "races"}).err;
+    INFO(races);
+    CHECK(count(races, "--> PTX:") >= 2);
+    CHECK(count(races, "compile with -lineinfo to see your own lines") == 1);
 }
 
 TEST_CASE("relocatable device code of two files") {

@@ -317,6 +317,8 @@ class Checker final : public ClusterListener, private UseListener {
     Hint ignored_wait(const Operation& operation, const Warp& reader, unsigned lane);
     Hint other_barrier(const Operation& operation, Component reader);
     std::string barrier_name(std::uint32_t address) const;
+    /// Of an access that happens now, with the calls that brought its thread there.
+    SourceLine line_of(const Actor& actor, std::string role) const;
     bool counts_on_lockstep(const Record& old, Ref ref, unsigned k, const Actor& actor);
     void tell_lockstep(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
 

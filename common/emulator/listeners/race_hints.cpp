@@ -170,7 +170,15 @@ std::string Checker::barrier_name(std::uint32_t address) const {
     std::string name = "mbarrier " + shared_name(cluster_.info(), shared_offset(address));
     if (cluster_.blocks().size() > 1)
         name += " of cluster block " + std::to_string(shared_rank(address));
-    return name;
+    return name + initialised_at(cluster_, address);
+}
+
+SourceLine Checker::line_of(const Actor& actor, std::string role) const {
+    const Record& mine = *actor.record;
+    if (mine.is(Record::async)) // Issued a while ago.
+        return cluster_.source_line(mine.pc, std::move(role));
+    const Warp& warp = *cluster_.block(mine.rank())->warps()[mine.warp_in_block()];
+    return cluster_.source_line(warp, lane_of(actor.ref), mine.pc, std::move(role));
 }
 
 Checker::Hint Checker::short_wait(const Operation& operation, const Record& record, Ref ref,

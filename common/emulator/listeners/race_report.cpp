@@ -302,13 +302,12 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
     const std::string other = who(old, ref, k);
     const std::string later =
         mine.is(Record::async) ? "an asynchronous operation issued by " + who(actor, k) : who(actor, k);
-    Diagnostic finding =
-        make(name,
-             what + place(actor, k, n) + " by two threads, and nothing orders one before the other: first " +
-                 other + ", then " + later + ". In another run it can be the other way round.",
-             how_to_order(old, actor),
-             {cluster_.source_line(old.pc, verb(old) + " " + other),
-              cluster_.source_line(mine.pc, verb(mine) + " " + later)});
+    Diagnostic finding = make(
+        name,
+        what + place(actor, k, n) + " by two threads, and nothing orders one before the other: first " +
+            other + ", then " + later + ". In another run it can be the other way round.",
+        how_to_order(old, actor),
+        {cluster_.source_line(old.pc, verb(old) + " " + other), line_of(actor, verb(mine) + " " + later)});
     Hint hint = relaxed_order(old, ref, k, actor);
     if (!hint)
         hint = unfenced_flag(old, ref, k, actor);
@@ -409,8 +408,7 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
     std::string message = place(actor, k, n) + ": ";
     std::vector<SourceLine> lines{
         cluster_.source_line(old.pc, what + " issued by " + issuer),
-        cluster_.source_line(actor.record->pc,
-                             std::string(actor.is_write ? "written by " : "read by ") + deed)};
+        line_of(actor, std::string(actor.is_write ? "written by " : "read by ") + deed)};
     if (is == "race-shared" && !theirs)
         return decide(std::move(lines),
                       message + deed + " reads what a " + what + " issued by " + issuer + " writes.", old,

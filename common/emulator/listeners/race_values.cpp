@@ -72,7 +72,7 @@ Diagnostic Checker::describe(Taint taint, unsigned k, unsigned n, const Actor& a
                      "between the write and the read."
                    : "cudaMalloc gives memory with arbitrary contents. Copy data into it or call cudaMemset "
                      "before the launch, or store to it before it is read or added to.";
-    d.locations.push_back(cluster_.source_line(actor.record->pc, "read by " + who(actor, k)));
+    d.locations.push_back(line_of(actor, "read by " + who(actor, k)));
     return d;
 }
 

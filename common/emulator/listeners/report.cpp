@@ -1,23 +1,17 @@
 #include "listeners/report.hpp"
 
+#include "listeners/source_text.hpp"
+
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <mutex>
+#include <utility>
 
 namespace emu {
 namespace {
 
-/// Line `number` of a file without its indentation, or "" if it cannot be read.
-std::string text_of_line(const std::string& file, std::uint32_t number) {
-    std::ifstream in(file);
-    std::string line;
-    for (std::uint32_t i = 0; i < number && in; ++i)
-        std::getline(in, line);
-    if (!in && line.empty())
-        return {};
-    const auto first = line.find_first_not_of(" \t");
-    return first == std::string::npos ? std::string() : line.substr(first);
-}
+constexpr std::size_t most_callers = 6; ///< Of a line, in the text.
 
 std::string indented(const std::string& text, const std::string& indent) {
     std::string result = indent;
@@ -33,6 +27,25 @@ const char* severity(const Diagnostic& d) {
     return d.fault != Fault::none ? "error" : d.note ? "note" : "warning";
 }
 
+/// Who called the function of a line, one line each.
+std::string callers_of(const SourceLine& line) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(line.callers.size(), most_callers); ++i)
+        text +=
+            "      called from " + line.callers[i].file + ":" + std::to_string(line.callers[i].line) + "\n";
+    return line.callers.size() > most_callers ? text + "      …\n" : text;
+}
+
+std::string json_callers(const SourceLine& line) {
+    if (line.callers.empty())
+        return {};
+    std::string text;
+    for (const CallSite& caller : line.callers)
+        text += (text.empty() ? ",\"callers\":[" : ",") + ("{\"file\":" + json_string(caller.file)) +
+                ",\"line\":" + std::to_string(caller.line) + "}";
+    return text + "]";
+}
+
 } // namespace
 
 std::string format(const Diagnostic& d) {
@@ -43,9 +56,12 @@ std::string format(const Diagnostic& d) {
     text += "\n" + indented(d.message, "  ") + "\n";
     for (const SourceLine& line : d.locations) {
         text += "  --> " + line.file + ":" + std::to_string(line.line) + ": " + line.role + "\n";
-        if (const std::string source = text_of_line(line.file, line.line); !source.empty())
+        if (const std::string source = source_text(line.file, line.line); !source.empty())
             text += "      | " + source + "\n";
+        text += callers_of(line);
     }
+    if (d.more != 0)
+        text += "  and " + std::to_string(d.more) + " more like it\n";
     if (!d.advice.empty())
         text += "  what to do: " + d.advice + "\n";
     return text;
@@ -78,16 +94,26 @@ std::string format_json(const Diagnostic& d) {
     const char* separator = "";
     for (const SourceLine& line : d.locations) {
         text += separator + ("{\"file\":" + json_string(line.file)) +
-                ",\"line\":" + std::to_string(line.line) + ",\"role\":" + json_string(line.role) + "}";
+                ",\"line\":" + std::to_string(line.line) + ",\"role\":" + json_string(line.role) +
+                json_callers(line) + "}";
         separator = ",";
     }
-    return text + "]}";
+    text += "]";
+    if (d.more != 0)
+        text += ",\"more\":" + std::to_string(d.more);
+    return text + "}";
 }
 
 void publish(const Diagnostic& diagnostic, const Settings& settings) {
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     std::fputs(format(diagnostic).c_str(), stderr);
+    static bool told_how = false;
+    if (diagnostic.lines_of_ptx && !std::exchange(told_how, true))
+        std::fputs(
+            "emulator: the program was compiled without line information, so lines of its PTX are named; "
+            "compile with -lineinfo to see your own lines\n",
+            stderr);
     if (settings.report_file.empty())
         return;
     std::ofstream out(settings.report_file, std::ios::app);

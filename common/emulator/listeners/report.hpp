@@ -15,9 +15,12 @@ std::string format(const Diagnostic& diagnostic);
 
 /// The finding as one line of JSON, without line end:
 /// {"name":…,"severity":"error"|"warning"|"note","kernel":…,"message":…,"advice":…,"locations":[{"file":…,"line":…,"role":…},…]}.
+/// A location in a function that was called also has "callers":[{"file":…,"line":…},…], innermost first; a
+/// finding that occurs in several copies of the same lines has "more":N, the number of the others.
 std::string format_json(const Diagnostic& diagnostic);
 
-/// Writes a finding to stderr and, if `settings.report_file` is set, as a line at the end of that file.
+/// Writes a finding to stderr and, if `settings.report_file` is set, as a line at the end of that file. After
+/// the first one that names lines of the PTX, says how to see the program's own.
 void publish(const Diagnostic& diagnostic, const Settings& settings);
 /// Writes all findings of a launch.
 void publish(const LaunchResult& result, const Settings& settings);

@@ -17,7 +17,7 @@ std::string shared_text(Cluster& cluster, std::uint32_t address) {
     std::string text = shared_name(cluster.info(), shared_offset(address));
     if (cluster.blocks().size() > 1)
         text += " of the block with rank " + std::to_string(shared_rank(address));
-    return text;
+    return text + initialised_at(cluster, address);
 }
 
 AddressOperand address_operand(DecodeContext& context, std::size_t i, ptx::Space space) {
@@ -164,7 +164,8 @@ Mbarrier* find_barrier(const Place& place, std::uint32_t address, Invalid invali
     Diagnostic d;
     d.name = "barrier-uninitialised";
     d.fault = Fault::launch_failure;
-    d.locations.push_back(cluster.source_line(place.pc, "by " + thread_name(place.warp, place.lane)));
+    d.locations.push_back(
+        cluster.source_line(place.warp, place.lane, place.pc, "by " + thread_name(place.warp, place.lane)));
     if (barrier) {
         d.message = "The mbarrier at " + shared_text(cluster, address) + " has been invalidated.";
         d.advice =

@@ -67,7 +67,7 @@ Flow report_other_count(unsigned id, const BlockBarrier& barrier, std::uint32_t 
                 ".";
     d.advice = "All threads that meet at a barrier name the same number of threads.";
     d.locations = {cluster.source_line(first.pc, "arrival of " + one),
-                   cluster.source_line(lanes.pc, "arrival of " + other)};
+                   cluster.source_line(*lanes.warp, lane_of(lanes), lanes.pc, "arrival of " + other)};
     cluster.report(std::move(d), true);
     return Flow::next;
 }

@@ -152,12 +152,16 @@ void Cluster::report(std::string name, Fault fault, Warp& warp, std::uint32_t pc
     d.fault = fault;
     d.message = std::move(message);
     d.advice = std::move(advice);
-    d.locations.push_back(source_line(pc, "by " + thread_name(warp, lane)));
+    d.locations.push_back(source_line(warp, lane, pc, "by " + thread_name(warp, lane)));
     report(std::move(d), fatal);
 }
 
 SourceLine Cluster::source_line(std::uint32_t pc, std::string role) const {
     return emu::source_line(*info().kernel, pc, std::move(role));
+}
+
+SourceLine Cluster::source_line(const Warp& warp, unsigned lane, std::uint32_t pc, std::string role) const {
+    return emu::source_line(warp, lane, pc, std::move(role));
 }
 
 std::byte* Cluster::shared_bytes(std::uint32_t address, std::uint32_t bytes) {

@@ -55,6 +55,8 @@ class Cluster {
                 std::string message, std::string advice, bool fatal = true);
     /// The source line of an instruction.
     SourceLine source_line(std::uint32_t pc, std::string role = {}) const;
+    /// The same; if the lane is there now, with the calls that brought it there.
+    SourceLine source_line(const Warp& warp, unsigned lane, std::uint32_t pc, std::string role) const;
 
     /// Host address of `bytes` at a shared-window address of any block of the cluster, or nullptr.
     std::byte* shared_bytes(std::uint32_t address, std::uint32_t bytes);

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <map>
+#include <tuple>
 
 namespace emu {
 namespace {
@@ -76,6 +77,7 @@ WaitText at_mbarrier(Cluster& cluster, const Warp& warp, std::uint32_t address, 
         "at mbarrier " + shared_name(cluster.info(), shared_offset(address)), pc, Cause::polling, {}};
     if (shared_rank(address) != warp.block().rank())
         wait.text += " of cluster block " + std::to_string(shared_rank(address));
+    wait.text += initialised_at(cluster, address);
     const Mbarrier* b = cluster.mbarrier(address);
     if (!b)
         return wait;
@@ -218,12 +220,16 @@ std::string advice_for(Cause cause, const Mbarrier& b) {
 struct Group {
     std::uint64_t threads = 0;
     std::string first;
+    SourceLine line; ///< Of the first thread, without its role.
 };
+
+/// One group for each instruction, chain of callers and text.
+using GroupKey = std::tuple<std::uint32_t, std::vector<CallSite>, std::string>;
 
 } // namespace
 
 Diagnostic describe_deadlock(Cluster& cluster) {
-    std::map<std::pair<std::uint32_t, std::string>, Group> groups;
+    std::map<GroupKey, Group> groups;
     std::uint64_t exited = 0;
     Cause cause = Cause::count_;
     bool polling = false;
@@ -232,9 +238,10 @@ Diagnostic describe_deadlock(Cluster& cluster) {
         exited += static_cast<std::uint64_t>(std::popcount(warp->exited()));
         for_lanes(warp->present() & ~warp->exited(), [&](unsigned lane) {
             const WaitText wait = describe_wait(cluster, *warp, lane);
-            Group& g = groups[{wait.pc, wait.text}];
+            SourceLine line = source_line(*warp, lane, wait.pc, {});
+            Group& g = groups[{wait.pc, line.callers, wait.text}];
             if (g.threads++ == 0)
-                g.first = thread_name(*warp, lane);
+                g = {1, thread_name(*warp, lane), std::move(line)};
             polling |= wait.cause == Cause::polling;
             if (wait.cause < cause) {
                 cause = wait.cause;
@@ -246,12 +253,13 @@ Diagnostic describe_deadlock(Cluster& cluster) {
     d.name = "deadlock";
     d.fault = Fault::timeout;
     d.message = "Every thread that is left waits, and nothing that is under way can end a wait.";
-    for (const auto& [key, g] : groups) {
+    for (auto& [key, g] : groups) {
         std::string who = g.first;
         if (g.threads > 1)
             who += " and " + std::to_string(g.threads - 1) + " more";
-        d.message += "\n  " + who + ": " + key.second + ".";
-        d.locations.push_back(cluster.source_line(key.first, "wait of " + who));
+        d.message += "\n  " + who + ": " + std::get<std::string>(key) + ".";
+        g.line.role = "wait of " + who;
+        d.locations.push_back(std::move(g.line));
     }
     if (exited)
         d.message += "\n  " + count_of(exited, "thread") + " of this " +

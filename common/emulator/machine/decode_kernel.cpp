@@ -54,6 +54,7 @@ class KernelBuilder {
         place_code();
         for (const auto& function : kernel_->functions)
             decode(*function);
+        find_only_calls();
         needs_.assign(kernel_->functions.size(), unknown_need);
         kernel_->local_need = local_need(0);
         return std::move(kernel_);
@@ -205,6 +206,27 @@ class KernelBuilder {
         kernel_->code.resize(pc);
         kernel_->sources.resize(pc);
         kernel_->function_of.resize(pc);
+    }
+
+    /// A call through a register may call any function.
+    void find_only_calls() {
+        std::vector<std::vector<std::uint32_t>> calls(kernel_->functions.size());
+        for (std::uint32_t pc = 0; pc < kernel_->sources.size(); ++pc) {
+            if (kernel_->sources[pc]->opcode != "call")
+                continue;
+            const auto& operands = kernel_->sources[pc]->operands;
+            const auto named =
+                std::ranges::find(operands, ptx::SymbolKind::function, &ptx::Operand::symbol_kind);
+            if (named == operands.end())
+                for (auto& each : calls)
+                    each.push_back(pc);
+            else if (const auto callee = kernel_->by_module_index.find(named->index);
+                     callee != kernel_->by_module_index.end())
+                calls[callee->second].push_back(pc);
+        }
+        for (const auto& each : calls)
+            kernel_->only_calls.push_back(each.size() == 1 ? std::optional(each.front()) : std::nullopt);
+        kernel_->only_calls.front().reset(); // Nobody calls the kernel itself.
     }
 
     void decode(DecodedFunction& f) {

@@ -119,6 +119,7 @@ void init_one(const Place& place, std::uint32_t address, std::uint32_t count) {
     Mbarrier& barrier = block.mbarriers().create(offset);
     barrier.expected = barrier.pending = count;
     barrier.init_pc = place.pc;
+    barrier.init_calls = place.warp.calls_to(place.lane, place.pc).value_or(std::vector<std::uint32_t>{});
     MbarrierEvent event = event_at(place, MbarrierOperands{}, address);
     event.count = count;
     cluster.emit(&ClusterListener::on_mbarrier_init, event);

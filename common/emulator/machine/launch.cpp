@@ -13,6 +13,28 @@ namespace {
 constexpr std::ptrdiff_t max_findings =
     10; ///< Distinct errors after which a launch stops; of warnings, what is told.
 
+std::vector<std::uint32_t> instructions_of(const Diagnostic& d) {
+    std::vector<std::uint32_t> all;
+    for (const SourceLine& line : d.locations)
+        all.push_back(line.pc);
+    std::ranges::sort(all);
+    return all;
+}
+
+/// A role without the numbers of threads, blocks and places.
+std::string without_numbers(std::string role) {
+    std::erase_if(role, [](char c) { return c >= '0' && c <= '9'; });
+    return role;
+}
+
+/// The same name, and the same happened at the same lines, called in the same way.
+bool is_alike(const Diagnostic& a, const Diagnostic& b) {
+    return !a.locations.empty() && a.name == b.name && a.fault == b.fault && a.note == b.note &&
+           std::ranges::equal(a.locations, b.locations, [](const SourceLine& one, const SourceLine& other) {
+               return one.is_same_place(other) && without_numbers(one.role) == without_numbers(other.role);
+           });
+}
+
 } // namespace
 
 /// Text of printf by block, and how much of it there may be.
@@ -138,15 +160,30 @@ void Launch::report_endless_loop(Cluster& cluster, bool counted) {
     }
 }
 
+/// The same finding as one that was told, in another block or in another copy of the lines.
+bool Launch::count_copy(const Diagnostic& diagnostic) {
+    const auto told =
+        std::ranges::find_if(diagnostics_, [&](const Diagnostic& d) { return is_alike(d, diagnostic); });
+    if (told == diagnostics_.end())
+        return false;
+    // Another block finds it at the same instructions, which says nothing new.
+    if (told_of_[static_cast<std::size_t>(told - diagnostics_.begin())]
+            .insert(instructions_of(diagnostic))
+            .second)
+        ++told->more;
+    return true;
+}
+
 void Launch::report(Diagnostic diagnostic, bool fatal) {
     const std::lock_guard lock(mutex_);
     diagnostic.kernel = info_.kernel->name;
+    diagnostic.lines_of_ptx =
+        !diagnostic.locations.empty() && info_.kernel->program->module().locations.size() <= 1;
     // A later finding about lines that an earlier one names is mostly its consequence: mend the first, then
     // look again.
     const auto names_line = [](const Diagnostic& d, const SourceLine& line) {
-        return std::any_of(d.locations.begin(), d.locations.end(), [&](const SourceLine& other) {
-            return other.line == line.line && other.file == line.file;
-        });
+        return std::any_of(d.locations.begin(), d.locations.end(),
+                           [&](const SourceLine& other) { return other.is_same_place(line); });
     };
     const auto covers = [&](const Diagnostic& d) {
         const bool weighs_as_much = d.fault != Fault::none || diagnostic.fault == Fault::none;
@@ -163,10 +200,12 @@ void Launch::report(Diagnostic diagnostic, bool fatal) {
         return (d.fault != Fault::none) == is_error;
     });
     const bool too_many = !is_error && known >= max_findings;
-    const bool is_new =
-        !consequence && !too_many && std::none_of(diagnostics_.begin(), diagnostics_.end(), covers);
-    if (is_new)
+    const bool is_new = !consequence && !count_copy(diagnostic) && !too_many &&
+                        std::none_of(diagnostics_.begin(), diagnostics_.end(), covers);
+    if (is_new) {
+        told_of_.push_back({instructions_of(diagnostic)});
         diagnostics_.push_back(std::move(diagnostic));
+    }
     if (fatal || (is_error && known + (is_new ? 1 : 0) >= max_findings))
         stopped_ = true;
 }

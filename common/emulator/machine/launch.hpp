@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -96,7 +97,8 @@ class Launch {
     const Settings& settings() const;
     std::span<const std::unique_ptr<Observer>> observers() const;
 
-    /// Records a finding (once per name and pair of lines). `fatal` stops the launch.
+    /// Records a finding, once per name and lines with their callers; copies of it that differ only in their
+    /// instructions are counted. `fatal` stops the launch.
     void report(Diagnostic diagnostic, bool fatal);
     bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
     /// Ends it where it stands, without a finding: the context is lost, or the process ends.
@@ -155,6 +157,7 @@ class Launch {
     bool exhausted() const { return stopped() || next_cluster_.load() >= clusters(); }
     std::uint64_t residency(unsigned workers) const;
     void report_endless_loop(Cluster& cluster, bool counted);
+    bool count_copy(const Diagnostic& diagnostic);
     void flush_output();
 
     Device& device_;
@@ -172,6 +175,8 @@ class Launch {
     std::mutex mutex_;
     std::mutex order_;
     std::vector<Diagnostic> diagnostics_;
+    /// Parallel to them: the instructions of each finding that was told as one of them.
+    std::vector<std::set<std::vector<std::uint32_t>>> told_of_;
     Fault fault_ = Fault::none;
     std::exception_ptr error_;
     struct Output;

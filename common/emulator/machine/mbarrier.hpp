@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 namespace emu {
 
@@ -21,6 +22,7 @@ struct Mbarrier {
     std::int64_t expected_bytes = 0, arrived_bytes = 0;
     std::uint64_t phase = 0; ///< Phases completed since init.
     std::uint32_t init_pc = 0;
+    std::vector<std::uint32_t> init_calls; ///< The calls that led there, innermost first.
     bool raised =
         false; ///< A cp.async.mbarrier.arrive without .noinc has raised `pending` for its own arrival.
     /// Who executed mbarrier.inval. The state stays: hardware lets threads finish that use the object at the

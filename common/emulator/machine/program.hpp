@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -107,6 +108,8 @@ class Kernel {
     std::vector<const ptx::Instruction*> sources;            ///< Parallel to code.
     std::vector<std::uint32_t> function_of;                  ///< Parallel to code: index into `functions`.
     std::vector<std::unique_ptr<DecodedFunction>> functions; ///< [0] is the kernel itself.
+    /// Parallel to functions: the one instruction that calls it, if there is only one.
+    std::vector<std::optional<std::uint32_t>> only_calls;
     std::unordered_map<std::uint32_t, std::uint32_t>
         by_module_index;              ///< ptx function index -> index into `functions`.
     std::vector<std::byte> constants; ///< Constant rows, 32 copies each.

@@ -1,12 +1,11 @@
 #include "machine/reports.hpp"
 
 #include "machine/device.hpp"
-#include "ptx/parser.hpp"
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 
 namespace emu {
@@ -61,19 +60,6 @@ std::string bytes_behind(std::uint64_t distance, const std::string& what) {
     return distance == 0 ? "right behind " + what : count_of(distance, "byte") + " past the end of " + what;
 }
 
-/// The compiler's path ("BUILD/../chapters/x.cu") as a reader would write it: without detours, and relative
-/// to the working directory where the file lies below it.
-std::string readable_path(const std::string& path) {
-    std::error_code error;
-    const auto normal = std::filesystem::path(path).lexically_normal();
-    const auto here = std::filesystem::current_path(error);
-    if (error)
-        return normal.string();
-    const auto relative = normal.lexically_relative(here);
-    const bool below = !relative.empty() && *relative.begin() != "..";
-    return (below ? relative : normal).string();
-}
-
 } // namespace
 
 std::string thread_name(const Warp& warp, unsigned lane) {
@@ -84,27 +70,8 @@ std::string thread_name(const Warp& warp, unsigned lane) {
            triple(b.x, b.y, b.z);
 }
 
-SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::string role) {
-    const ptx::Module& module = kernel.program->module();
-    const ptx::Instruction& instruction = *kernel.sources[pc];
-    const ptx::Location& where = module.reader_location(instruction.location);
-    if (where.line)
-        return {readable_path(module.files[where.file]), where.line, std::move(role)};
-    return {"PTX", ptx::position_of(module, instruction.text_offset).line, std::move(role)};
-}
-
 std::string count_of(std::uint64_t n, std::string_view what) {
     return std::to_string(n) + " " + std::string(what) + (n == 1 ? "" : "s");
-}
-
-bool is_inlined_from(const Kernel& kernel, std::uint32_t pc, std::string_view file) {
-    const ptx::Module& module = kernel.program->module();
-    for (std::uint32_t at = kernel.sources[pc]->location; at != 0 && at < module.locations.size();
-         at = module.locations[at].inlined_at)
-        if (const auto number = module.locations[at].file;
-            number < module.files.size() && module.files[number].ends_with(file))
-            return true;
-    return false;
 }
 
 std::string shared_name(const LaunchInfo& info, std::uint32_t offset) {
@@ -132,6 +99,11 @@ std::string shared_name(const LaunchInfo& info, std::uint32_t offset) {
     if (inside >= nearest->size)
         return bytes_behind(inside - nearest->size, name + " (" + std::to_string(nearest->size) + " bytes)");
     return name + (inside ? " + " + std::to_string(inside) : "");
+}
+
+bool is_shared_variable(const LaunchInfo& info, std::uint32_t offset, std::uint64_t bytes) {
+    return std::ranges::any_of(shared_variables(*info.kernel),
+                               [&](const SharedVariable& v) { return v.start == offset && v.size == bytes; });
 }
 
 Fault fault_of_rank(unsigned rank) {

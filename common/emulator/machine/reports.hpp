@@ -4,6 +4,7 @@
 
 #include "machine/cluster.hpp"
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,8 +16,25 @@ std::string thread_name(const Warp& warp, unsigned lane);
 /// "1 byte", "2 bytes".
 std::string count_of(std::uint64_t n, std::string_view what);
 
-/// The reader's source line of an instruction; without line information the PTX line.
+/// The reader's source line of an instruction and who called it; without line information the PTX line.
+/// Inlined calls are known from the PTX. A function that is called has known callers if the kernel calls it
+/// from one place.
 SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::string role);
+
+/// The same; if the lane is at this instruction now, with the calls that brought it there.
+SourceLine source_line(const Warp& warp, unsigned lane, std::uint32_t pc, std::string role);
+
+/// The same with known calls, innermost first.
+SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::span<const std::uint32_t> calls,
+                       std::string role);
+
+/// For a message that has named an mbarrier by its place in an array or a structure: which line initialised
+/// it, as " (initialised at ring.cu:30, the 3rd of 4)". Empty for a variable of its own, and where there is
+/// no mbarrier.
+std::string initialised_at(Cluster& cluster, std::uint32_t address);
+
+/// Whether a static variable of that size begins at an offset of a block's shared memory.
+bool is_shared_variable(const LaunchInfo& info, std::uint32_t offset, std::uint64_t bytes);
 
 /// Whether the instruction was inlined from a file whose path ends with `file`, at any depth.
 bool is_inlined_from(const Kernel& kernel, std::uint32_t pc, std::string_view file);

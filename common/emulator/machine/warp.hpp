@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -111,6 +112,8 @@ class Warp {
     const Return* return_of(unsigned lane) const {
         return returns_[lane].empty() ? nullptr : &returns_[lane].back();
     }
+    /// The call instructions that brought the lane to `pc`, innermost first; nothing if it is not there now.
+    std::optional<std::vector<std::uint32_t>> calls_to(unsigned lane, std::uint32_t pc) const;
     /// Bytes of any frame of this warp.
     std::byte* frame_storage(std::uint32_t frame) { return frames_.data() + frame; }
     /// Where the frame of `callee` begins when it is called from the current frame: behind that, and behind

@@ -3,7 +3,23 @@
 
 #include "machine/warp.hpp"
 
+#include "machine/cluster.hpp"
+
 namespace emu {
+
+std::optional<std::vector<std::uint32_t>> Warp::calls_to(unsigned lane, std::uint32_t pc) const {
+    const auto& function_of = cluster().info().kernel->function_of;
+    const bool is_there = lane_pc_[lane] == pc || ((active_ >> lane & 1) && pc_ == pc);
+    // A loop that polls in a function of its own has left the test behind for a moment.
+    const bool polls = failed_test(lane).address && failed_test(lane).pc == pc &&
+                       lane_pc_[lane] < function_of.size() && function_of[lane_pc_[lane]] == function_of[pc];
+    if (!is_there && !polls)
+        return std::nullopt;
+    std::vector<std::uint32_t> calls;
+    for (auto frame = returns_[lane].rbegin(); frame != returns_[lane].rend(); ++frame)
+        calls.push_back(frame->pc - 1);
+    return calls;
+}
 
 LaneMask Warp::waiting(Wait why, std::uint64_t tag) const {
     LaneMask result = 0;

@@ -27,7 +27,12 @@ std::uint32_t LocationTable::intern(const Location& location) {
 std::uint32_t LocationTable::add_under(std::uint32_t file, std::uint32_t line, std::uint32_t column,
                                        std::uint32_t inlined_at) {
     const std::uint32_t index = intern({file, line, column, inlined_at});
-    latest_[{file, line, column, 0}] = {index, ++uses_};
+    Use& latest = latest_[{file, line, column, 0}];
+    const bool is_other = latest.time >= first_of_function_ && latest.index != index;
+    latest.has_others = is_other || (latest.has_others && latest.time >= first_of_function_);
+    latest.index = index;
+    latest.time = ++uses_;
+    last_ = index;
     return index;
 }
 
@@ -37,7 +42,10 @@ std::uint32_t LocationTable::add_inlined(std::uint32_t file, std::uint32_t line,
     const auto site = latest_.find({at_file, at_line, at_column, 0});
     const bool is_known = site != latest_.end() && site->second.time >= first_of_function_;
     const std::uint32_t parent = is_known ? site->second.index : intern({at_file, at_line, at_column, 0});
-    return add_under(file, line, column, parent);
+    const bool is_guess = is_known && site->second.has_others && parent != last_;
+    const std::uint32_t index = add_under(file, line, column, parent);
+    locations_[index].guessed |= is_guess;
+    return index;
 }
 
 } // namespace emu::ptx

@@ -11,8 +11,8 @@
 namespace emu::ptx {
 
 /// Keeps each distinct location once. `inlined_at` names a place, not an entry; nvcc writes the call site's
-/// own
-/// `.loc` before the inlined one, so the latest entry for that place continues the chain.
+/// own `.loc` before the first inlined one, so the latest entry for that place continues the chain. It is
+/// certain if there is no other entry for the place, or if it stands directly before; else it is a guess.
 class LocationTable {
   public:
     explicit LocationTable(std::vector<Location>& locations);
@@ -34,6 +34,7 @@ class LocationTable {
     struct Use {
         std::uint32_t index = 0;
         std::uint64_t time = 0;
+        bool has_others = false; ///< Other entries of the function have this place.
     };
     struct Hash {
         std::size_t operator()(const Location& at) const;
@@ -51,6 +52,7 @@ class LocationTable {
     std::unordered_map<Location, Use, Hash, Equal> latest_; ///< Key has inlined_at = 0.
     std::uint64_t uses_ = 0;
     std::uint64_t first_of_function_ = 0;
+    std::uint32_t last_ = 0; ///< The entry of the directive before.
 };
 
 } // namespace emu::ptx

@@ -19,6 +19,10 @@ struct Location {
     std::uint32_t line = 0; ///< Line in that file, from 1.
     std::uint32_t column = 0;
     std::uint32_t inlined_at = 0; ///< Index into Module::locations of the call site, 0 if not inlined.
+    /// Several calls lie at the place of the call site (a helper that was itself inlined more than once), and
+    /// the text does not say which of them it is: `inlined_at` has the right line, what lies above is a
+    /// guess.
+    bool guessed = false;
 };
 
 /// What an identifier operand refers to after name resolution.

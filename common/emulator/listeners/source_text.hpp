@@ -1,0 +1,15 @@
+#pragma once
+/// \file
+/// The text of a source line as a finding shows it.
+
+#include <cstdint>
+#include <string>
+
+namespace emu {
+
+/// Line `number` of a file without its indentation, or "" if it cannot be read. Of an asm statement of
+/// several lines the compiler names any, such as that of an operand: for those, how the statement begins and
+/// its instructions.
+std::string source_text(const std::string& file, std::uint32_t number);
+
+} // namespace emu
