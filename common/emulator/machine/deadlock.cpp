@@ -39,7 +39,9 @@ Root find_plain_cause(const DeadlockFacts& facts) {
         case For::nothing:
             break;
         }
-        if (!found || cause < found->cause)
+        const bool producer = cause == Cause::fresh_barrier && found && found->cause == cause &&
+                              facts.copies_next(group.pc) && !facts.copies_next(found->group->pc);
+        if (!found || cause < found->cause || producer)
             found = Root{cause, &group, facts.nobody(), 0};
     }
     return *found;
@@ -83,10 +85,9 @@ std::string describe_cause(const DeadlockFacts& facts, const Root& root) {
     const auto who = [&] { return describe_threads(facts, root.who); };
     switch (root.cause) {
     case Cause::lanes_elsewhere:
-        return count_of(group.threads.count(), "lane") + " of the warp of " +
-               describe_threads(facts, group.threads) + " came to line " +
-               std::to_string(facts.cluster().source_line(group.pc).line) + ", and " + who() +
-               ", whom the mask names, cannot come: they wait for these.";
+        return "Of the lanes that the mask names only " + describe_threads(facts, group.threads) +
+               " came to " + line_of(facts, group.pc) + "; " + who() +
+               " cannot come, for they wait for these.";
     case Cause::barrier_cycle:
         return "Each of the two barriers waits for the half that is at the other one: barrier " +
                std::to_string(group.tag) + " for " + who() + ", who wait at barrier " +
@@ -109,8 +110,11 @@ std::string describe_cause(const DeadlockFacts& facts, const Root& root) {
         return who() + " arrived twice at " + name_of(facts, group) +
                " in one round and so ended two phases, of " + count_of(group.barrier->expected, "arrival") +
                " each.";
-    case Cause::ran_ahead:
     case Cause::stale_wait:
+        return name_of(facts, group) + ": " + std::to_string(root.number) +
+               " phases ended that the waiter had not waited for; " + who() +
+               " went on without a wait: it returned at once for a phase that an earlier one had seen.";
+    case Cause::ran_ahead:
         return name_of(facts, group) + ": " + std::to_string(root.number) +
                " phases ended that nobody had waited for; " + who() + " arrived in each of them.";
     case Cause::ended_silently:
@@ -128,19 +132,24 @@ std::string describe_cause(const DeadlockFacts& facts, const Root& root) {
     case Cause::held_at_barrier:
         return who() + " never reaches the barrier of " + line_of(facts, group.pc) +
                ": what it waits for is to come from threads that are held there.";
+    case Cause::grid_barrier: {
+        const std::uint64_t ended = facts.cluster().launch().ended_blocks();
+        return ended ? count_of(ended, "block") + " of the grid already ended." : "";
+    }
+    case Cause::polling:
+        return facts.cluster().launch().waiting_blocks() ? "Some blocks of the grid have not started, and "
+                                                           "cannot while those that wait fill the GPU."
+                                                         : "";
     default:
         return "";
     }
 }
 
-std::string parity_advice(const Mbarrier& b, bool plain) {
-    const std::string parity = std::to_string(b.phase & 1);
-    std::string text = "A wait for parity " + parity + " lasts until phase " + std::to_string(b.phase) +
-                       " ends, and nobody is left to arrive in it. ";
-    text += plain ? "The thread has not waited for phase " + std::to_string(b.phase - 1) +
-                        ", which has ended, so its "
-                  : std::string("If the wait is for the phase that has ended, its ");
-    return text + "parity must be " + std::to_string(~b.phase & 1) +
+std::string parity_advice(const Mbarrier& b) {
+    return "A wait for parity " + std::to_string(b.phase & 1) + " lasts until phase " +
+           std::to_string(b.phase) + " ends, and nobody is left to arrive in it. The thread has not waited " +
+           "for phase " + std::to_string(b.phase - 1) + ", which has ended, so its parity must be " +
+           std::to_string(~b.phase & 1) +
            ": phase n has parity n & 1, beginning with 0, and each thread flips its own parity once after "
            "each wait at the mbarrier (in a ring of stages once in each lap, through all tiles of work).";
 }
@@ -193,13 +202,12 @@ std::string advice_about_arrivals(const DeadlockFacts& facts, const Root& root) 
                std::to_string(facts.block(group).rank()) + ".";
     case Cause::ran_ahead:
         return "Whoever arrives at " + name_of(facts, group) +
-               " must first wait until those who read what it announces have arrived: give them a second "
+               " must first wait until those who read it have arrived: give them a second "
                "mbarrier at which they arrive behind the read, and wait for that before each round but the "
                "first (with parity 1 in the first round).";
     case Cause::stale_wait:
-        return "A wait of " + describe_threads(facts, root.who) +
-               " returned at once, for a phase that an earlier wait of it had seen already: check the parity "
-               "of their wait. Phase n has parity n & 1, beginning with 0; the parity flips once in each lap "
+        return "Check the parity of the wait of " + describe_threads(facts, root.who) +
+               ". Phase n has parity n & 1, beginning with 0; the parity flips once in each lap "
                "round the stages, not in each round of the thread.";
     case Cause::ended_silently:
         return "Threads have ended without arriving. Let all threads that the count given to mbarrier.init "
@@ -300,12 +308,12 @@ std::string advice_about_barriers(const DeadlockFacts& facts, const Root& root) 
 }
 
 std::string polling_advice(const DeadlockFacts& facts) {
-    if (const std::uint64_t waiting = facts.cluster().launch().waiting_blocks())
-        return "A block may wait only for blocks that have started: " + count_of(waiting, "block") +
-               (waiting == 1 ? " has" : " have") +
-               " not, and cannot while those that wait fill the GPU. Let each block take its number from an "
+    if (facts.cluster().launch().waiting_blocks())
+        return "The loop waits for a value that no thread is left to write. A block may wait only for blocks "
+               "that have started: if another block is to write it, let each block take its number from an "
                "atomic ticket (atomicAdd on a counter) in place of blockIdx, and wait for lower numbers "
-               "only.";
+               "only. "
+               "Otherwise check who should write it, and that a lock is released.";
     return "The loop waits for a value that no thread is left to write. Check who should write it, that "
            "this thread runs beside and not before the waiting one, and that a lock is released.";
 }
@@ -320,7 +328,7 @@ std::string advice_for(const DeadlockFacts& facts, const Root& root) {
     case Cause::arrivals_raised:
         return advice_about_bytes(root);
     case Cause::parity:
-        return parity_advice(*group.barrier, true);
+        return parity_advice(*group.barrier);
     case Cause::fresh_barrier:
         if (facts.history(group).waits != 0)
             return "Somebody must arrive at the mbarrier: the arrive that lets its waiter go on is missing, "
@@ -348,9 +356,10 @@ std::string advice_for(const DeadlockFacts& facts, const Root& root) {
 /// The list of waits, one line for each kind, that of the root first.
 void list_waits(const DeadlockFacts& facts, const Root& root, Diagnostic& d) {
     std::map<std::pair<std::uint32_t, std::string>, ThreadSet> lines;
-    const std::pair first(root.group->pc, describe_wait(facts, *root.group));
+    const std::pair first(root.group->pc, describe_wait(facts, *root.group, root.cause));
     for (const WaitGroup& group : facts.groups()) {
-        const auto [line, added] = lines.try_emplace({group.pc, describe_wait(facts, group)}, group.threads);
+        const auto [line, added] =
+            lines.try_emplace({group.pc, describe_wait(facts, group, root.cause)}, group.threads);
         if (!added)
             line->second = line->second | group.threads;
     }

@@ -117,6 +117,9 @@ class DeadlockFacts {
     // -- the program
     /// Two instructions of the same place in the source, through all inlined calls.
     bool same_place(std::uint32_t a, std::uint32_t b) const;
+    /// Behind the instruction, in the order of the text, stands a copy or the announcement of one before any
+    /// other arrival: a producer's wait.
+    bool copies_next(std::uint32_t pc) const;
     /// Whether an arrival at an mbarrier can follow behind the instruction.
     bool arrival_follows(std::uint32_t pc) const;
 
@@ -182,8 +185,9 @@ std::optional<Root> find_missing_part(const DeadlockFacts& facts);
 std::optional<Root> find_ended_party(const DeadlockFacts& facts);
 std::optional<Root> find_missing_release(const DeadlockFacts& facts);
 
-/// "at mbarrier bar, phase 0: 1 of 2 arrivals missing, tx-count 0 bytes".
-std::string describe_wait(const DeadlockFacts& facts, const WaitGroup& group);
+/// "at mbarrier bar, phase 0: 1 of 2 arrivals missing, tx-count 0 bytes". Of parities only where the root of
+/// all is one.
+std::string describe_wait(const DeadlockFacts& facts, const WaitGroup& group, Cause root);
 /// "thread (0,0,0) of block (0,0,0) and 31 more".
 std::string describe_threads(const DeadlockFacts& facts, const ThreadSet& threads);
 

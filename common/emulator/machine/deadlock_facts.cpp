@@ -166,6 +166,18 @@ bool DeadlockFacts::same_place(std::uint32_t a, std::uint32_t b) const {
     return kernel().sources[a]->location != 0; // Without lines all would be one place.
 }
 
+bool DeadlockFacts::copies_next(std::uint32_t pc) const {
+    const auto& sources = kernel().sources;
+    for (std::size_t at = pc + 1; at < sources.size() && sources[at]; ++at) {
+        const ptx::Instruction& each = *sources[at];
+        if (each.opcode == "cp" || (each.opcode == "mbarrier" && each.has("expect_tx")))
+            return true;
+        if (each.opcode == "mbarrier" && each.has("arrive"))
+            return false;
+    }
+    return false;
+}
+
 bool DeadlockFacts::arrival_follows(std::uint32_t pc) const {
     std::vector<bool> seen(kernel().code.size());
     std::vector<std::uint32_t> open{pc + 1};

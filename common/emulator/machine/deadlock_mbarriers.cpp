@@ -41,13 +41,9 @@ std::optional<Root> explain_phases_ahead(const DeadlockFacts& facts, const WaitG
     const std::uint64_t next = facts.next_phase(group), ahead = b.phase - next;
     const ThreadSet last = facts.arrived_in(b, b.phase - 1);
     ThreadSet all = last;
-    bool others = false;
-    for (std::uint64_t phase = next; phase + 1 < b.phase; ++phase) {
-        const ThreadSet arrived = facts.arrived_in(b, phase);
-        others |= !arrived.empty();
-        all = all | arrived;
-    }
-    if (others)
+    for (std::uint64_t phase = next; phase + 1 < b.phase; ++phase)
+        all = all | facts.arrived_in(b, phase);
+    if (all.count() >= ahead * b.expected && all != last)
         return Root{Cause::two_phases, &group, all, ahead};
     if (last.empty())
         return std::nullopt;
@@ -55,10 +51,11 @@ std::optional<Root> explain_phases_ahead(const DeadlockFacts& facts, const WaitG
     const ThreadHistory& arriver = b.history.of(warp, lane);
     if (ahead == 2 && !facts.same_place(arriver.arrive_pc, arriver.earlier_arrive_pc))
         return Root{Cause::arrived_twice, &group, last, ahead};
-    bool stale = false;
+    ThreadSet stale = facts.nobody();
     for (const auto& [offset, other] : facts.block(group).mbarriers())
-        stale |= other.history.of(warp, lane).repeated != 0;
-    return Root{stale ? Cause::stale_wait : Cause::ran_ahead, &group, last, ahead};
+        stale = stale | facts.who(other, [](const ThreadHistory& thread) { return thread.repeated != 0; });
+    return stale.empty() ? Root{Cause::ran_ahead, &group, last, ahead}
+                         : Root{Cause::stale_wait, &group, stale, ahead};
 }
 
 /// Threads of the count that have ended, if it is plain which they are: those that follow the ones that came.
@@ -82,10 +79,11 @@ std::optional<Root> explain_part(const DeadlockFacts& facts, const WaitGroup& gr
     const ThreadSet before = facts.enders(group).threads;
     if (before.meets(facts.ended()) && b.phase != 0)
         return Root{Cause::ended_counted, &group, before & facts.ended(), b.pending};
-    if (const ThreadSet silent = ended_of_count(facts, group, b); !silent.empty())
+    // One that comes alone is likely to be meant to: then the count is too large.
+    if (const ThreadSet silent = ended_of_count(facts, group, b); came.count() > 1 && !silent.empty())
         return Root{Cause::ended_silently, &group, silent, b.pending};
     // Threads that wait at this mbarrier without having arrived will not come either.
-    if (((facts.alive() - group.threads) - came).empty())
+    if (!came.empty() && ((facts.alive() - group.threads) - came).empty())
         return Root{Cause::count_too_large, &group, came, b.expected - b.pending};
     return std::nullopt;
 }

@@ -18,29 +18,29 @@ std::string describe_bytes(const Mbarrier& barrier) {
 
 /// What has happened at an mbarrier at which nobody has arrived in the phase under way. A wait lasts only if
 /// it is for that phase; which parity would have been answered at once is told to a waiter out of step.
-std::string describe_rest(const DeadlockFacts& facts, const WaitGroup& group) {
+std::string describe_rest(const DeadlockFacts& facts, const WaitGroup& group, Cause root) {
     const Mbarrier& b = *group.barrier;
     const ThreadHistory& waiter = facts.history(group);
     const std::uint64_t next = facts.next_phase(group);
     const std::string last = std::to_string(b.phase - 1);
     if (b.phase == 0 && waiter.waits == 0)
-        return ". Nobody has arrived at it since its initialisation; a wait for parity 1 would have returned "
-               "at once";
+        return std::string(". Nobody has arrived at it since its initialisation") +
+               (root == Cause::fresh_barrier ? "; a wait for parity 1 would have returned at once" : "");
     if (b.phase == 0)
         return ". Nobody has arrived at it since its initialisation; the waiter has passed it with parity 1, "
                "as the phase before the first";
     if (b.phase == next)
         return ". Nobody has arrived in this phase: those who arrived in phase " + last +
                " have not arrived in phase " + std::to_string(b.phase);
-    if ((b.phase - next) % 2 != 0)
+    if ((b.phase - next) % 2 != 0 && root == Cause::parity)
         return ". Nobody has arrived in this phase, whose parity is " + std::to_string(b.phase & 1) +
                "; phase " + last + " has ended, and a wait for its parity, " + std::to_string(~b.phase & 1) +
                ", would have returned at once";
-    return ". Nobody has arrived in this phase, and the " + std::to_string(b.phase - next) +
-           " phases before it ended without a wait of this thread";
+    return ". Nobody has arrived in this phase; " + count_of(b.phase - next, "phase") +
+           " before it ended without a wait of this thread";
 }
 
-std::string at_mbarrier(const DeadlockFacts& facts, const WaitGroup& group) {
+std::string at_mbarrier(const DeadlockFacts& facts, const WaitGroup& group, Cause root) {
     const Cluster& cluster = facts.cluster();
     std::string text = "at mbarrier " + shared_name(cluster.info(), shared_offset(group.tag));
     if (shared_rank(group.tag) != facts.block(group).rank())
@@ -51,7 +51,7 @@ std::string at_mbarrier(const DeadlockFacts& facts, const WaitGroup& group) {
     text += ", phase " + std::to_string(b.phase) + ": " + std::to_string(b.pending) + " of " +
             count_of(b.expected, "arrival") + " missing, " + describe_bytes(b);
     if (b.at_rest() && b.expected_bytes == 0 && !b.raised)
-        text += describe_rest(facts, group);
+        text += describe_rest(facts, group, root);
     return text;
 }
 
@@ -90,11 +90,11 @@ std::string at_warp_sync(const DeadlockFacts& facts, const WaitGroup& group) {
 
 } // namespace
 
-std::string describe_wait(const DeadlockFacts& facts, const WaitGroup& group) {
+std::string describe_wait(const DeadlockFacts& facts, const WaitGroup& group, Cause root) {
     using For = WaitGroup::For;
     switch (group.what) {
     case For::mbarrier:
-        return at_mbarrier(facts, group);
+        return at_mbarrier(facts, group, root);
     case For::block_barrier:
         return at_block_barrier(facts, group);
     case For::cluster_barrier:
