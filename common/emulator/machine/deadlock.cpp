@@ -125,7 +125,7 @@ std::string describe_cause(const DeadlockFacts& facts, const Root& root) {
     case Cause::count_too_large:
         return "Only " + count_of(root.number, "arrival") + (root.number == 1 ? " comes" : " come") + " to " +
                name_of(facts, group) + " in a phase, from " + who() +
-               ", and every other thread that is left waits there or has arrived.";
+               ", and every other thread that is left waits, or has passed that place.";
     case Cause::party_ended:
         return who() + ", who arrived at " + (root.number ? "the other mbarriers of the ring" : "it before") +
                ", has ended.";

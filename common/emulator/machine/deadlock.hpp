@@ -62,6 +62,9 @@ struct WaitGroup {
     unsigned lane = 0;
     const Mbarrier* barrier = nullptr;
     ThreadSet threads;
+
+    /// At a warp-synchronous instruction: the mask names the thread itself.
+    bool is_named() const { return tag >> lane & 1; }
 };
 
 /// What is known when nothing in a cluster can go on.

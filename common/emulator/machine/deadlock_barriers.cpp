@@ -59,6 +59,8 @@ std::optional<Root> find_divided_lanes(const DeadlockFacts& facts) {
     for (const WaitGroup& group : facts.groups()) {
         if (group.what != For::warp_sync)
             continue;
+        if (!group.is_named())
+            return Root{Cause::warp_lanes, &group, facts.nobody(), 0};
         const ThreadSet missing = missing_lanes(facts, group);
         bool held = false;
         missing.each([&](std::size_t warp, unsigned lane) {

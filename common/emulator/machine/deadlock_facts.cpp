@@ -29,8 +29,9 @@ DeadlockFacts::DeadlockFacts(Cluster& cluster)
     alive_.each([&](std::size_t warp, unsigned lane) {
         WaitGroup one = describe(warp, lane);
         const auto like = std::ranges::find_if(groups_, [&](const WaitGroup& g) {
-            const bool same_warp = g.warp == one.warp || one.what != WaitGroup::For::warp_sync;
-            return g.what == one.what && g.pc == one.pc && g.tag == one.tag && same_warp &&
+            const bool alike = one.what != WaitGroup::For::warp_sync ||
+                               (g.warp == one.warp && g.is_named() == one.is_named());
+            return g.what == one.what && g.pc == one.pc && g.tag == one.tag && alike &&
                    &block(g) == &block(one);
         });
         if (like != groups_.end())

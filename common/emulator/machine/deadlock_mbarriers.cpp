@@ -47,18 +47,19 @@ std::optional<Root> explain_phases_ahead(const DeadlockFacts& facts, const WaitG
         return Root{Cause::two_phases, &group, all, ahead};
     if (last.empty())
         return std::nullopt;
-    const auto [warp, lane] = last.first();
-    const ThreadHistory& arriver = b.history.of(warp, lane);
-    if (ahead == 2 && !facts.same_place(arriver.arrive_pc, arriver.earlier_arrive_pc))
-        return Root{Cause::arrived_twice, &group, last, ahead};
     ThreadSet stale = facts.nobody();
     for (const auto& [offset, other] : facts.block(group).mbarriers())
         stale = stale | facts.who(other, [](const ThreadHistory& thread) { return thread.repeated != 0; });
-    return stale.empty() ? Root{Cause::ran_ahead, &group, last, ahead}
-                         : Root{Cause::stale_wait, &group, stale, ahead};
+    if (!stale.empty())
+        return Root{Cause::stale_wait, &group, stale, ahead};
+    const auto [warp, lane] = last.first();
+    const ThreadHistory& arriver = b.history.of(warp, lane);
+    const bool twice = ahead == 2 && !facts.same_place(arriver.arrive_pc, arriver.earlier_arrive_pc);
+    return Root{twice ? Cause::arrived_twice : Cause::ran_ahead, &group, last, ahead};
 }
 
-/// Threads of the count that have ended, if it is plain which they are: those that follow the ones that came.
+/// Threads of the count that have ended, if it is plain which they are: those that
+/// follow the ones that came.
 ThreadSet ended_of_count(const DeadlockFacts& facts, const WaitGroup& group, const Mbarrier& b) {
     const ThreadSet came = facts.arrived_in(b, b.phase);
     ThreadSet range = facts.nobody();
@@ -82,8 +83,13 @@ std::optional<Root> explain_part(const DeadlockFacts& facts, const WaitGroup& gr
     // One that comes alone is likely to be meant to: then the count is too large.
     if (const ThreadSet silent = ended_of_count(facts, group, b); came.count() > 1 && !silent.empty())
         return Root{Cause::ended_silently, &group, silent, b.pending};
-    // Threads that wait at this mbarrier without having arrived will not come either.
-    if (!came.empty() && ((facts.alive() - group.threads) - came).empty())
+    // Threads that wait at this mbarrier without having arrived will not come
+    // either, nor will those that are as far as one that came.
+    ThreadSet past = group.threads | came;
+    for (const WaitGroup& each : facts.groups())
+        if (each.threads.meets(came))
+            past = past | each.threads;
+    if (!came.empty() && facts.alive().within(past))
         return Root{Cause::count_too_large, &group, came, b.expected - b.pending};
     return std::nullopt;
 }
@@ -155,7 +161,8 @@ std::optional<Root> find_missing_release(const DeadlockFacts& facts) {
             facts.history(group).waits == 0)
             continue;
         ThreadSet enders = facts.enders(group).threads & facts.alive();
-        if (enders.empty()) // They have not come yet, or the waiters are to release for themselves.
+        if (enders.empty()) // They have not come yet, or the waiters are to release
+                            // for themselves.
             enders = facts.alive() == group.threads ? group.threads : facts.alive() - group.threads;
         const auto [warp, lane] = enders.first();
         const std::int64_t lack = facts.waits_beyond_arrivals(warp, lane);

@@ -79,7 +79,7 @@ std::string at_warp_sync(const DeadlockFacts& facts, const WaitGroup& group) {
     char mask[16];
     std::snprintf(mask, sizeof mask, "0x%08x", members);
     const std::string text = std::string("at a warp-synchronous instruction with mask ") + mask;
-    if (!(members >> group.lane & 1))
+    if (!group.is_named())
         return text + ", which does not name the thread's own lane, " + std::to_string(group.lane);
     if (missing)
         return text + ", for " + count_of(static_cast<std::uint64_t>(std::popcount(missing)), "lane") +
