@@ -125,7 +125,9 @@ std::string describe_cause(const DeadlockFacts& facts, const Root& root) {
     case Cause::count_too_large:
         return "Only " + count_of(root.number, "arrival") + (root.number == 1 ? " comes" : " come") + " to " +
                name_of(facts, group) + " in a phase, from " + who() +
-               ", and every other thread that is left waits, or has passed that place.";
+               (facts.alive().within(root.who)
+                    ? "."
+                    : ", and the others that are left wait there, or have passed that place.");
     case Cause::party_ended:
         return who() + ", who arrived at " + (root.number ? "the other mbarriers of the ring" : "it before") +
                ", has ended.";

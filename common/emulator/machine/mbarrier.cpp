@@ -51,7 +51,10 @@ bool check_tx(const Mbarrier& barrier, const MbarrierEvent& event) {
 /// What a deadlock report is to know of the update.
 void remember(Mbarrier& barrier, const MbarrierEvent& event) {
     const Place place = place_of(event);
-    if (event.count != 0)
+    // Without .noinc an arrival of cp.async only takes back what it has added to the count.
+    const bool counts = !event.operation || event.operation->kind != AsyncKind::cp_async_arrive ||
+                        place.cluster().info().kernel->sources[place.pc]->has("noinc");
+    if (event.count != 0 && counts)
         barrier.history.note_arrival(place.warp, place.lane, place.pc, barrier.phase);
     if (const AsyncOperation* operation = event.operation; operation && event.tx < 0)
         barrier.history.fed_from_elsewhere |=
