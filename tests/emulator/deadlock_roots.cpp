@@ -251,6 +251,37 @@ TEST_CASE("deadlock: two barriers that wait for each other's threads") {
     require_silent(program("bar.arrive 1, 64;\n"));
 }
 
+TEST_CASE("deadlock: a barrier with a count that cannot be reached") {
+    const auto program = [](const std::string& count) {
+        return two_rounds(32, "bar.sync 3, " + count + ";\n" + arrive("empty"), arrive("empty"));
+    };
+    require_root(program("96"), {"at block barrier 3: 32 of 96 threads have arrived", "mbarrier empty",
+                                 "must be the number of threads that come to it", "its parity"});
+    require_silent(program("32"));
+    // The other warp came once.
+    require_root(
+        {"", "bar.sync 3, 64;\nsetp.ge.u32 %p1, %r0, 32;\n@%p1 exit;\nbar.sync 3, 64;\n"},
+        {"at block barrier 3: 32 of 64 threads have arrived",
+         "Those who came to barrier 3 the last time and are missing now have ended: thread (32,0,0) of "
+         "block (0,0,0) and 31 more",
+         "must be the number of threads that come to it", "__syncthreads"});
+}
+
+TEST_CASE("deadlock: blocks that wait for one that cannot start") {
+    // Four blocks with so much shared memory go on each of 132 multiprocessors.
+    const auto program = [](const std::string& writer) {
+        return Case{".shared .align 8 .b8 much[49000];\n",
+                    "mov.u32 %r1, %ctaid.x;\nsetp.eq.u32 %p1, %r1, " + writer +
+                        ";\n@%p1 st.release.gpu.global.u32 [%rd1], 1;\nPOLL:\n"
+                        "ld.acquire.gpu.global.u32 %r2, [%rd1];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra POLL;\n",
+                    1, 540};
+    };
+    require_root(program("539"),
+                 {"polling without anything that could change", "Some blocks of the grid have not started",
+                  "let each block take its number from an atomic ticket", "__syncthreads"});
+    require_silent(program("0"));
+}
+
 namespace {
 
 /// Rank 0 arrives, rank 1 waits; both meet at the end.
