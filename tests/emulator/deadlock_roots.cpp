@@ -84,6 +84,13 @@ TEST_CASE("deadlock: a release of a round is missing, and parity is not blamed")
                   "For empty the release (arrive) of a round is missing: thread (0,0,0) of block (0,0,0) and "
                   "31 more must arrive in phase 1 too",
                   "parity"});
+    // Of some threads: the count is right, for they have all arrived in the first round.
+    require_root(
+        two_rounds(32, release, arrive("empty", "@!%p4") + third),
+        {producer_at + "phase 1: 12 of 32 arrivals missing", "full, phase 2",
+         "the release (arrive) of a round is missing: thread (20,0,0) of block (0,0,0) and 11 more must "
+         "arrive in phase 1 too",
+         "initialise the mbarrier"});
     // The first one: the producer has begun with parity 1, as it should.
     require_root(two_rounds(32, "", ""), {producer_at + "phase 0", "the waiter has passed it with parity 1",
                                           "the release (arrive) of a round is missing", "begins with"});

@@ -79,6 +79,45 @@ std::string line_of(const DeadlockFacts& facts, std::uint32_t pc) {
     return (line.file == "PTX" ? "PTX line " : "line ") + std::to_string(line.line);
 }
 
+/// What the message says of a root among the arrivals at an mbarrier, besides the list of waits.
+std::string describe_arrivals(const DeadlockFacts& facts, const Root& root) {
+    const WaitGroup& group = *root.group;
+    const std::string who = root.who.empty() ? "" : describe_threads(facts, root.who);
+    switch (root.cause) {
+    case Cause::two_phases:
+        return count_of(root.who.count(), "arrival") + " at " + name_of(facts, group) + " ended " +
+               (root.number == 2 ? "two" : std::to_string(root.number)) + " phases, of " +
+               count_of(group.barrier->expected, "arrival") + " each, while the waiter waited for one.";
+    case Cause::arrived_twice:
+        return who + " arrived twice at " + name_of(facts, group) +
+               " in one round and so ended two phases, of " + count_of(group.barrier->expected, "arrival") +
+               " each.";
+    case Cause::stale_wait:
+        return name_of(facts, group) + ": " + std::to_string(root.number) +
+               " phases ended that the waiter had not waited for; " + who +
+               " went on without a wait: it returned at once for a phase that an earlier one had seen.";
+    case Cause::ran_ahead:
+        return name_of(facts, group) + ": " + std::to_string(root.number) +
+               " phases ended that nobody had waited for; " + who + " arrived in each of them.";
+    case Cause::ended_silently:
+        return "The " + count_of(root.number, "missing arrival") + " should come from " + who +
+               ": they have ended without arriving.";
+    case Cause::ended_counted:
+        return who + " arrived in phases before this one and have ended; the count still includes them.";
+    case Cause::count_too_large:
+        return "Only " + count_of(root.number, "arrival") + (root.number == 1 ? " comes" : " come") + " to " +
+               name_of(facts, group) + " in a phase, from " + who +
+               (facts.alive().within(root.who)
+                    ? "."
+                    : ", and the others that are left wait there, or have passed that place.");
+    case Cause::party_ended:
+        return who + ", who arrived at " + (root.number ? "the other mbarriers of the ring" : "it before") +
+               ", has ended.";
+    default:
+        return "";
+    }
+}
+
 /// What the message says of the root besides the list of waits; empty if that says all.
 std::string describe_cause(const DeadlockFacts& facts, const Root& root) {
     const WaitGroup& group = *root.group;
@@ -102,35 +141,6 @@ std::string describe_cause(const DeadlockFacts& facts, const Root& root) {
                block_name(other) + ", where nobody waits, and none to that of " +
                block_name(facts.block(group)) + ".";
     }
-    case Cause::two_phases:
-        return count_of(root.who.count(), "arrival") + " at " + name_of(facts, group) + " ended " +
-               (root.number == 2 ? "two" : std::to_string(root.number)) + " phases, of " +
-               count_of(group.barrier->expected, "arrival") + " each, while the waiter waited for one.";
-    case Cause::arrived_twice:
-        return who() + " arrived twice at " + name_of(facts, group) +
-               " in one round and so ended two phases, of " + count_of(group.barrier->expected, "arrival") +
-               " each.";
-    case Cause::stale_wait:
-        return name_of(facts, group) + ": " + std::to_string(root.number) +
-               " phases ended that the waiter had not waited for; " + who() +
-               " went on without a wait: it returned at once for a phase that an earlier one had seen.";
-    case Cause::ran_ahead:
-        return name_of(facts, group) + ": " + std::to_string(root.number) +
-               " phases ended that nobody had waited for; " + who() + " arrived in each of them.";
-    case Cause::ended_silently:
-        return "The " + count_of(root.number, "missing arrival") + " should come from " + who() +
-               ": they have ended without arriving.";
-    case Cause::ended_counted:
-        return who() + " arrived in phases before this one and have ended; the count still includes them.";
-    case Cause::count_too_large:
-        return "Only " + count_of(root.number, "arrival") + (root.number == 1 ? " comes" : " come") + " to " +
-               name_of(facts, group) + " in a phase, from " + who() +
-               (facts.alive().within(root.who)
-                    ? "."
-                    : ", and the others that are left wait there, or have passed that place.");
-    case Cause::party_ended:
-        return who() + ", who arrived at " + (root.number ? "the other mbarriers of the ring" : "it before") +
-               ", has ended.";
     case Cause::held_at_barrier:
         return who() + " never reaches the barrier of " + line_of(facts, group.pc) +
                ": what it waits for is to come from threads that are held there.";
@@ -143,7 +153,7 @@ std::string describe_cause(const DeadlockFacts& facts, const Root& root) {
                                                            "cannot while those that wait fill the GPU."
                                                          : "";
     default:
-        return "";
+        return describe_arrivals(facts, root);
     }
 }
 

@@ -58,8 +58,7 @@ std::optional<Root> explain_phases_ahead(const DeadlockFacts& facts, const WaitG
     return Root{twice ? Cause::arrived_twice : Cause::ran_ahead, &group, last, ahead};
 }
 
-/// Threads of the count that have ended, if it is plain which they are: those that
-/// follow the ones that came.
+/// Threads of the count that have ended, if it is plain which they are: those that follow the ones that came.
 ThreadSet ended_of_count(const DeadlockFacts& facts, const WaitGroup& group, const Mbarrier& b) {
     const ThreadSet came = facts.arrived_in(b, b.phase);
     ThreadSet range = facts.nobody();
@@ -89,7 +88,10 @@ std::optional<Root> explain_part(const DeadlockFacts& facts, const WaitGroup& gr
     for (const WaitGroup& each : facts.groups())
         if (each.threads.meets(came))
             past = past | each.threads;
-    if (!came.empty() && facts.alive().within(past))
+    const ThreadSet late = before & facts.alive();
+    if (!late.empty() && late.within(past - group.threads))
+        return Root{Cause::release_missing, &group, late, 0};
+    if (!came.empty() && late.empty() && facts.alive().within(past))
         return Root{Cause::count_too_large, &group, came, b.expected - b.pending};
     return std::nullopt;
 }
