@@ -106,7 +106,7 @@ Flow Block::arrive(unsigned id, std::uint32_t threads, const WarpLanes& lanes, b
 }
 
 void Block::complete(unsigned id) {
-    const BlockBarrier done = std::move(barriers_[id]);
+    BlockBarrier done = std::move(barriers_[id]);
     barriers_[id] = {};
     ++ended_barriers_;
     if (cluster_.listening())
@@ -131,6 +131,7 @@ void Block::complete(unsigned id) {
         }
         lanes.warp->release_after(lanes.mask);
     }
+    last_arrivals_[id] = std::move(done.arrivals);
     cluster_.made_progress();
 }
 

@@ -72,6 +72,8 @@ class Block {
     /// (bar.red) and continue.
     Flow arrive(unsigned id, std::uint32_t threads, const WarpLanes& lanes, bool wait, LaneMask predicate);
     const BlockBarrier& barrier(unsigned id) const { return barriers_[id]; }
+    /// Who arrived at barrier `id` when it ended the last time; nobody if it never has.
+    std::span<const WarpLanes> last_arrivals(unsigned id) const { return last_arrivals_[id]; }
 
     /// How many barriers (bar, barrier) have ended.
     std::uint64_t ended_barriers() const { return ended_barriers_; }
@@ -91,6 +93,7 @@ class Block {
     std::vector<std::byte> shared_; ///< Whole granules.
     std::vector<std::unique_ptr<Warp>> warps_;
     std::array<BlockBarrier, 16> barriers_;
+    std::array<std::vector<WarpLanes>, 16> last_arrivals_; ///< Of each.
     std::uint64_t ended_barriers_ = 0;
     MbarrierTable mbarriers_;
 };

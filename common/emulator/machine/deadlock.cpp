@@ -1,171 +1,246 @@
 /// \file
-/// What a deadlock looks like in words: who waits where, what is missing for each wait to end, and the
-/// mistake that is most likely behind it.
+/// What a deadlock looks like in words: who waits where, which wait is the root of the others, and what mends
+/// it.
 
+#include "machine/deadlock.hpp"
 #include "machine/reports.hpp"
 
-#include <bit>
+#include <array>
 #include <map>
-#include <tuple>
 
 namespace emu {
 namespace {
 
-/// Why lanes cannot go on, as far as it tells what to mend. The first that occurs decides about the advice.
-enum class Cause : std::uint8_t {
-    too_many_bytes, ///< All arrivals have come, and more bytes than were announced.
-    too_few_bytes,
-    expect_missing,  ///< Copies landed, and nobody arrived who would have announced their bytes.
-    arrive_missing,  ///< Bytes were announced and landed, but by expect_tx alone.
-    arrivals_raised, ///< Only arrivals of cp.async have come, each of which raised the count for itself.
-    fresh_barrier,   ///< Nobody has arrived since the initialisation.
-    phase_at_rest,   ///< Nobody has arrived in the phase that is waited for; earlier ones have ended.
-    arrivals,
-    named_barrier,
-    grid_barrier,
-    block_barrier,
-    cluster_barrier,
-    warp_lanes,
-    polling,
-    count_,
-};
-
-/// A wait without the lanes, so that equal ones can be counted together.
-struct WaitText {
-    std::string text;
-    std::uint32_t pc = 0;
-    Cause cause = Cause::polling;
-    Mbarrier barrier; ///< If it waits at an mbarrier.
-};
-
-/// "tx-count 2048 bytes (4096 expected, 2048 arrived)".
-std::string describe_bytes(const Mbarrier& barrier) {
-    const std::string count = "tx-count " + std::to_string(barrier.tx) + " bytes";
-    if (barrier.expected_bytes == 0 && barrier.arrived_bytes == 0)
-        return count;
-    return count + " (" + std::to_string(barrier.expected_bytes) + " expected, " +
-           std::to_string(barrier.arrived_bytes) + " arrived)";
-}
-
-Cause cause_of(const Mbarrier& b) {
-    if (b.pending == 0)
-        return b.tx < 0 ? Cause::too_many_bytes : Cause::too_few_bytes;
-    if (b.tx < 0)
-        return Cause::expect_missing;
-    if (b.expected_bytes != 0 && b.tx == 0 && b.pending == b.expected)
-        return Cause::arrive_missing;
-    if (b.at_rest() && b.raised)
-        return Cause::arrivals_raised;
-    if (b.at_rest() && b.expected_bytes == 0)
-        return b.phase == 0 ? Cause::fresh_barrier : Cause::phase_at_rest;
-    return Cause::arrivals;
-}
-
-/// Which parity would have been answered at once: a wait lasts only if it is for the phase under way.
-std::string other_parity(const Mbarrier& b) {
-    const std::string other = std::to_string(~b.phase & 1);
-    if (b.phase == 0)
-        return ". Nobody has arrived at it since its initialisation; a wait for parity 1 would have returned "
-               "at once";
-    return ". Nobody has arrived in this phase, whose parity is " + std::to_string(b.phase & 1) + "; phase " +
-           std::to_string(b.phase - 1) + " has ended, and a wait for its parity, " + other +
-           ", would have returned at once";
-}
-
-WaitText at_mbarrier(Cluster& cluster, const Warp& warp, std::uint32_t address, std::uint32_t pc) {
-    WaitText wait{
-        "at mbarrier " + shared_name(cluster.info(), shared_offset(address)), pc, Cause::polling, {}};
-    if (shared_rank(address) != warp.block().rank())
-        wait.text += " of cluster block " + std::to_string(shared_rank(address));
-    wait.text += initialised_at(cluster, address);
-    const Mbarrier* b = cluster.mbarrier(address);
-    if (!b)
-        return wait;
-    wait.text += ", phase " + std::to_string(b->phase) + ": " + std::to_string(b->pending) + " of " +
-                 count_of(b->expected, "arrival") + " missing, " + describe_bytes(*b);
-    wait.cause = cause_of(*b);
-    wait.barrier = *b;
-    if (wait.cause == Cause::fresh_barrier || wait.cause == Cause::phase_at_rest)
-        wait.text += other_parity(*b);
-    return wait;
-}
-
-WaitText at_block_barrier(const Warp& warp, unsigned lane) {
-    const auto id = static_cast<unsigned>(warp.wait_tag(lane));
-    const BlockBarrier& b = warp.block().barrier(id);
-    const std::uint32_t expected = b.all_threads ? warp.block().live_threads() : b.expected;
-    return {"at block barrier " + std::to_string(id) + ": " + std::to_string(b.arrived) + " of " +
-                count_of(expected, "thread") + " have arrived",
-            warp.lane_pc(lane),
-            b.all_threads ? Cause::block_barrier : Cause::named_barrier,
-            {}};
-}
-
-WaitText at_cluster_barrier(Cluster& cluster, const Warp& warp, unsigned lane) {
-    std::uint32_t alive = 0;
-    for (const auto& block : cluster.blocks())
-        alive += block->live_threads();
-    return {"at the cluster barrier: " + std::to_string(cluster.arrived_at_barrier()) + " of " +
-                count_of(alive, "thread") + " of the cluster have arrived",
-            warp.lane_pc(lane),
-            Cause::cluster_barrier,
-            {}};
-}
-
-WaitText at_warp_sync(const Warp& warp, unsigned lane) {
-    const auto members = static_cast<LaneMask>(warp.wait_tag(lane));
-    const LaneMask missing =
-        members & warp.present() & ~warp.exited() & ~warp.waiting(Wait::warp_sync, members);
-    char mask[16];
-    std::snprintf(mask, sizeof mask, "0x%08x", members);
-    std::string text = std::string("at a warp-synchronous instruction with mask ") + mask;
-    if (!(members >> lane & 1))
-        text += ", which does not name the thread's own lane, " + std::to_string(lane);
-    else if (missing)
-        text += ", for " + count_of(static_cast<std::uint64_t>(std::popcount(missing)), "lane") +
-                " of it that did not come, the first of them lane " +
-                std::to_string(std::countr_zero(missing));
-    else
-        text += ", whose other lanes wait at another such instruction";
-    return {std::move(text), warp.lane_pc(lane), Cause::warp_lanes, {}};
-}
-
-WaitText describe_wait(Cluster& cluster, const Warp& warp, unsigned lane) {
-    const std::uint32_t pc = warp.lane_pc(lane);
-    switch (warp.wait_of(lane)) {
-    case Wait::block_barrier:
-        return at_block_barrier(warp, lane);
-    case Wait::cluster_barrier:
-        return at_cluster_barrier(cluster, warp, lane);
-    case Wait::warp_sync:
-        return at_warp_sync(warp, lane);
-    case Wait::mbarrier:
-        return at_mbarrier(cluster, warp, static_cast<std::uint32_t>(warp.wait_tag(lane)), pc);
-    default:
-        break;
+/// The root where no rule finds a better one: the first wait in the order of Cause.
+Root find_plain_cause(const DeadlockFacts& facts) {
+    using For = WaitGroup::For;
+    std::optional<Root> found;
+    for (const WaitGroup& group : facts.groups()) {
+        Cause cause = Cause::polling;
+        switch (group.what) {
+        case For::mbarrier:
+            if (const Mbarrier* b = group.barrier; b && b->at_rest() && b->expected_bytes == 0)
+                cause = b->phase == 0 ? Cause::fresh_barrier : Cause::phase_at_rest;
+            else if (b)
+                cause = Cause::arrivals;
+            break;
+        case For::block_barrier:
+            cause = facts.block_barrier(group).all_threads ? Cause::block_barrier : Cause::named_barrier;
+            break;
+        case For::cluster_barrier:
+            cause = Cause::cluster_barrier;
+            break;
+        case For::warp_sync:
+            cause = Cause::warp_lanes;
+            break;
+        case For::grid:
+            cause = Cause::grid_barrier;
+            break;
+        case For::nothing:
+            break;
+        }
+        const bool producer = cause == Cause::fresh_barrier && found && found->cause == cause &&
+                              facts.copies_next(group.pc) && !facts.copies_next(found->group->pc);
+        if (!found || cause < found->cause || producer)
+            found = Root{cause, &group, facts.nobody(), 0};
     }
-    if (const Warp::FailedTest test = warp.failed_test(lane); test.address)
-        return at_mbarrier(cluster, warp, test.address, test.pc);
-    if (is_inlined_from(*cluster.info().kernel, pc, "/cooperative_groups/details/sync.h"))
-        return {"at the barrier of the grid (grid.sync()), which not all blocks have reached",
-                pc,
-                Cause::grid_barrier,
-                {}};
-    return {"polling without anything that could change", pc, Cause::polling, {}};
+    return *found;
 }
 
-std::string advice_about_phase(const Mbarrier& b) {
-    const std::string parity = std::to_string(b.phase & 1);
-    return "A wait for parity " + parity + " lasts until phase " + std::to_string(b.phase) +
-           " ends, and nobody is left to arrive in it. If the wait is for the phase that has ended, its "
-           "parity must be " +
+/// The rules, those first that no other mistake can bring about.
+Root find_root(const DeadlockFacts& facts) {
+    static constexpr std::array rules = {
+        find_divided_lanes,   find_barrier_cycle,   find_too_few_threads, find_bytes,
+        find_other_block,     find_lost_step,       find_missing_part,    find_ended_party,
+        find_held_at_barrier, find_missing_release,
+    };
+    for (const auto& rule : rules)
+        if (std::optional<Root> root = rule(facts))
+            return *root;
+    return find_plain_cause(facts);
+}
+
+/// Whether the wait is one of cuda::pipeline, whose counts and arrivals have names of their own.
+bool in_pipeline(const DeadlockFacts& facts, const WaitGroup& group) {
+    return is_inlined_from(facts.kernel(), group.pc, "/cuda/pipeline");
+}
+
+std::string block_name(const Block& block) {
+    const Dim3 i = block.index();
+    return "block (" + std::to_string(i.x) + "," + std::to_string(i.y) + "," + std::to_string(i.z) + ")";
+}
+
+std::string name_of(const DeadlockFacts& facts, const WaitGroup& group) {
+    return shared_name(facts.cluster().info(), shared_offset(group.tag));
+}
+
+std::string line_of(const DeadlockFacts& facts, std::uint32_t pc) {
+    const SourceLine line = facts.cluster().source_line(pc);
+    return (line.file == "PTX" ? "PTX line " : "line ") + std::to_string(line.line);
+}
+
+/// What the message says of a root among the arrivals at an mbarrier, besides the list of waits.
+std::string describe_arrivals(const DeadlockFacts& facts, const Root& root) {
+    const WaitGroup& group = *root.group;
+    const std::string who = root.who.empty() ? "" : describe_threads(facts, root.who);
+    switch (root.cause) {
+    case Cause::two_phases:
+        return count_of(root.who.count(), "arrival") + " at " + name_of(facts, group) + " ended " +
+               (root.number == 2 ? "two" : std::to_string(root.number)) + " phases, of " +
+               count_of(group.barrier->expected, "arrival") + " each, while the waiter waited for one.";
+    case Cause::arrived_twice:
+        return who + " arrived twice at " + name_of(facts, group) +
+               " in one round and so ended two phases, of " + count_of(group.barrier->expected, "arrival") +
+               " each.";
+    case Cause::stale_wait:
+        return name_of(facts, group) + ": " + std::to_string(root.number) +
+               " phases ended that the waiter had not waited for; " + who +
+               " went on without a wait: it returned at once for a phase that an earlier one had seen.";
+    case Cause::ran_ahead:
+        return name_of(facts, group) + ": " + std::to_string(root.number) +
+               " phases ended that nobody had waited for; " + who + " arrived in each of them.";
+    case Cause::ended_silently:
+        return "The " + count_of(root.number, "missing arrival") + " should come from " + who +
+               ": they have ended without arriving.";
+    case Cause::ended_counted:
+        return who + " arrived in phases before this one and have ended; the count still includes them.";
+    case Cause::count_too_large:
+        return "Only " + count_of(root.number, "arrival") + (root.number == 1 ? " comes" : " come") + " to " +
+               name_of(facts, group) + " in a phase, from " + who +
+               (facts.alive().within(root.who)
+                    ? "."
+                    : ", and the others that are left wait there, or have passed that place.");
+    case Cause::party_ended:
+        return who + ", who arrived at " + (root.number ? "the other mbarriers of the ring" : "it before") +
+               ", has ended.";
+    default:
+        return "";
+    }
+}
+
+/// What the message says of the root besides the list of waits; empty if that says all.
+std::string describe_cause(const DeadlockFacts& facts, const Root& root) {
+    const WaitGroup& group = *root.group;
+    const auto who = [&] { return describe_threads(facts, root.who); };
+    switch (root.cause) {
+    case Cause::lanes_elsewhere:
+        return "Of the lanes that the mask names only " + describe_threads(facts, group.threads) +
+               " came to " + line_of(facts, group.pc) + "; " + who() +
+               " cannot come, for they wait for these.";
+    case Cause::barrier_cycle:
+        return "Each of the two barriers waits for the half that is at the other one: barrier " +
+               std::to_string(group.tag) + " for " + who() + ", who wait at barrier " +
+               std::to_string(root.number) + " for those at barrier " + std::to_string(group.tag) + ".";
+    case Cause::too_few_threads:
+        return root.who.empty() ? ""
+                                : "Those who came to barrier " + std::to_string(group.tag) +
+                                      " the last time and are missing now have ended: " + who() + ".";
+    case Cause::other_block: {
+        const Block& other = *facts.cluster().blocks()[root.number];
+        return count_of(root.who.count(), "arrival") + " came to " + name_of(facts, group) + " of " +
+               block_name(other) + ", where nobody waits, and none to that of " +
+               block_name(facts.block(group)) + ".";
+    }
+    case Cause::held_at_barrier:
+        return who() + " never reaches the barrier of " + line_of(facts, group.pc) +
+               ": what it waits for is to come from threads that are held there.";
+    case Cause::grid_barrier: {
+        const std::uint64_t ended = facts.cluster().launch().ended_blocks();
+        return ended ? count_of(ended, "block") + " of the grid already ended." : "";
+    }
+    case Cause::polling:
+        return facts.cluster().launch().waiting_blocks() ? "Some blocks of the grid have not started, and "
+                                                           "cannot while those that wait fill the GPU."
+                                                         : "";
+    default:
+        return describe_arrivals(facts, root);
+    }
+}
+
+std::string parity_advice(const Mbarrier& b) {
+    return "A wait for parity " + std::to_string(b.phase & 1) + " lasts until phase " +
+           std::to_string(b.phase) + " ends, and nobody is left to arrive in it. The thread has not waited " +
+           "for phase " + std::to_string(b.phase - 1) + ", which has ended, so its parity must be " +
            std::to_string(~b.phase & 1) +
            ": phase n has parity n & 1, beginning with 0, and each thread flips its own parity once after "
-           "each wait. If it is for the phase under way, the arrivals of that phase are missing.";
+           "each wait at the mbarrier (in a ring of stages once in each lap, through all tiles of work).";
 }
 
-std::string advice_for(Cause cause, const Mbarrier& b) {
-    switch (cause) {
+std::string release_advice(const DeadlockFacts& facts, const Root& root) {
+    const WaitGroup& group = *root.group;
+    if (in_pipeline(facts, group))
+        return "The stage was never released: call consumer_release() behind the last use of each stage that "
+               "consumer_wait() has given.";
+    const std::string phase = std::to_string(group.barrier->phase);
+    const std::string who = describe_threads(facts, root.who);
+    return "For " + name_of(facts, group) + " the release (arrive) of a round is missing: " + who +
+           (group.barrier->phase ? " must arrive in phase " + phase + " too. " : " must arrive at it. ") +
+           "Who has waited for a stage must arrive at its other mbarrier in every round, the last one of a "
+           "tile included.";
+}
+
+std::string advice_for_count(const DeadlockFacts& facts, const Root& root) {
+    const Mbarrier& b = *root.group->barrier;
+    const std::string count = std::to_string(b.expected);
+    if (in_pipeline(facts, *root.group))
+        return root.cause == Cause::two_phases
+                   ? "The number of producers given to make_pipeline must be that of the threads that call "
+                     "producer_commit: " +
+                         std::to_string(root.who.count()) + " came in a round, a stage expects " + count + "."
+                   : "Every thread that the pipeline counts must call producer_acquire, producer_commit, "
+                     "consumer_wait and consumer_release, also where it copies nothing itself: see that "
+                     "every thread reaches the barrier.";
+    if (root.cause == Cause::two_phases)
+        return "The number of arrivals in each phase must equal the count given to mbarrier.init: it is " +
+               count + ", and " + std::to_string(root.who.count()) + " arrive in a round.";
+    if (root.cause == Cause::arrived_twice)
+        return "The number of arrivals in each phase must equal the count given to mbarrier.init. Announce "
+               "all bytes of the round with one arrive.expect_tx, or initialise the mbarrier with " +
+               std::to_string(2 * b.expected) + ".";
+    const std::string comes = std::to_string(root.number);
+    return "If " + (root.number == 1 ? "one thread arrives" : comes + " threads arrive") +
+           " per phase, initialise the mbarrier with " + comes + ", not with " + count +
+           "; otherwise let the others arrive too, so that the expected count equals the arrivals.";
+}
+
+/// Advice for causes at an mbarrier that concern the threads that arrive.
+std::string advice_about_arrivals(const DeadlockFacts& facts, const Root& root) {
+    const WaitGroup& group = *root.group;
+    switch (root.cause) {
+    case Cause::other_block:
+        return "The waiters are in " + block_name(facts.block(group)) +
+               ": arrive there, with mbarrier.arrive.release.cluster.shared::cluster at the address that "
+               "mapa (cluster.map_shared_rank) gives for rank " +
+               std::to_string(facts.block(group).rank()) + ".";
+    case Cause::ran_ahead:
+        return "Whoever arrives at " + name_of(facts, group) +
+               " must first wait until those who read it have arrived: give them a second "
+               "mbarrier at which they arrive behind the read, and wait for that before each round but the "
+               "first (with parity 1 in the first round).";
+    case Cause::stale_wait:
+        return "Check the parity of the wait of " + describe_threads(facts, root.who) +
+               ". Phase n has parity n & 1, beginning with 0; the parity flips once in each lap "
+               "round the stages, not in each round of the thread.";
+    case Cause::ended_silently:
+        return "Threads have ended without arriving. Let all threads that the count given to mbarrier.init "
+               "includes arrive in every phase, also those without work, or let them arrive_and_drop "
+               "(mbarrier.arrive_drop) at each such mbarrier before they return.";
+    case Cause::ended_counted:
+        return "Let threads that leave arrive for the last time with arrive_and_drop (mbarrier.arrive_drop): "
+               "it takes them out of the count of the phases that follow.";
+    case Cause::party_ended:
+        return "Those who wait and those who arrive must go through as many rounds: compare the conditions "
+               "and numbers of their loops, also for tiles without work.";
+    case Cause::release_missing:
+        return release_advice(facts, root);
+    default:
+        return advice_for_count(facts, root);
+    }
+}
+
+std::string advice_about_bytes(const Root& root) {
+    const Mbarrier& b = *root.group->barrier;
+    switch (root.cause) {
     case Cause::too_many_bytes:
         return "All arrivals have come, but copies brought " + std::to_string(-b.tx) +
                " bytes more than expect_tx announced in this phase. Announce all the bytes that copies "
@@ -174,10 +249,6 @@ std::string advice_for(Cause cause, const Mbarrier& b) {
         return "All arrivals have come, but expect_tx announced " + std::to_string(b.tx) +
                " bytes more than copies bring in this phase. Announce exactly what they copy, or issue the "
                "copy that is missing.";
-    case Cause::expect_missing:
-        return "Copies brought " + std::to_string(-b.tx) +
-               " bytes that nobody announced, and an arrival is missing: the thread that issues the copies "
-               "must arrive with mbarrier.arrive.expect_tx (barrier_arrive_tx) and their bytes.";
     case Cause::arrive_missing:
         return "The bytes have been announced and have landed, but expect_tx is no arrival: use "
                "mbarrier.arrive.expect_tx, or arrive as well.";
@@ -185,12 +256,50 @@ std::string advice_for(Cause cause, const Mbarrier& b) {
         return "cp.async.mbarrier.arrive without .noinc first raises the arrivals that the phase waits for "
                "by one, so its own arrival changes nothing. Use the .noinc form, which mbarrier.init counts, "
                "or let each thread arrive with mbarrier.arrive as well.";
-    case Cause::fresh_barrier:
-        return "Somebody must arrive at the mbarrier: the arrive (for a copy: arrive.expect_tx) is missing, "
-               "or stands behind this wait. A producer that waits until a stage is free begins with parity "
-               "1, which a fresh barrier passes at once.";
-    case Cause::phase_at_rest:
-        return advice_about_phase(b);
+    default:
+        break;
+    }
+    const std::string text = "Copies brought " + std::to_string(-b.tx) +
+                             " bytes that nobody announced, and an arrival is missing: ";
+    if (b.history.fed_from_elsewhere)
+        return text + "in every block that the multicast reaches, a thread of its own must arrive at its own "
+                      "mbarrier with mbarrier.arrive.expect_tx and the bytes that come there, whoever issues "
+                      "the copy.";
+    return text + "the thread that issues the copies must arrive with mbarrier.arrive.expect_tx "
+                  "(barrier_arrive_tx) and their bytes.";
+}
+
+/// A barrier with a count for the threads of a group, if they are whole warps.
+std::string advice_for_held(const DeadlockFacts& facts, const Root& root) {
+    const WaitGroup& group = *root.group;
+    if (group.what == WaitGroup::For::cluster_barrier)
+        return "No thread may wait in front of a cluster barrier for what others do behind it: move that "
+               "wait "
+               "behind the barrier, or the arrival for which it waits in front of it.";
+    const ThreadSet alive = facts.alive();
+    bool whole = true;
+    group.threads.each(
+        [&](std::size_t warp, unsigned) { whole &= alive.of(warp) == group.threads.of(warp); });
+    if (!whole)
+        return "Every thread of the block must reach the same __syncthreads(): none may stand in a branch or "
+               "loop that only some threads enter.";
+    return "__syncthreads() is for all threads of the block. Let those who come here meet at a named barrier "
+           "(bar.sync ID, " +
+           std::to_string(root.number) + ") with an ID from 1 to 15 that no other group uses.";
+}
+
+std::string advice_about_barriers(const DeadlockFacts& facts, const Root& root) {
+    switch (root.cause) {
+    case Cause::lanes_elsewhere:
+        return "All lanes of the mask must execute it: move it out of the branch or loop that only some of "
+               "them take, or give it the mask of the lanes that take part, from __ballot_sync before the "
+               "branch.";
+    case Cause::barrier_cycle:
+        return "The group whose turn comes second must bar.arrive before its first wait, at the barrier at "
+               "which the other one waits; afterwards each arrives there behind its own turn.";
+    case Cause::held_at_barrier:
+        return advice_for_held(facts, root);
+    case Cause::too_few_threads:
     case Cause::named_barrier:
         return "The number of threads given to the barrier must be the number of threads that come to it "
                "(bar.sync and bar.arrive together), in whole warps of 32.";
@@ -203,67 +312,101 @@ std::string advice_for(Cause cause, const Mbarrier& b) {
     case Cause::cluster_barrier:
         return "Every thread of every block of the cluster must arrive at the cluster barrier, equally "
                "often: none may stand in a branch that some threads or blocks do not enter.";
-    case Cause::warp_lanes:
+    default:
         return "Every lane named in the mask must reach the same instruction, and no other lane. Inside a "
                "branch give the mask of the lanes that take it: __ballot_sync before the branch, or "
                "__activemask where it suffices.";
-    case Cause::polling:
-        return "The loop waits for a value that no thread is left to write. Check who should write it, that "
-               "this thread runs beside and not before the waiting one, and that a lock is released.";
-    default:
-        return "Check that the expected count equals the arrivals, that the tx-count equals the bytes "
-               "copied, that the parity changes with every phase, and that every thread reaches the barrier.";
     }
 }
 
-/// Lanes that wait for the same at the same instruction.
-struct Group {
-    std::uint64_t threads = 0;
-    std::string first;
-    SourceLine line; ///< Of the first thread, without its role.
-};
+std::string polling_advice(const DeadlockFacts& facts) {
+    if (facts.cluster().launch().waiting_blocks())
+        return "The loop waits for a value that no thread is left to write. A block may wait only for blocks "
+               "that have started: if another block is to write it, let each block take its number from an "
+               "atomic ticket (atomicAdd on a counter) in place of blockIdx, and wait for lower numbers "
+               "only. "
+               "Otherwise check who should write it, and that a lock is released.";
+    return "The loop waits for a value that no thread is left to write. Check who should write it, that "
+           "this thread runs beside and not before the waiting one, and that a lock is released.";
+}
 
-/// One group for each instruction, chain of callers and text.
-using GroupKey = std::tuple<std::uint32_t, std::vector<CallSite>, std::string>;
+std::string advice_for(const DeadlockFacts& facts, const Root& root) {
+    const WaitGroup& group = *root.group;
+    switch (root.cause) {
+    case Cause::too_many_bytes:
+    case Cause::too_few_bytes:
+    case Cause::expect_missing:
+    case Cause::arrive_missing:
+    case Cause::arrivals_raised:
+        return advice_about_bytes(root);
+    case Cause::parity:
+        return parity_advice(*group.barrier);
+    case Cause::fresh_barrier:
+        if (facts.history(group).waits != 0)
+            return "Somebody must arrive at the mbarrier: the arrive that lets its waiter go on is missing, "
+                   "or stands behind another wait that this one holds up.";
+        return "Somebody must arrive at the mbarrier: the arrive (for a copy: arrive.expect_tx) is missing, "
+               "or stands behind this wait. A producer that waits until a stage is free begins with parity "
+               "1, which a fresh barrier passes at once.";
+    case Cause::phase_at_rest:
+        return "The arrivals of phase " + std::to_string(group.barrier->phase) +
+               " are missing: those who arrive there must do so in every round, as often as it is waited "
+               "for.";
+    case Cause::arrivals:
+        return "Check that the expected count equals the arrivals, that the tx-count equals the bytes "
+               "copied, that the parity changes with every phase, and that every thread reaches the barrier.";
+    case Cause::polling:
+        return polling_advice(facts);
+    default:
+        return root.cause < Cause::other_block || root.cause == Cause::held_at_barrier ||
+                       root.cause > Cause::arrivals
+                   ? advice_about_barriers(facts, root)
+                   : advice_about_arrivals(facts, root);
+    }
+}
+
+/// The list of waits, one line for each kind, that of the root first.
+void list_waits(const DeadlockFacts& facts, const Root& root, Diagnostic& d) {
+    struct Line {
+        ThreadSet threads;
+        const WaitGroup* group; ///< Whose first thread tells the calls.
+    };
+    std::map<std::pair<std::uint32_t, std::string>, Line> lines;
+    const std::pair first(root.group->pc, describe_wait(facts, *root.group, root.cause));
+    for (const WaitGroup& group : facts.groups()) {
+        const auto [line, added] = lines.try_emplace({group.pc, describe_wait(facts, group, root.cause)},
+                                                     Line{group.threads, &group});
+        if (!added)
+            line->second.threads = line->second.threads | group.threads;
+    }
+    const auto add = [&](const auto& key, const Line& line) {
+        const std::string who = describe_threads(facts, line.threads);
+        d.message += "\n  " + who + ": " + key.second + ".";
+        d.locations.push_back(
+            source_line(facts.warp(line.group->warp), line.group->lane, key.first, "wait of " + who));
+    };
+    add(first, lines.at(first));
+    for (const auto& [key, line] : lines)
+        if (key != first)
+            add(key, line);
+}
 
 } // namespace
 
 Diagnostic describe_deadlock(Cluster& cluster) {
-    std::map<GroupKey, Group> groups;
-    std::uint64_t exited = 0;
-    Cause cause = Cause::count_;
-    bool polling = false;
-    Mbarrier barrier;
-    for (Warp* warp : cluster.warps()) {
-        exited += static_cast<std::uint64_t>(std::popcount(warp->exited()));
-        for_lanes(warp->present() & ~warp->exited(), [&](unsigned lane) {
-            const WaitText wait = describe_wait(cluster, *warp, lane);
-            SourceLine line = source_line(*warp, lane, wait.pc, {});
-            Group& g = groups[{wait.pc, line.callers, wait.text}];
-            if (g.threads++ == 0)
-                g = {1, thread_name(*warp, lane), std::move(line)};
-            polling |= wait.cause == Cause::polling;
-            if (wait.cause < cause) {
-                cause = wait.cause;
-                barrier = wait.barrier;
-            }
-        });
-    }
+    const DeadlockFacts facts(cluster);
+    const Root root = find_root(facts);
     Diagnostic d;
     d.name = "deadlock";
     d.fault = Fault::timeout;
     d.message = "Every thread that is left waits, and nothing that is under way can end a wait.";
-    for (auto& [key, g] : groups) {
-        std::string who = g.first;
-        if (g.threads > 1)
-            who += " and " + std::to_string(g.threads - 1) + " more";
-        d.message += "\n  " + who + ": " + std::get<std::string>(key) + ".";
-        g.line.role = "wait of " + who;
-        d.locations.push_back(std::move(g.line));
-    }
-    if (exited)
-        d.message += "\n  " + count_of(exited, "thread") + " of this " +
+    list_waits(facts, root, d);
+    if (const std::uint64_t ended = facts.ended().count())
+        d.message += "\n  " + count_of(ended, "thread") + " of this " +
                      (cluster.blocks().size() > 1 ? "cluster" : "block") + " already ended.";
+    bool polling = false;
+    for (const WaitGroup& group : facts.groups())
+        polling |= group.what == WaitGroup::For::nothing;
     if (cluster.outside_uses() > 0 && polling) {
         const std::string around = cluster.launch().queued_behind();
         d.message += around;
@@ -274,11 +417,9 @@ Diagnostic describe_deadlock(Cluster& cluster) {
             return d;
         }
     }
-    // Others wait at __syncthreads() for the threads that poll.
-    d.advice = advice_for(polling && cause == Cause::block_barrier ? Cause::polling : cause, barrier);
-    if (exited && cause == Cause::arrivals)
-        d.advice += " Threads that return early do not arrive: let them arrive_and_drop first, or give the "
-                    "barrier the number of those that come.";
+    if (const std::string cause = describe_cause(facts, root); !cause.empty())
+        d.message += "\n  " + cause;
+    d.advice = advice_for(facts, root);
     return d;
 }
 

@@ -65,8 +65,9 @@ MbarrierEvent event_at(const Place& place, const MbarrierOperands& o, std::uint3
     return event;
 }
 
-void observe(const Place& place, const MbarrierOperands& o, const Mbarrier& barrier, std::uint32_t address) {
+void observe(const Place& place, const MbarrierOperands& o, Mbarrier& barrier, std::uint32_t address) {
     Cluster& cluster = place.cluster();
+    barrier.history.note_wait(place.warp, place.lane, place.pc, barrier.phase);
     MbarrierEvent event = event_at(place, o, address);
     if (barrier.phase == 0)
         return cluster.emit(&ClusterListener::on_mbarrier_passed_fresh, event);
@@ -79,7 +80,7 @@ void observe(const Place& place, const MbarrierOperands& o, const Mbarrier& barr
 
 /// Threads that waited for the last phase have their answer, even if they come to read it only after another
 /// mbarrier has taken its place.
-void answer_waits(Cluster& cluster, const Mbarrier& barrier, std::uint32_t address) {
+void answer_waits(Cluster& cluster, Mbarrier& barrier, std::uint32_t address) {
     for (const auto& warp : cluster.block(shared_rank(address))->warps()) {
         const LaneMask woken = warp->woken(address);
         for_lanes(woken, [&](unsigned lane) {
@@ -102,7 +103,7 @@ void init_one(const Place& place, std::uint32_t address, std::uint32_t count) {
                             "Give the number of arrivals each phase needs.");
     Block& block = *cluster.block(shared_rank(address));
     const std::uint32_t offset = shared_offset(address);
-    if (const Mbarrier* old = block.mbarriers().find(offset)) {
+    if (Mbarrier* old = block.mbarriers().find(offset)) {
         bool waited = false;
         for (const auto& warp : block.warps())
             waited |= warp->waiting(Wait::mbarrier, address) != 0;

@@ -136,6 +136,15 @@ std::unique_ptr<Cluster> Launch::start_next() {
     }
 }
 
+std::uint64_t Launch::ended_blocks() const {
+    const std::uint64_t started = std::min(next_cluster_.load(), clusters());
+    return (started - std::min(started, live_clusters_.load())) * info_.config.cluster.volume();
+}
+
+std::uint64_t Launch::waiting_blocks() const {
+    return (clusters() - std::min(next_cluster_.load(), clusters())) * info_.config.cluster.volume();
+}
+
 void Launch::fail(std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
     if (!error_)

@@ -119,6 +119,10 @@ class Launch {
     std::function<std::string()> waiting_behind;
     std::string queued_behind() const { return waiting_behind ? waiting_behind() : std::string(); }
 
+    /// Blocks of which no thread is left, and blocks that have not started.
+    std::uint64_t ended_blocks() const;
+    std::uint64_t waiting_blocks() const;
+
     // -- for the executor
     void begin(unsigned workers);
     /// One worker's next step: runs one of its clusters for a while.

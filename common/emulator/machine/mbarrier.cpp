@@ -48,6 +48,19 @@ bool check_tx(const Mbarrier& barrier, const MbarrierEvent& event) {
     return false;
 }
 
+/// What a deadlock report is to know of the update.
+void remember(Mbarrier& barrier, const MbarrierEvent& event) {
+    const Place place = place_of(event);
+    // Without .noinc an arrival of cp.async only takes back what it has added to the count.
+    const bool counts = !event.operation || event.operation->kind != AsyncKind::cp_async_arrive ||
+                        place.cluster().info().kernel->sources[place.pc]->has("noinc");
+    if (event.count != 0 && counts)
+        barrier.history.note_arrival(place.warp, place.lane, place.pc, barrier.phase);
+    if (const AsyncOperation* operation = event.operation; operation && event.tx < 0)
+        barrier.history.fed_from_elsewhere |=
+            operation->multicast != 0 || place.warp.block().rank() != shared_rank(event.address);
+}
+
 } // namespace
 
 Mbarrier* Cluster::mbarrier(std::uint32_t shared_address) {
@@ -60,6 +73,7 @@ void Cluster::mbarrier_update(Mbarrier& barrier, MbarrierEvent event) {
         return;
     event.phase = barrier.phase;
     emit(&ClusterListener::on_mbarrier_arrive, event);
+    remember(barrier, event);
     barrier.pending -= event.count;
     barrier.tx += event.tx;
     (event.tx > 0 ? barrier.expected_bytes : barrier.arrived_bytes) += std::abs(event.tx);
@@ -71,6 +85,7 @@ void Cluster::mbarrier_update(Mbarrier& barrier, MbarrierEvent event) {
     ++barrier.phase;
     barrier.pending = barrier.expected;
     barrier.expected_bytes = barrier.arrived_bytes = 0;
+    barrier.raised = false;
     // Only threads of the barrier's own block can wait for it (PTX ISA 9.7.13.15.16).
     for (const auto& warp : block(shared_rank(event.address))->warps())
         if (const LaneMask lanes = warp->waiting(Wait::mbarrier, event.address))

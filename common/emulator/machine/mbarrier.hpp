@@ -3,6 +3,8 @@
 /// mbarrier objects (PTX ISA 9.7.13.15). Their state lives beside shared memory, keyed by address, so that a
 /// stray store into the 8 bytes cannot corrupt it unnoticed.
 
+#include "machine/mbarrier_history.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -23,8 +25,9 @@ struct Mbarrier {
     std::uint64_t phase = 0; ///< Phases completed since init.
     std::uint32_t init_pc = 0;
     std::vector<std::uint32_t> init_calls; ///< The calls that led there, innermost first.
-    bool raised =
-        false; ///< A cp.async.mbarrier.arrive without .noinc has raised `pending` for its own arrival.
+    /// A cp.async.mbarrier.arrive without .noinc has raised `pending` for its own arrival in this phase.
+    bool raised = false;
+    MbarrierHistory history;
     /// Who executed mbarrier.inval. The state stays: hardware lets threads finish that use the object at the
     /// same time.
     struct Invalidation {

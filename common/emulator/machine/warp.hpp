@@ -139,6 +139,8 @@ class Warp {
     };
     /// For an action: the places of its lanes, or none when all use the rows of the op it was given.
     std::span<const MeetingPlace> meeting() const { return meeting_; }
+    /// Lanes that have come to the meeting at which this lane waits, itself among them; none without one.
+    LaneMask met(unsigned lane) const;
     /// A row as row() gives it to lanes of another frame.
     template <class T>
     T* row_in(std::uint32_t frame, Row r) {

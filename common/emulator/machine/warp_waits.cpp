@@ -72,4 +72,11 @@ LaneMask Warp::take_grants(LaneMask mask) {
     return passing;
 }
 
+LaneMask Warp::met(unsigned lane) const {
+    for (const Meeting& each : meetings_)
+        if (each.arrived >> lane & 1)
+            return each.arrived;
+    return 0;
+}
+
 } // namespace emu
