@@ -2,10 +2,11 @@
 // equal findings are counted.
 
 #include "check_support.hpp"
-#include <set>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <set>
 
 using namespace check_test;
 using Catch::Matchers::ContainsSubstring;
