@@ -36,6 +36,7 @@ struct CopyOperation {
     std::size_t destination_slice = 0, source_slice = 0; ///< Bytes from slice to slice.
     std::size_t width = 0, height = 1, depth = 1;
     abi::CopyKind kind = abi::CopyKind::by_address;
+    bool host_waits = false; ///< The host waits for its end before it goes on.
     std::shared_ptr<const std::vector<std::byte>> staged = nullptr; ///< Where `source` points, see stage().
 };
 

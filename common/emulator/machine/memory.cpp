@@ -228,4 +228,13 @@ std::vector<Allocation> GlobalMemory::unfreed() const {
     return result;
 }
 
+std::vector<Allocation> GlobalMemory::host_visible() const {
+    const std::shared_lock lock(mutex_);
+    std::vector<Allocation> result;
+    for (const auto& [base, each] : allocations_)
+        if (is_host_visible(each.kind))
+            result.push_back(each);
+    return result;
+}
+
 } // namespace emu
