@@ -167,8 +167,7 @@ Error synchronous(State& state, const AnyOperation& operation) {
     if (const Error error = state.synchronise(); error != Error::success)
         return error;
     AnyOperation submitted = operation;
-    if constexpr (std::is_same_v<AnyOperation, CopyOperation>)
-        submitted.host_waits = true;
+    submitted.host_waits = true;
     const Error error = asynchronous(state, nullptr, submitted);
     if constexpr (std::is_same_v<AnyOperation, FillOperation>)
         return error; // The host does not wait for it.

@@ -45,6 +45,7 @@ struct FillOperation {
     std::byte* destination = nullptr;
     std::size_t pitch = 0, slice = 0; ///< Bytes.
     std::uint32_t value = 0;
+    bool host_waits = false;                      ///< As in a copy.
     unsigned element_size = 1;                    ///< 1, 2 or 4 bytes.
     std::size_t width = 0, height = 1, depth = 1; ///< Width in elements.
 };

@@ -109,7 +109,10 @@ OperationFacts describe(State& state, const FillOperation& fill) {
     facts.kind = OperationKind::fill;
     facts.what = "the memset";
     const auto to = state.device().memory().find(address_of(fill.destination));
-    facts.watched = to && is_host_visible(to->kind);
+    // cudaMemset of such memory is "fully synchronous" (CUDA runtime API, "API synchronization behavior").
+    const bool of_host = to && is_host_visible(to->kind);
+    facts.watched = of_host && !fill.host_waits;
+    facts.tells_host = of_host && fill.host_waits;
     const bool all = state.device().footprint_wish() == FootprintWish::all;
     if (!(facts.watched || all) || !is_small_enough(destination_of(fill)))
         return facts;
@@ -125,7 +128,7 @@ OperationFacts describe(State& state, const FreeOperation& free) {
     facts.what = "cudaFreeAsync";
     if (const auto found = state.device().memory().find(reinterpret_cast<Address>(free.pointer)))
         facts.footprint = std::make_shared<Footprint>(
-            Footprint{{{found->base, found->base + found->size, Touch::free}}, {}});
+            Footprint{{{found->base, found->base + found->size, Touch::free}}, {}, false});
     return facts;
 }
 

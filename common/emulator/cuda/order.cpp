@@ -9,7 +9,9 @@ namespace emu::cuda {
 namespace {
 
 /// Operations that are kept for comparison. A program that never waits for its streams loses the oldest.
-constexpr std::size_t most_live = 1u << 14;
+constexpr std::size_t most_live = 1u << 14, most_pieces = 1u << 22;
+/// A graph with more branches than this is not followed to its end.
+constexpr std::size_t most_lines = 1u << 11;
 /// Events of a line that are kept, for words about them.
 constexpr std::size_t most_recorded = 256;
 
@@ -30,10 +32,10 @@ bool disturbs(Touch earlier, Touch later) {
     return writes(earlier) || writes(later);
 }
 
-/// One stored to tell others, and the other looked.
-bool communicate(Touch earlier, Touch later) {
+/// One stored to tell others, and the other looked. Atomics of kernels that have no fence only count.
+bool communicate(Touch earlier, Touch later, bool both_fence) {
     return (writes(earlier) && later == Touch::strong_read) ||
-           (earlier == Touch::strong_write && later == Touch::strong_write);
+           (both_fence && earlier == Touch::strong_write && later == Touch::strong_write);
 }
 
 } // namespace
@@ -64,6 +66,8 @@ void Order::place(Task& task, const std::vector<TaskRef>& behind) {
     if (!enabled_)
         return;
     const std::lock_guard lock(mutex_);
+    if (lines_.size() > most_lines)
+        see(everything());
     OperationPlace& place = task.order;
     place.clock = host_;
     Line* line = nullptr;
@@ -123,11 +127,11 @@ void Order::ended(const Task& task) {
         if (operation.facts.watched && !unsure)
             watch(operation);
         operation.facts.unsure = unsure;
+        ++live_;
+        pieces_ += operation.facts.footprint->pieces.size();
         line.live.push_back(std::move(operation));
-        if (++live_ > most_live) {
-            line.live.pop_front();
-            --live_;
-        }
+        while (!line.live.empty() && (live_ > most_live || pieces_ > most_pieces))
+            drop_oldest(line);
     }
     if (unsure)
         line.unsure.push_back(task.order.number);
@@ -147,7 +151,7 @@ Order::Relation Order::relate(const Footprint& earlier, const Footprint& later) 
         for (; other != many.end() && other->begin < one.end; ++other) {
             const FootprintPiece& first = swapped ? one : *other;
             const FootprintPiece& second = swapped ? *other : one;
-            result.communicates |= communicate(first.touch, second.touch);
+            result.communicates |= communicate(first.touch, second.touch, earlier.fences && later.fences);
             if (!disturbs(first.touch, second.touch))
                 continue;
             const Address begin = std::max(first.begin, second.begin), end = std::min(first.end, second.end);
@@ -186,14 +190,14 @@ bool Order::compare(const Operation& later) {
     return false;
 }
 
-/// A kernel that stores to the host's memory by atomics or volatile stores may tell the host that it is done,
-/// and with it all before.
+/// A kernel that stores to the host's memory by atomics or volatile stores, or behind a fence, may tell the
+/// host that it is done, and with it all before.
 bool Order::stores_for_host(const OperationFacts& facts) const {
     if (!facts.footprint || facts.kind != OperationKind::kernel)
         return false;
     std::optional<Allocation> inside;
     return std::ranges::any_of(facts.footprint->pieces, [&](const FootprintPiece& piece) {
-        if (piece.touch != Touch::strong_write)
+        if (piece.touch != Touch::strong_write && !(facts.footprint->fences && piece.touch == Touch::write))
             return false;
         if (!inside || piece.begin - inside->base >= inside->size)
             inside = state_.device().memory().find(piece.begin);
@@ -301,7 +305,7 @@ void Order::host_frees(Address begin, Address end) {
     if (!enabled_)
         return;
     const std::lock_guard lock(mutex_);
-    const Footprint freed{{{begin, end, Touch::free}}, {}};
+    const Footprint freed{{{begin, end, Touch::free}}, {}, false};
     for (const auto& [number, line] : lines_)
         for (const Operation& user : line.live)
             if (user.place.number > host_.at(number) && !user.facts.unsure)
@@ -313,6 +317,12 @@ void Order::host_frees(Address begin, Address end) {
                         found.clash);
 }
 
+void Order::drop_oldest(Line& line) {
+    --live_;
+    pieces_ -= line.live.front().facts.footprint->pieces.size();
+    line.live.pop_front();
+}
+
 /// Forgets what every later operation stands behind. What is under way may have been asked for before the
 /// host knew of that.
 void Order::prune() {
@@ -321,10 +331,8 @@ void Order::prune() {
     for (auto line = lines_.begin(); line != lines_.end();) {
         const std::uint32_t known = host_.at(line->first);
         Line& each = line->second;
-        while (!each.live.empty() && each.live.front().place.number <= known) {
-            each.live.pop_front();
-            --live_;
-        }
+        while (!each.live.empty() && each.live.front().place.number <= known)
+            drop_oldest(each);
         std::erase_if(each.unsure, [&](std::uint32_t number) { return number <= known; });
         std::erase_if(each.recorded, [&](std::uint32_t number) { return number <= known; });
         const bool unused = each.live.empty() && each.unsure.empty() && each.recorded.empty();

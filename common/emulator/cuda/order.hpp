@@ -118,6 +118,7 @@ class Order {
     void see(const OperationClock& clock);
     OperationClock everything() const;
     void tell_changes(Operation& operation);
+    void drop_oldest(Line& line);
     void prune();
 
     // order_report.cpp
@@ -137,7 +138,8 @@ class Order {
     std::mutex mutex_;
     std::map<std::uint64_t, Line> lines_;
     std::uint64_t last_line_ = 0;
-    std::size_t live_ = 0, pending_ = 0;
+    std::size_t live_ = 0, pieces_ = 0; ///< Operations that are kept, and the pieces of their footprints.
+    std::size_t pending_ = 0;
     OperationClock host_;     ///< What the host has waited for.
     OperationClock blocking_; ///< All that an operation of the legacy default stream stands behind.
     std::set<std::string> told_;

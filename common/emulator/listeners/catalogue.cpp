@@ -25,6 +25,34 @@ constexpr CatalogueEntry entries[] = {
      "a flag "
      "without release and acquire. Launches in one stream are ordered, but for programmatic dependent "
      "launch."},
+    {"race-kernels", "Two operations of the device that nothing orders",
+     "Two kernels, copies or memsets used the same bytes, at least one of them wrote, and neither stands "
+     "behind "
+     "the other: they are in different streams, or in branches of a graph. The emulator carried them out one "
+     "after the other; a GPU may run them at the same time or the other way round.",
+     "No event between the streams (cudaEventRecord behind the first, cudaStreamWaitEvent before the "
+     "second), or "
+     "an event that was recorded too early. A stream made with cudaStreamNonBlocking, which does not wait "
+     "for the "
+     "default stream; cudaMemcpy waits for the default stream only. In a graph an edge is missing."},
+    {"race-host", "The host changed memory that the device still uses",
+     "The host wrote to page-locked or managed memory while an asynchronous copy or a kernel that reads or "
+     "writes "
+     "it might still have been under way. Such a call returns before its work is done.",
+     "A buffer is refilled before its copy has been waited for: cudaEventSynchronize on an event recorded "
+     "behind "
+     "the copy, or two buffers in turn, each with an event of its own. Managed parameters change from launch "
+     "to "
+     "launch: pass them by value."},
+    {"freed-in-use", "Memory freed while another operation may use it",
+     "cudaFreeAsync, or cudaFree of memory from a pool, gave back memory that a kernel, copy or memset may "
+     "still "
+     "have been using. The next allocation may get the same place.",
+     "cudaFreeAsync orders the end of the memory behind its own stream only. Let that stream wait for an "
+     "event "
+     "recorded behind the last use in each other stream. cudaFree waits for the device only where the memory "
+     "came "
+     "from cudaMalloc."},
     {"missing-proxy-fence", "No fence between generic and async proxy",
      "Ordinary loads and stores go through the generic proxy, bulk and tensor copies through the async "
      "proxy. A barrier "

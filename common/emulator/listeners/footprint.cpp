@@ -128,6 +128,15 @@ void finish(Footprint& footprint, const Kernel& kernel, const GlobalMemory& memo
     }
 }
 
+bool has_fences(const Kernel& kernel) {
+    return std::ranges::any_of(kernel.sources, [](const ptx::Instruction* each) {
+        return each && (each->opcode == "membar" || (each->opcode == "fence" && !each->has("proxy")) ||
+                        ((each->opcode == "ld" || each->opcode == "st" || each->opcode == "atom" ||
+                          each->opcode == "red") &&
+                         (each->has("acquire") || each->has("release") || each->has("acq_rel"))));
+    });
+}
+
 } // namespace
 
 std::shared_ptr<const Footprint> footprint_of(const GlobalShadow& shadow, const RecordStore& records,
@@ -144,6 +153,7 @@ std::shared_ptr<const Footprint> footprint_of(const GlobalShadow& shadow, const 
         return nullptr;
     auto footprint = std::make_shared<Footprint>();
     footprint->pieces = std::move(*pieces);
+    footprint->fences = has_fences(kernel);
     finish(*footprint, kernel, memory, wish);
     return footprint;
 }

@@ -32,6 +32,7 @@ struct FootprintPiece {
 struct Footprint {
     std::vector<FootprintPiece> pieces; ///< In ascending order, disjoint.
     std::vector<SourceLine> lines;      ///< Without a role.
+    bool fences = false; ///< The kernel's code has fences, or loads and stores with acquire or release.
 };
 
 /// How much of its footprint a launch keeps.
