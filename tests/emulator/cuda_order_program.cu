@@ -168,9 +168,8 @@ void cleared_sums(bool wrong) {
     count<<<2, 64, 0, one>>>(sums);
     count<<<2, 64, 0, two>>>(sums);
     one.record(done);
-    if (!wrong) {
+    if (!wrong)
         two.wait(done);
-    }
     cudaMemsetAsync(sums, 0, bytes, two);
     cudaDeviceSynchronize();
 }
@@ -379,16 +378,39 @@ void told_weakly(bool) {
     launch_scale(data, out, 1, two);
     cudaDeviceSynchronize();
 }
-/// Not seen: the emulator's copy has ended. The read itself proves it; on a GPU it may fail.
-void early_read(bool wait) {
+/// On a GPU the early read may give 0.
+void early_read(bool wrong) {
     const Array result(Where::pinned), in;
     const Stream stream;
     fill<<<1, 64, 0, stream>>>(in, 5);
     cudaMemcpyAsync(result, in, bytes, cudaMemcpyDeviceToHost, stream);
-    if (wait)
+    if (!wrong)
         cudaStreamSynchronize(stream);
     std::printf("%d ", result[9]);
     cudaStreamSynchronize(stream);
+}
+void early_managed_read(bool wrong) {
+    const Array in, result(Where::managed);
+    launch_scale(in, result, 2, nullptr);
+    if (!wrong)
+        cudaDeviceSynchronize();
+    std::printf("%d ", result[9]);
+    cudaDeviceSynchronize();
+}
+/// The host uses one half of the memory while the other is written.
+void other_half(bool managed_memory) {
+    const Array both(managed_memory ? Where::managed : Where::pinned), more(Where::pinned), in;
+    const Stream stream;
+    cudaMemcpyAsync(both, in, bytes / 2 + 24, cudaMemcpyDeviceToHost, stream);
+    both[size / 2 + 6] = 4;
+    more[0] = both[size / 2 + 7];
+    cudaMemcpyAsync(more.data + 1, in, bytes / 2, cudaMemcpyDeviceToHost, stream);
+    more[0] += both[size - 1];
+    cudaStreamSynchronize(stream);
+    launch_scale(both, more, 1, stream);
+    cudaMemcpyAsync(both, more, bytes, cudaMemcpyHostToHost, stream);
+    cudaStreamSynchronize(stream);
+    both[3] = more[4];
 }
 void host_threads(bool) {
     const Array data, in, out;
@@ -446,31 +468,17 @@ constexpr struct {
     std::string_view name;
     void (*run)(bool);
 } cases[] = {
-    {"event", event},
-    {"early-read", early_read},
-    {"early-event", early_event},
-    {"write-behind-read", write_behind_read},
-    {"default", default_stream},
-    {"copy-back", copy_back},
-    {"copies", copies},
-    {"cleared-sums", cleared_sums},
-    {"edge", edge},
-    {"captured", captured},
-    {"freed-async", freed_async},
-    {"freed", freed},
-    {"refilled", refilled},
-    {"overwritten", overwritten},
-    {"managed", managed},
-    {"neighbours", neighbours},
-    {"same-values", same_values},
-    {"told-by-flag", told_by_flag},
-    {"told-to-host", told_to_host},
-    {"told-weakly", told_weakly},
-    {"host-function", host_function},
-    {"host-threads", host_threads},
-    {"round-trip", round_trip},
-    {"many-rounds", many_rounds},
+    // clang-format off
+    {"event", event}, {"early-managed-read", early_managed_read}, {"other-half", other_half},
+    {"early-read", early_read}, {"early-event", early_event}, {"write-behind-read", write_behind_read},
+    {"default", default_stream}, {"copy-back", copy_back}, {"copies", copies},
+    {"cleared-sums", cleared_sums}, {"edge", edge}, {"captured", captured}, {"freed-async", freed_async},
+    {"freed", freed}, {"refilled", refilled}, {"overwritten", overwritten}, {"managed", managed},
+    {"neighbours", neighbours}, {"same-values", same_values}, {"told-by-flag", told_by_flag},
+    {"told-to-host", told_to_host}, {"told-weakly", told_weakly}, {"host-function", host_function},
+    {"host-threads", host_threads}, {"round-trip", round_trip}, {"many-rounds", many_rounds},
     {"stream-values", stream_values},
+    // clang-format on
 };
 
 } // namespace

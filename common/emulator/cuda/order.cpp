@@ -17,6 +17,9 @@ constexpr std::size_t most_recorded = 256;
 
 bool writes(Touch touch) { return touch == Touch::write || touch == Touch::strong_write; }
 
+/// The host may wait in a loop for a copy of so little, and then reset it.
+constexpr Address flag_bytes = 8;
+
 /// Does it matter which of the two comes first? `earlier` did in this run.
 bool disturbs(Touch earlier, Touch later) {
     if (later == Touch::free)
@@ -68,6 +71,7 @@ void Order::place(Task& task, const std::vector<TaskRef>& behind) {
     const std::lock_guard lock(mutex_);
     if (lines_.size() > most_lines)
         see(everything());
+    open_guards(); // For what is going to run.
     OperationPlace& place = task.order;
     place.clock = host_;
     Line* line = nullptr;
@@ -124,8 +128,10 @@ void Order::ended(const Task& task) {
         Operation operation{task.facts, task.order, {}};
         unsure |= compare(operation);
         drop_watches(*operation.facts.footprint);
-        if (operation.facts.watched && !unsure)
+        if (operation.facts.watched && !unsure) {
             watch(operation);
+            guard(operation);
+        }
         operation.facts.unsure = unsure;
         ++live_;
         pieces_ += operation.facts.footprint->pieces.size();
@@ -139,6 +145,7 @@ void Order::ended(const Task& task) {
         see(task.order.clock);
     else
         prune();
+    close_guards();
 }
 
 Order::Relation Order::relate(const Footprint& earlier, const Footprint& later) {
@@ -206,8 +213,6 @@ bool Order::stores_for_host(const OperationFacts& facts) const {
 }
 
 void Order::watch(Operation& operation) {
-    constexpr Address flag_bytes =
-        8; // The host may wait in a loop for a copy of so little, and then reset it.
     const GlobalMemory& memory = state_.device().memory();
     for (const FootprintPiece& piece : operation.facts.footprint->pieces) {
         if (piece.touch == Touch::strong_read || piece.touch == Touch::strong_write)
@@ -220,6 +225,73 @@ void Order::watch(Operation& operation) {
         if (found && (found->kind == Allocation::Kind::host || found->kind == Allocation::Kind::managed))
             operation.watches.emplace_back(piece.begin, piece.end, piece.touch != Touch::read);
     }
+}
+
+namespace {
+
+/// Pages whose every allocated byte lies in begin … end-1.
+std::pair<Address, Address> whole_pages(const Allocation& memory, Address begin, Address end) {
+    constexpr Address page = HostGuard::page_bytes;
+    const Address first = (begin + page - 1) / page * page;
+    return {first, end == memory.base + memory.size ? (end + page - 1) / page * page : end / page * page};
+}
+
+} // namespace
+
+/// Keeps the host away from what the operation writes. The oldest guard gives way.
+void Order::guard(const Operation& operation) {
+    const auto& pieces = operation.facts.footprint->pieces;
+    const auto is_written = [](const FootprintPiece& piece) {
+        return piece.touch == Touch::write || piece.touch == Touch::same_value;
+    };
+    for (std::size_t i = 0, next = 0; i < pieces.size(); i = next) {
+        next = i + 1;
+        if (!is_written(pieces[i]))
+            continue;
+        while (next < pieces.size() && is_written(pieces[next]) && pieces[next].begin == pieces[next - 1].end)
+            ++next;
+        const auto found = state_.device().memory().find(pieces[i].begin);
+        if (!found || (found->kind != Allocation::Kind::host && found->kind != Allocation::Kind::managed))
+            continue;
+        if (operation.facts.kind == OperationKind::copy &&
+            pieces[next - 1].end - pieces[i].begin <= flag_bytes)
+            continue;
+        const auto [begin, end] = whole_pages(*found, pieces[i].begin, pieces[next - 1].end);
+        if (begin >= end)
+            continue;
+        HostGuard::set(next_guard_, begin, end);
+        guarded_[next_guard_] = Guarded{operation.facts, operation.place.line, operation.place.number};
+        next_guard_ = (next_guard_ + 1) % guarded_.size();
+    }
+}
+
+/// Its pages are open.
+void Order::drop_guard(std::size_t slot) {
+    HostGuard::clear(slot);
+    guarded_[slot].reset();
+}
+
+void Order::open_guards() {
+    HostGuard::open();
+    for (std::size_t slot = 0; slot < guarded_.size(); ++slot)
+        if (guarded_[slot])
+            if (const auto touched = HostGuard::touched(slot)) {
+                tell_host_access(guarded_[slot]->facts, *touched);
+                drop_guard(slot);
+            }
+}
+
+/// While nothing runs, only the host itself can come there.
+void Order::close_guards() {
+    if (pending_ == 0 && std::ranges::any_of(guarded_, [](const auto& each) { return each.has_value(); }))
+        HostGuard::close();
+}
+
+void Order::finish() {
+    const std::lock_guard lock(mutex_);
+    open_guards();
+    for (std::size_t slot = 0; slot < guarded_.size(); ++slot)
+        drop_guard(slot);
 }
 
 /// What the device itself changes is no change by the host.
@@ -266,6 +338,10 @@ OperationClock Order::everything() const {
 
 /// The host knows this from now on.
 void Order::see(const OperationClock& clock) {
+    open_guards();
+    for (std::size_t slot = 0; slot < guarded_.size(); ++slot)
+        if (guarded_[slot] && guarded_[slot]->number <= clock.at(guarded_[slot]->line))
+            drop_guard(slot);
     for (auto& [number, line] : lines_) {
         const std::uint32_t known = clock.at(number);
         for (Operation& each : line.live)
@@ -274,6 +350,7 @@ void Order::see(const OperationClock& clock) {
     }
     host_.join(clock);
     prune();
+    close_guards();
 }
 
 void Order::host_saw(const std::vector<TaskRef>& tasks) {
@@ -318,6 +395,10 @@ void Order::host_frees(Address begin, Address end) {
 }
 
 void Order::drop_oldest(Line& line) {
+    for (std::size_t slot = 0; slot < guarded_.size(); ++slot)
+        if (guarded_[slot] && guarded_[slot]->line == line.live.front().place.line &&
+            guarded_[slot]->number == line.live.front().place.number)
+            drop_guard(slot);
     --live_;
     pieces_ -= line.live.front().facts.footprint->pieces.size();
     line.live.pop_front();

@@ -4,14 +4,17 @@
 /// same bytes. An operation is ordered behind another by its stream, by events, by edges of a graph, by the
 /// rules of the legacy default stream, and by a host that waited for the one before it asked for the other.
 
+#include "cuda/host_guard.hpp"
 #include "cuda/host_watch.hpp"
 #include "machine/footprint.hpp"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -83,6 +86,8 @@ class Order {
     /// The same for all that the legacy default stream waits for, and for everything.
     void host_saw_blocking();
     void host_saw_all();
+    /// The process ends.
+    void finish();
     /// The host frees memory without waiting for anything.
     void host_frees(Address begin, Address end);
 
@@ -114,6 +119,10 @@ class Order {
     bool is_unsure(const OperationClock& clock) const;
     bool stores_for_host(const OperationFacts& facts) const;
     void watch(Operation& operation);
+    void guard(const Operation& operation);
+    void open_guards();
+    void drop_guard(std::size_t slot);
+    void close_guards();
     void drop_watches(const Footprint& written);
     void see(const OperationClock& clock);
     OperationClock everything() const;
@@ -125,6 +134,7 @@ class Order {
     void tell_race(const Operation& earlier, const Operation& later, const Clash& clash);
     void tell_freed(const Operation& user, const std::string& freeing, const std::string& why,
                     const std::string& advice, const Clash& clash);
+    void tell_host_access(const OperationFacts& facts, const HostGuard::Touched& touched);
     void tell_host_write(const Operation& operation, const HostWatch& watch, Address begin, Address end);
     std::string why_unordered(const Operation& earlier, const Operation& later) const;
     std::string how_to_order(const Operation& earlier, const Operation& later) const;
@@ -143,6 +153,14 @@ class Order {
     OperationClock host_;     ///< What the host has waited for.
     OperationClock blocking_; ///< All that an operation of the legacy default stream stands behind.
     std::set<std::string> told_;
+    /// Who writes the pages of a slot of HostGuard.
+    struct Guarded {
+        OperationFacts facts;
+        std::uint64_t line = 0;
+        std::uint32_t number = 0;
+    };
+    std::array<std::optional<Guarded>, HostGuard::slots> guarded_;
+    std::size_t next_guard_ = 0;
 };
 
 } // namespace emu::cuda

@@ -180,4 +180,21 @@ void Order::tell_host_write(const Operation& operation, const HostWatch& watch, 
         std::move(lines));
 }
 
+void Order::tell_host_access(const OperationFacts& facts, const HostGuard::Touched& touched) {
+    const char* const how = touched.write ? "writes" : "reads";
+    const auto found = state_.device().memory().find(touched.address);
+    const Address base = found ? found->base : touched.address;
+    std::vector<SourceLine> lines;
+    for (const FootprintPiece& piece : facts.footprint->pieces)
+        if (touched.address >= piece.begin && touched.address < piece.end)
+            add_line(lines, facts, piece);
+    tell("race-host", facts.what + '\n' + std::to_string(base),
+         std::string("The host ") + how + " byte " + std::to_string(touched.address - base) + " of " +
+             (found ? describe(found->base, found->base + found->size) : "memory") + ", which " +
+             a_kind(facts) + " that has not been waited for may still write: " + with_stream(facts) + ".",
+         std::string("Wait before the host ") + how + " there: cudaStreamSynchronize on the stream of the " +
+             a_kind(facts).substr(2) + ", or cudaEventSynchronize on an event recorded behind it.",
+         std::move(lines));
+}
+
 } // namespace emu::cuda

@@ -282,6 +282,8 @@ void Timeline::close() {
             break;
     }
     closed_ = true;
+    lock.unlock();
+    order_.finish();
 }
 
 namespace {

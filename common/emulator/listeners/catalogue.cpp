@@ -35,15 +35,15 @@ constexpr CatalogueEntry entries[] = {
      "an event that was recorded too early. A stream made with cudaStreamNonBlocking, which does not wait "
      "for the "
      "default stream; cudaMemcpy waits for the default stream only. In a graph an edge is missing."},
-    {"race-host", "The host changed memory that the device still uses",
-     "The host wrote to page-locked or managed memory while an asynchronous copy or a kernel that reads or "
-     "writes "
-     "it might still have been under way. Such a call returns before its work is done.",
-     "A buffer is refilled before its copy has been waited for: cudaEventSynchronize on an event recorded "
-     "behind "
-     "the copy, or two buffers in turn, each with an event of its own. Managed parameters change from launch "
-     "to "
-     "launch: pass them by value."},
+    {"race-host", "The host uses memory that the device still uses",
+     "The host wrote to page-locked or managed memory while an asynchronous copy or a kernel that uses it "
+     "might "
+     "still have been under way, or read what they write. Such a call returns before its work is done.",
+     "A result is read before its copy has been waited for, or another stream was waited for. A buffer is "
+     "refilled before its copy has ended: cudaEventSynchronize on an event recorded behind the copy, or two "
+     "buffers in turn, each with an event of its own. Managed parameters change from launch to launch: pass "
+     "them "
+     "by value."},
     {"freed-in-use", "Memory freed while another operation may use it",
      "cudaFreeAsync, or cudaFree of memory from a pool, gave back memory that a kernel, copy or memset may "
      "still "
