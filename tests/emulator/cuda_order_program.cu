@@ -412,14 +412,17 @@ void other_half(bool managed_memory) {
     cudaStreamSynchronize(stream);
     both[3] = more[4];
 }
-void host_threads(bool) {
-    const Array data, in, out;
-    const Stream one, two;
+void host_threads(bool beside_waiting) {
+    const Array data, in, out, flag(Where::pinned), more;
+    const Stream one, two, three;
+    if (beside_waiting)
+        consume<<<1, 64, 0, three>>>(in, flag, more);
     std::thread([&] {
-        launch_scale(in, data, 2, one);
+        cudaMemsetAsync(data, 1, bytes, one);
         cudaStreamSynchronize(one);
     }).join();
-    launch_scale(data, out, 1, two);
+    cudaMemcpyAsync(out, data, bytes, cudaMemcpyDeviceToDevice, two);
+    *static_cast<volatile int*>(flag.data) = 1;
     cudaDeviceSynchronize();
 }
 /// There and back through the same pinned memory.
