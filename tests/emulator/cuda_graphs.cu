@@ -14,7 +14,8 @@
 
 namespace {
 
-__global__ void add(int* data, int value) { data[threadIdx.x] += value; }
+/// Two nodes that nothing orders may add to the same data.
+__global__ void add(int* data, int value) { atomicAdd(&data[threadIdx.x], value); }
 __global__ void rank_of_block(unsigned* ranks) {
     unsigned rank = 0;
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));

@@ -166,7 +166,9 @@ template <class AnyOperation>
 Error synchronous(State& state, const AnyOperation& operation) {
     if (const Error error = state.synchronise(); error != Error::success)
         return error;
-    const Error error = asynchronous(state, nullptr, operation);
+    AnyOperation submitted = operation;
+    submitted.host_waits = true;
+    const Error error = asynchronous(state, nullptr, submitted);
     if constexpr (std::is_same_v<AnyOperation, FillOperation>)
         return error; // The host does not wait for it.
     if (error != Error::success)

@@ -56,10 +56,12 @@ Error write_value(const char* function, void* stream, DevicePointer address, Wor
         if (flags > 1)
             return Error::invalid_value;
         const auto word = word_at<Word>(state, stream, address);
-        return state.streams().submit_task(state, stream, std::make_shared<Task>(QuickWork([word, value] {
-                                               word.store(value);
-                                               return Error::success;
-                                           })));
+        const auto task = std::make_shared<Task>(QuickWork([word, value] {
+            word.store(value);
+            return Error::success;
+        }));
+        task->facts.tells_host = true;
+        return state.streams().submit_task(state, stream, task);
     });
 }
 
@@ -70,9 +72,10 @@ Error wait_value(const char* function, void* stream, DevicePointer address, Word
         if (how > wait_nor)
             return Error::invalid_value;
         const auto word = word_at<Word>(state, stream, address);
-        return state.streams().submit_task(state, stream, std::make_shared<Task>(PollWork{[word, value, how] {
-                                               return holds(word.load(), value, how);
-                                           }}));
+        const auto task =
+            std::make_shared<Task>(PollWork{[word, value, how] { return holds(word.load(), value, how); }});
+        task->facts.unsure = true;
+        return state.streams().submit_task(state, stream, task);
     });
 }
 

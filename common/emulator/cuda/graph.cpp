@@ -33,6 +33,7 @@ std::shared_ptr<Graph> Graph::clone() const {
     for (const auto& node : nodes_) {
         twins[node.get()] = copy->add(node->operation, {});
         twins[node.get()]->enabled = node->enabled;
+        twins[node.get()]->captured = node->captured;
         twins[node.get()]->id = node->id;
         twins[node.get()]->attributes = node->attributes;
     }
@@ -98,6 +99,7 @@ Error Graph::launch_nodes(State& state, const std::vector<TaskRef>& behind, cons
             if (const auto* event = std::get_if<EventOperation>(&node->operation); event && node->enabled)
                 order_event(*event, task, before);
             style.apply(*task);
+            task->facts.captured = node->captured;
             if (const Error error = state.timeline().add(task, before); error != Error::success)
                 return error;
         }

@@ -20,6 +20,7 @@ struct Node {
     Graph* graph = nullptr;
     std::uint64_t id = 0; ///< Within its graph; a clone's node has the number of its original.
     bool enabled = true;
+    bool captured = false;                                    ///< Made by a stream capture.
     std::map<int, abi::LaunchAttributeValue> attributes = {}; ///< Of a kernel; those that only guide speed.
     std::vector<void*> arguments = {};                        ///< What cudaGraphKernelNodeGetParams gave out.
 };

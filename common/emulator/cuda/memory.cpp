@@ -50,6 +50,8 @@ Error allocate_during_capture(State& state, void** pointer, std::size_t size, Al
     if (address == 0)
         return Error::memory_allocation;
     *pointer = reinterpret_cast<void*>(address);
+    if (is_host_visible(kind))
+        state.device().wish_for(FootprintWish::host_memory);
     return Error::success;
 }
 
@@ -93,6 +95,7 @@ Error register_host(State& state, void* pointer, std::size_t size) {
     if (find(state, pointer))
         return Error::host_memory_already_registered;
     state.device().memory().adopt(reinterpret_cast<Address>(pointer), size, Allocation::Kind::registered);
+    state.device().wish_for(FootprintWish::host_memory);
     return Error::success;
 }
 

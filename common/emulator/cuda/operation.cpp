@@ -2,6 +2,7 @@
 
 #include "cuda/graph.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/operation_facts.hpp"
 #include "cuda/registry.hpp"
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
@@ -190,16 +191,23 @@ Error check(State& state, const FillOperation& f) {
 }
 
 TaskRef task_of(State& state, const Operation& operation) {
+    if (const auto* host = std::get_if<HostOperation>(&operation))
+        return std::make_shared<Task>(HostWork{[call = *host] { call.function(call.user_data); }});
+    const auto task = empty_task();
+    task->facts = facts_of(state, operation);
     if (const auto* kernel = std::get_if<KernelOperation>(&operation)) {
-        auto task = std::make_shared<Task>(KernelWork{prepare_kernel(state, *kernel)});
+        task->work = KernelWork{prepare_kernel(state, *kernel)};
         task->name = kernel->function->readable_name();
         return task;
     }
-    if (const auto* host = std::get_if<HostOperation>(&operation))
-        return std::make_shared<Task>(HostWork{[call = *host] { call.function(call.user_data); }});
-    return std::make_shared<Task>(QuickWork([&state, operation] {
-        return std::visit([&](const auto& each) { return run(state, each); }, operation);
-    }));
+    task->work = QuickWork([&state, operation, &facts = task->facts] { // The task outlives its work.
+        note_start(state, operation, facts);
+        const Error error = std::visit([&](const auto& each) { return run(state, each); }, operation);
+        if (error != Error::success)
+            facts.footprint = nullptr;
+        return error;
+    });
+    return task;
 }
 
 void stage(State& state, CopyOperation& c) {

@@ -36,6 +36,7 @@ struct CopyOperation {
     std::size_t destination_slice = 0, source_slice = 0; ///< Bytes from slice to slice.
     std::size_t width = 0, height = 1, depth = 1;
     abi::CopyKind kind = abi::CopyKind::by_address;
+    bool host_waits = false; ///< The host waits for its end before it goes on.
     std::shared_ptr<const std::vector<std::byte>> staged = nullptr; ///< Where `source` points, see stage().
 };
 
@@ -44,6 +45,7 @@ struct FillOperation {
     std::byte* destination = nullptr;
     std::size_t pitch = 0, slice = 0; ///< Bytes.
     std::uint32_t value = 0;
+    bool host_waits = false;                      ///< As in a copy.
     unsigned element_size = 1;                    ///< 1, 2 or 4 bytes.
     std::size_t width = 0, height = 1, depth = 1; ///< Width in elements.
 };

@@ -61,6 +61,8 @@ Error cudaFree(void* pointer) {
         // asynchronous error may surface.
         if (pointer && !Pools::get().has(pointer))
             state.timeline().wait_for_all();
+        else if (const auto found = state.device().memory().find(reinterpret_cast<Address>(pointer)))
+            state.timeline().order().host_frees(found->base, found->base + found->size);
         if (const Error error = state.synchronise(); error != Error::success)
             return error;
         if (const Error error = state.streams().check_unsafe_call(); error != Error::success)

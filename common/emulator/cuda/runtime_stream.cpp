@@ -65,6 +65,7 @@ Error cudaStreamCreateWithPriority(void** stream, unsigned flags, int priority) 
         if (!stream || flags > stream_non_blocking)
             return Error::invalid_value;
         *stream = state.streams().create_stream(flags, priority);
+        state.device().wish_for(emu::FootprintWish::all);
         return Error::success;
     });
 }
@@ -90,7 +91,10 @@ Error cudaStreamQuery(void* stream) {
     return with_stream(__func__, stream, [&](State& state, Stream& target) {
         if (const Error error = Streams::check_wait(target); error != Error::success)
             return error;
-        return query(state, state.streams().pending(state, stream));
+        const Error error = query(state, state.streams().pending(state, stream));
+        if (error == Error::success)
+            state.streams().saw_end(state, stream);
+        return error;
     });
 }
 Error cudaStreamGetPriority(void* stream, int* priority) {
@@ -198,7 +202,11 @@ Error cudaEventQuery(void* event) {
         const auto found = state.streams().event(event);
         if (const Error error = Streams::check_wait(*found); error != Error::success)
             return error;
-        return query(state, {found->task()});
+        const TaskRef task = found->task();
+        const Error error = query(state, {task});
+        if (error == Error::success)
+            state.timeline().order().host_saw({task});
+        return error;
     });
 }
 Error cudaEventElapsedTime(float* milliseconds, void* start, void* end) {

@@ -5,6 +5,7 @@
 #include "cuda/thread_state.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace emu::cuda {
@@ -55,6 +56,7 @@ Stream* Streams::create_stream(unsigned flags, int priority) {
     stream->priority = std::clamp(priority, greatest_priority, least_priority);
     const std::lock_guard lock(mutex_);
     stream->id = ++next_id_;
+    stream->ordinal = ++stream_count_;
     Stream* raw = stream.get();
     streams_[raw] = std::move(stream);
     return raw;
@@ -143,15 +145,18 @@ void order_event(const EventOperation& operation, const TaskRef& task, std::vect
 }
 
 TaskStyle Streams::style_of(void* handle, const Stream& stream) const {
-    return {&stream, !(stream.flags & stream_non_blocking), is_legacy(handle)};
+    const std::string name = is_legacy(handle)       ? "the default stream"
+                             : is_per_thread(handle) ? "the thread's default stream"
+                                                     : "stream " + std::to_string(stream.ordinal);
+    return {&stream, !(stream.flags & stream_non_blocking), is_legacy(handle), name};
 }
 
 /// What a task that the stream gets now stands behind (CUDA runtime API, "Stream synchronization behavior").
 std::vector<TaskRef> Streams::place(State& state, void* handle, Stream& stream, const TaskStyle& style) {
-    if (is_legacy(handle))
-        return state.timeline().blocking();
     std::vector<TaskRef> before{stream.tail};
-    if (style.blocking)
+    if (is_legacy(handle))
+        std::ranges::move(state.timeline().blocking(), std::back_inserter(before));
+    else if (style.blocking)
         before.push_back(default_stream_.tail);
     return before;
 }
@@ -164,7 +169,17 @@ std::vector<TaskRef> Streams::pending(State& state, void* handle) {
     return {target.tail};
 }
 
-void Streams::wait(State& state, void* handle) { state.timeline().wait(pending(state, handle)); }
+void Streams::wait(State& state, void* handle) {
+    state.timeline().wait(pending(state, handle));
+    saw_end(state, handle);
+}
+
+void Streams::saw_end(State& state, void* handle) {
+    if (is_legacy(handle)) // pending() tells only of what is still under way.
+        state.timeline().order().host_saw_blocking();
+    else
+        state.timeline().order().host_saw(pending(state, handle));
+}
 
 Error Streams::submit_task(State& state, void* handle, const TaskRef& task, const EventOperation* event) {
     Stream& target = stream(handle);
@@ -183,17 +198,21 @@ Error Streams::submit_task(State& state, void* handle, const TaskRef& task, cons
 
 /// A graph has many tasks; what comes behind it in the stream stands behind one that stands for their end.
 Error Streams::submit_graph(State& state, void* handle, Stream& target, const Graph& graph) {
-    const TaskStyle style = style_of(handle, target);
-    const TaskRef end = empty_task();
+    TaskStyle style = style_of(handle, target);
+    const TaskRef first = empty_task(), end = empty_task();
+    style.apply(*first);
     style.apply(*end);
-    std::vector<TaskRef> before;
     {
         const std::lock_guard lock(order_);
-        before = place(state, handle, target, style);
+        state.timeline().place(first, place(state, handle, target, style));
         state.timeline().hold(end);
         target.tail = end;
     }
-    const Graph::Launched launched = graph.launch(state, before, style);
+    state.timeline().start(first);
+    if (graph.nodes().size() > 1)
+        state.device().wish_for(FootprintWish::all);
+    style.graph = ++graph_launches_;
+    const Graph::Launched launched = graph.launch(state, {first}, style);
     state.timeline().release(end, {launched.last});
     return launched.error;
 }
@@ -217,6 +236,8 @@ Error Streams::submit(State& state, void* handle, Operation operation) {
     Stream& target = stream(handle);
     if (target.capture && target.capture->invalidated)
         return Error::capture_invalidated;
+    if (is_per_thread(handle))
+        state.device().wish_for(FootprintWish::all);
     if (is_legacy(handle))
         if (const Error error = check_legacy(); error != Error::success)
             return error;
@@ -232,6 +253,7 @@ Error Streams::submit(State& state, void* handle, Operation operation) {
     if (!target.capture)
         return run(state, handle, target, operation);
     target.last = {target.capture->graph->add(std::move(operation), target.last)};
+    target.last.front()->captured = true;
     return Error::success;
 }
 

@@ -61,6 +61,7 @@ struct Stream {
     unsigned flags = 0;
     int priority = 0;
     std::uint64_t id = 0;
+    unsigned ordinal = 0; ///< The program's first stream has 1; 0: a default stream.
     std::shared_ptr<Capture> capture;
     std::vector<Node*> last; ///< While capturing: what the next node depends on.
     TaskRef tail;            ///< Its last task; belongs to Streams.
@@ -92,6 +93,8 @@ class Streams {
     /// work of all that it waits for.
     std::vector<TaskRef> pending(State& state, void* stream);
     void wait(State& state, void* stream);
+    /// The host was told that pending(stream) has ended.
+    void saw_end(State& state, void* stream);
 
     Error begin_capture(State& state, void* stream, CaptureMode mode, Graph* into,
                         std::vector<Node*> dependencies);
@@ -129,6 +132,8 @@ class Streams {
     std::map<const void*, std::unique_ptr<Stream>> streams_;
     std::map<const void*, std::shared_ptr<Event>> events_;
     std::uint64_t next_id_ = 1;
+    unsigned stream_count_ = 0;
+    std::atomic<std::uint64_t> graph_launches_ = 0;
 };
 
 inline constexpr int least_priority = 0;

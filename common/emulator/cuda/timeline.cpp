@@ -10,7 +10,7 @@
 
 namespace emu::cuda {
 
-Timeline::Timeline(State& state) : state_(state) {
+Timeline::Timeline(State& state) : state_(state), order_(state) {
     state.device().executor().on_stall = [this] {
         const std::lock_guard lock(mutex_);
         changed_.notify_all();
@@ -49,6 +49,7 @@ void Timeline::put_behind(const TaskRef& task, const std::vector<TaskRef>& behin
 }
 
 void Timeline::place(const TaskRef& task, const std::vector<TaskRef>& behind) {
+    order_.place(*task, behind);
     hold(task);
     const std::lock_guard lock(mutex_);
     put_behind(task, behind);
@@ -61,6 +62,7 @@ void Timeline::hold(const TaskRef& task) {
 }
 
 Error Timeline::release(const TaskRef& task, const std::vector<TaskRef>& behind) {
+    order_.place(*task, behind);
     {
         const std::lock_guard lock(mutex_);
         put_behind(task, behind);
@@ -142,12 +144,15 @@ void Timeline::end_launch(const TaskRef& task, LaunchResult result) {
         }
     if (result.fault != Fault::none)
         state_.set_pending(error_of(result.fault));
+    task->facts.footprint = std::move(result.footprint);
+    task->facts.unsure |= std::get<KernelWork>(task->work).launch->has_company();
     const auto ready = finish(task, Error::success);
     begin({ready.begin(), ready.end()});
 }
 
 /// Returns those that may begin now.
 std::vector<TaskRef> Timeline::finish(const TaskRef& task, Error error) {
+    order_.ended(*task);
     std::vector<TaskRef> ready;
     Work gone; // Destroyed without the lock.
     const std::lock_guard lock(mutex_);
@@ -183,6 +188,8 @@ void Timeline::run_host_functions() {
             task = std::move(host_queue_.front());
             host_queue_.pop_front();
         }
+        order_.host_saw(
+            {task}); // The function may tell the rest of the program that all before it has ended.
         std::get<HostWork>(task->work).function();
         const auto ready = finish(task, Error::success);
         begin({ready.begin(), ready.end()});
@@ -229,6 +236,8 @@ void Timeline::wait(const std::vector<TaskRef>& tasks) {
         return std::ranges::all_of(
             tasks, [](const TaskRef& task) { return !task || task->stage == Task::Stage::done; });
     });
+    lock.unlock();
+    order_.host_saw(tasks);
 }
 
 void Timeline::wait(const TaskRef& task) { wait(std::vector{task}); }
@@ -240,6 +249,7 @@ void Timeline::wait_for_all() {
         all.assign(open_.begin(), open_.end());
     }
     wait(all);
+    order_.host_saw_all();
 }
 
 bool Timeline::is_done(const TaskRef& task) const { return all_done({task}); }
@@ -272,6 +282,8 @@ void Timeline::close() {
             break;
     }
     closed_ = true;
+    lock.unlock();
+    order_.finish();
 }
 
 namespace {

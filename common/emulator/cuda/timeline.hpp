@@ -4,6 +4,7 @@
 /// stands behind; operations of different streams run side by side.
 
 #include "cuda/errors.hpp"
+#include "cuda/order.hpp"
 #include "machine/executor.hpp"
 
 #include <condition_variable>
@@ -46,6 +47,8 @@ class Task {
 
     Work work;
     std::string name;             ///< Of a kernel.
+    OperationPlace order;         ///< Belongs to Order.
+    OperationFacts facts;         ///< Complete when the task ends.
     const void* stream = nullptr; ///< For words about it.
     bool blocking = false; ///< Of a stream that the legacy default stream waits for, or of that stream.
     bool legacy = false;   ///< Of the legacy default stream.
@@ -62,10 +65,16 @@ class Task {
 struct TaskStyle {
     const void* stream = nullptr;
     bool blocking = false, legacy = false;
+    std::string name = {};   ///< Of the stream, in words.
+    std::uint64_t graph = 0; ///< Number of the graph launch whose tasks they are; 0: none.
     void apply(Task& task) const {
         task.stream = stream;
         task.blocking = blocking;
         task.legacy = legacy;
+        task.facts.stream = name;
+        task.facts.non_blocking = !blocking;
+        task.facts.legacy = legacy;
+        task.facts.graph = graph;
     }
 };
 
@@ -98,6 +107,8 @@ class Timeline {
     /// All that have not ended and that an operation of the legacy default stream waits for.
     std::vector<TaskRef> blocking() const;
 
+    Order& order() { return order_; }
+
     /// At the end of the process: waits as long as anything can still go on, and begins nothing more.
     void close();
     /// What stands behind a kernel, and what runs beside it, for a deadlock report.
@@ -116,6 +127,7 @@ class Timeline {
     static bool is_stalled(const Task& task);
 
     State& state_;
+    Order order_;
     mutable std::mutex mutex_;
     mutable std::condition_variable changed_;
     std::set<TaskRef> open_;

@@ -29,6 +29,34 @@ constexpr CatalogueEntry entries[] = {
      "launch. A race that looks meant (a flag, a "
      "search that any thread may win, labels that sink until none changes) is a warning, and the launch goes "
      "on."},
+    {"race-kernels", "Two operations of the device that nothing orders",
+     "Two kernels, copies or memsets used the same bytes, at least one of them wrote, and neither stands "
+     "behind "
+     "the other: they are in different streams, or in branches of a graph. The emulator carried them out one "
+     "after the other; a GPU may run them at the same time or the other way round.",
+     "No event between the streams (cudaEventRecord behind the first, cudaStreamWaitEvent before the "
+     "second), or "
+     "an event that was recorded too early. A stream made with cudaStreamNonBlocking, which does not wait "
+     "for the "
+     "default stream; cudaMemcpy waits for the default stream only. In a graph an edge is missing."},
+    {"race-host", "The host uses memory that the device still uses",
+     "The host wrote to page-locked or managed memory while an asynchronous copy or a kernel that uses it "
+     "might "
+     "still have been under way, or read what they write. Such a call returns before its work is done.",
+     "A result is read before its copy has been waited for, or another stream was waited for. A buffer is "
+     "refilled before its copy has ended: cudaEventSynchronize on an event recorded behind the copy, or two "
+     "buffers in turn, each with an event of its own. Managed parameters change from launch to launch: pass "
+     "them "
+     "by value."},
+    {"freed-in-use", "Memory freed while another operation may use it",
+     "cudaFreeAsync, or cudaFree of memory from a pool, gave back memory that a kernel, copy or memset may "
+     "still "
+     "have been using. The next allocation may get the same place.",
+     "cudaFreeAsync orders the end of the memory behind its own stream only. Let that stream wait for an "
+     "event "
+     "recorded behind the last use in each other stream. cudaFree waits for the device only where the memory "
+     "came "
+     "from cudaMalloc."},
     {"missing-proxy-fence", "No fence between generic and async proxy",
      "Ordinary loads and stores go through the generic proxy, bulk and tensor copies through the async "
      "proxy. A barrier "

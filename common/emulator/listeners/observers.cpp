@@ -1,5 +1,6 @@
 #include "listeners/observers.hpp"
 #include "listeners/counters.hpp"
+#include "listeners/footprint.hpp"
 #include "listeners/race.hpp"
 #include "listeners/report.hpp"
 #include "listeners/trace.hpp"
@@ -23,6 +24,13 @@ class Checks final : public Observer {
     std::unique_ptr<ClusterListener> listen(Cluster& cluster) override {
         memory_.store(&cluster.launch().device().memory(), std::memory_order_relaxed);
         return std::make_unique<check::Checker>(cluster, of(cluster.info()));
+    }
+    std::shared_ptr<const Footprint> footprint(const LaunchInfo& info) override {
+        const GlobalMemory* const memory = memory_.load(std::memory_order_relaxed);
+        const check::LaunchChecks& checks = of(info);
+        return memory
+                   ? check::footprint_of(checks.shadow, checks.records, *info.kernel, *memory, info.footprint)
+                   : nullptr;
     }
     void on_launch_end(const LaunchInfo& info) override {
         const std::lock_guard lock(mutex_);

@@ -6,6 +6,7 @@
 #include "listeners/records.hpp"
 #include "machine/address.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -64,6 +65,22 @@ class Region {
         return {cell.read, 0};
     }
     void set_readers(Cell& cell, ReadPair readers);
+    /// Calls `f(word, k, n, cell)` for each cell that was touched; it stands for bytes k … k+n-1 of the word.
+    template <class F>
+    void each_touched(F&& f) const {
+        const std::size_t end = std::max(writes_.size(), reads_.size());
+        for (std::size_t word = 0; word < end; ++word) {
+            const Cell cell{writes_.empty() ? 0 : writes_[word], reads_.empty() ? 0 : reads_[word]};
+            if (!(cell.write & marked)) {
+                if (cell != Cell())
+                    f(word, 0u, 4u, cell);
+                continue;
+            }
+            for (unsigned k = 0; k < 4; ++k)
+                if (const Cell& part = splits_[cell.write & ~marked][k]; part != Cell())
+                    f(word, k, 1u, part);
+        }
+    }
     /// The last write of each word, or nothing at all.
     const std::vector<Ref>& writes() const { return writes_; }
     std::size_t pair_count() const { return pairs_.size() - free_pairs_.size(); }

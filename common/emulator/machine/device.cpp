@@ -137,6 +137,7 @@ std::shared_ptr<Launch> Device::prepare(Program& program, std::string_view name,
     if (refused.error != LaunchError::none)
         return nullptr;
     info.serial = ++launches_;
+    info.footprint = footprint_wish();
     info.shared_size = kernel->dynamic_shared_offset + wanted.dynamic_shared;
     return place(std::move(info), parameters, refused);
 }

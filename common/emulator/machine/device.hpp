@@ -80,6 +80,13 @@ class Device {
     /// Where printf goes; stdout unless a test asks otherwise.
     void set_output(std::FILE* out) { output_ = out; }
     std::FILE* output() const { return output_; }
+    /// Later launches keep at least so much of their footprint.
+    void wish_for(FootprintWish wish) {
+        FootprintWish known = footprint_.load();
+        while (known < wish && !footprint_.compare_exchange_weak(known, wish)) {
+        }
+    }
+    FootprintWish footprint_wish() const { return footprint_.load(std::memory_order_relaxed); }
     /// Bytes a thread's stack may grow to (cudaLimitStackSize governs only recursion and alloca).
     std::uint32_t stack_limit = 64 * 1024;
 
@@ -92,6 +99,7 @@ class Device {
     std::vector<std::unique_ptr<Observer>> observers_;
     std::FILE* output_ = stdout;
     std::atomic<std::uint64_t> launches_ = 0;
+    std::atomic<FootprintWish> footprint_ = FootprintWish::none;
     std::unique_ptr<Executor> executor_; ///< Last to come and first to go: its threads use all the rest.
 };
 

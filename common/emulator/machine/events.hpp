@@ -18,6 +18,7 @@ namespace emu {
 class Block;
 class Cluster;
 class Device;
+struct Footprint;
 struct LaunchInfo;
 
 enum class AccessKind : std::uint8_t { read, write, atomic };
@@ -214,6 +215,8 @@ class Observer {
     virtual void on_launch_begin(const LaunchInfo&) {}
     virtual std::unique_ptr<ClusterListener> listen(Cluster&) = 0;
     virtual void on_launch_end(const LaunchInfo&) {}
+    /// Asked before on_launch_end() of a launch that wishes for it: what its blocks read and wrote.
+    virtual std::shared_ptr<const Footprint> footprint(const LaunchInfo&) { return nullptr; }
 };
 
 } // namespace emu

@@ -71,10 +71,19 @@ Launch::Turn Launch::turn(unsigned worker) {
 bool Launch::claim_end() { return exhausted() && live_clusters_ == 0 && !ended_.exchange(true); }
 
 LaunchResult Launch::end() {
-    for (const auto& observer : observers())
+    LaunchResult result;
+    for (const auto& observer : observers()) {
+        if (info_.footprint != FootprintWish::none)
+            if (auto footprint = observer->footprint(info_))
+                result.footprint = std::move(footprint);
         observer->on_launch_end(info_);
+    }
     flush_output();
-    return {fault_, std::move(diagnostics_), instructions_.load(), error_};
+    result.fault = fault_;
+    result.diagnostics = std::move(diagnostics_);
+    result.instructions = instructions_.load();
+    result.error = error_;
+    return result;
 }
 
 bool Launch::is_waiting(std::uint64_t moves) const {

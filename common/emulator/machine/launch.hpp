@@ -6,6 +6,7 @@
 #include "machine/block.hpp"
 #include "machine/diagnostic.hpp"
 #include "machine/events.hpp"
+#include "machine/footprint.hpp"
 #include "machine/program.hpp"
 
 #include <atomic>
@@ -44,6 +45,7 @@ struct LaunchInfo {
     std::uint32_t shared_size = 0; ///< Per block, reserved KiB included.
     Address parameters = 0;        ///< The parameter block, in global memory.
     Address grid_workspace = 0; ///< Cooperative launches: where cooperative groups count the grid's barrier.
+    FootprintWish footprint = FootprintWish::none;
 };
 
 /// Settings of the machine, usually from the environment.
@@ -80,6 +82,7 @@ struct LaunchResult {
     std::uint64_t instructions = 0; ///< Thread instructions executed.
     std::exception_ptr error =
         nullptr; ///< What kept the emulator itself from going on, such as lack of memory.
+    std::shared_ptr<const Footprint> footprint = nullptr; ///< If it was wished for and checks are on.
 };
 
 /// One grid, from its start to its end. Its clusters are divided among the executor's workers; a cluster

@@ -67,8 +67,10 @@ Address GlobalMemory::allocate(std::uint64_t size, Allocation::Kind kind, std::s
     std::unique_lock lock(mutex_);
     if (size > capacity_ || arena_->used + size > capacity_)
         return 0;
-    alignment = std::max<std::uint64_t>(alignment, 256);
-    const std::uint64_t need = round_up(std::max<std::uint64_t>(size, 1) + gap, 256);
+    // What the host reaches has its pages for itself, as from cudaMallocHost, so that they can be guarded.
+    const std::uint64_t least = is_host_visible(kind) ? page : 256;
+    alignment = std::max<std::uint64_t>(alignment, least);
+    const std::uint64_t need = round_up(std::max<std::uint64_t>(size, 1) + gap, least);
     std::uint64_t offset = round_up(arena_->next, alignment);
     if (offset + need <= arena_->size) {
         arena_->next = offset + need;
@@ -225,6 +227,15 @@ std::vector<Allocation> GlobalMemory::unfreed() const {
              each.kind == Allocation::Kind::host))
             result.push_back(each);
     std::ranges::sort(result, {}, &Allocation::serial);
+    return result;
+}
+
+std::vector<Allocation> GlobalMemory::host_visible() const {
+    const std::shared_lock lock(mutex_);
+    std::vector<Allocation> result;
+    for (const auto& [base, each] : allocations_)
+        if (is_host_visible(each.kind))
+            result.push_back(each);
     return result;
 }
 

@@ -29,6 +29,12 @@ struct Allocation {
     bool kept = false; ///< Its addresses are given to nobody else, even while it is freed.
 };
 
+/// The host reads and writes such memory, too.
+constexpr bool is_host_visible(Allocation::Kind kind) {
+    return kind == Allocation::Kind::managed || kind == Allocation::Kind::host ||
+           kind == Allocation::Kind::registered;
+}
+
 /// Allocates, frees and finds global memory. Thread-safe.
 class GlobalMemory {
   public:
@@ -84,6 +90,8 @@ class GlobalMemory {
     /// What the program has allocated and not freed, in the order of allocation; its module's variables and
     /// what the emulator keeps for itself are not among it.
     std::vector<Allocation> unfreed() const;
+    /// What the host reaches, too.
+    std::vector<Allocation> host_visible() const;
 
   private:
     struct Arena;

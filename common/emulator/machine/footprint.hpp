@@ -1,0 +1,45 @@
+#pragma once
+/// \file
+/// Which bytes of global memory an operation read and wrote: a kernel, a copy, a fill. Whoever orders
+/// operations compares those that may overlap in time.
+
+#include "machine/address.hpp"
+#include "machine/diagnostic.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace emu {
+
+/// What was done to some bytes. Of several things the one that disturbs others most.
+enum class Touch : std::uint8_t {
+    strong_read,  ///< Only by volatile, relaxed or acquire loads: the program expects changes meanwhile.
+    read,         ///< By an ordinary load or a copy.
+    same_value,   ///< Written with what was there already.
+    strong_write, ///< By atomics, volatile, relaxed or release stores.
+    write,        ///< By an ordinary store or a copy.
+    free,         ///< They went back to the allocator.
+};
+
+/// Bytes begin … end-1, all touched in the same way.
+struct FootprintPiece {
+    Address begin = 0, end = 0;
+    Touch touch = Touch::read;
+    std::uint32_t line = no_line; ///< Index into the footprint's lines.
+    static constexpr std::uint32_t no_line = ~std::uint32_t{0};
+};
+
+struct Footprint {
+    std::vector<FootprintPiece> pieces; ///< In ascending order, disjoint.
+    std::vector<SourceLine> lines;      ///< Without a role.
+    bool fences = false; ///< The kernel's code has fences, or loads and stores with acquire or release.
+};
+
+/// How much of its footprint a launch keeps.
+enum class FootprintWish : std::uint8_t {
+    none,
+    host_memory, ///< Memory that the host reaches, too.
+    all,
+};
+
+} // namespace emu
