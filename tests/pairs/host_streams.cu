@@ -338,7 +338,7 @@ constexpr pairs::Pair list[] = {
      .run = stream_opts_out,
      .finding = "race-kernels",
      .says = "cudaStreamNonBlocking",
-     .remedy = "Record an event behind the first kernel and let the second stream wait for it"},
+     .remedy = "Record an event behind kernel affine_kernel (cudaEventRecord) and let stream 1 wait"},
     {.name = "buffer_taken_back",
      .mistake = "From the third round on the producing stream overwrites a buffer without waiting until the "
                 "consuming stream has read it.",
@@ -347,7 +347,7 @@ constexpr pairs::Pair list[] = {
      .run = buffer_taken_back,
      .finding = "race-kernels",
      .says = "no event orders",
-     .remedy = "Let the first stream wait for an event recorded behind the kernel that reads"},
+     .remedy = "let stream 1 wait for it before kernel affine_kernel"},
     {.name = "staging_refilled",
      .mistake =
          "The host refills a pinned buffer while the asynchronous copy of two chunks ago may still read it.",
