@@ -12,22 +12,9 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 
-
-def orders(seeds):
-    return [("late", 1), ("early", 1)] + [("random", seed) for seed in range(1, seeds + 1)]
-
-
-def run(libraries, command, order, seed):
-    """Exit code, names of the findings and standard error of one run."""
-    with tempfile.NamedTemporaryFile(suffix=".jsonl") as report:
-        environment = os.environ | {
-            "LD_LIBRARY_PATH": str(libraries), "EMULATOR_ORDER": order, "EMULATOR_SEED": str(seed),
-            "EMULATOR_REPORT": report.name, "EMULATOR_THREADS": "1"}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-        names = set(re.findall(r'"name":"([a-z-]+)"', pathlib.Path(report.name).read_text()))
-        return done.returncode, names, done.stderr
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from emulated import orders, run  # noqa: E402
 
 
 def expected_names(source, mistake, order):
@@ -42,7 +29,8 @@ def expected_names(source, mistake, order):
 
 def check_program(job):
     libraries, program, order, seed = job
-    code, names, err = run(libraries, [str(program)], order, seed)
+    done = run(libraries, [str(program)], order, seed)
+    code, names, err = done.code, done.names, done.err
     if code != 0 or names or err:
         return f"{program.name} {order} {seed}: exit code {code}, findings {sorted(names)}\n{err}"
     return None
@@ -50,7 +38,8 @@ def check_program(job):
 
 def check_mistake(job):
     libraries, program, source, mistake, order, seed = job
-    code, names, err = run(libraries, [str(program), mistake], order, seed)
+    done = run(libraries, [str(program), mistake], order, seed)
+    code, names, err = done.code, done.names, done.err
     expected = expected_names(source, mistake, order)
     refused = "tensor-map-refused" in expected  # By the host library, before any kernel runs.
     if code != 1 or not expected or (names if refused else not names or names - expected):

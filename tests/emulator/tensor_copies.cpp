@@ -6,6 +6,7 @@
 #include "machine/tensor_map.hpp"
 
 #include <algorithm>
+#include <array>
 #include <random>
 
 using namespace async_test;
@@ -477,23 +478,13 @@ TEST_CASE("A map is changed in shared memory and published with tensormap.cp_fen
 }
 
 TEST_CASE("Modes this device or this emulator lacks are refused with the reason") {
-    for (const auto& [wrong, why] :
-         {std::pair<std::string, std::string>{
-              "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_"
-              "tx::bytes [area], [%rd0, {%r1, %r2, %r1, %r1}], [bar], {%h0, %h1};",
-              "im2col"},
-          {"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes "
-           "[area], [%rd0, "
-           "{%r1, %r2, %r1, %r1, %r1}], [bar];",
-           "10.0"},
-          {"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::1 [area], "
-           "[%rd0, "
-           "{%r1, %r2}], [bar];",
-           "10.0"},
-          {"cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [area], [%rd0, {%r1, "
-           "%r2}], "
-           "[bar];",
-           "coordinates"}}) {
+    const std::string to_shared = ".shared::cluster.global", at_barrier = ".mbarrier::complete_tx::bytes";
+    for (const auto& [modifiers, operands, why] : std::vector<std::array<std::string, 3>>{
+             {"4d" + to_shared + ".im2col" + at_barrier, "%r1, %r2, %r1, %r1}], [bar], {%h0, %h1}", "im2col"},
+             {"2d" + to_shared + ".tile::gather4" + at_barrier, "%r1, %r2, %r1, %r1, %r1}], [bar]", "10.0"},
+             {"2d" + to_shared + at_barrier + ".cta_group::1", "%r1, %r2}], [bar]", "10.0"},
+             {"3d" + to_shared + at_barrier, "%r1, %r2}], [bar]", "coordinates"}}) {
+        const std::string wrong = "cp.async.bulk.tensor." + modifiers + " [area], [%rd0, {" + operands + ";";
         Machine machine;
         const auto outcome = machine.run(kernel(1, area, wrong), {0});
         INFO(wrong);

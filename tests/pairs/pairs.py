@@ -14,23 +14,10 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-
-def orders(seeds):
-    return [("late", 1), ("early", 1)] + [("random", seed) for seed in range(1, seeds + 1)]
-
-
-def run(libraries, command, order="late", seed=1):
-    """Exit code, findings and what the program printed."""
-    with tempfile.NamedTemporaryFile(suffix=".jsonl") as report:
-        environment = os.environ | {
-            "LD_LIBRARY_PATH": str(libraries), "EMULATOR_ORDER": order, "EMULATOR_SEED": str(seed),
-            "EMULATOR_REPORT": report.name, "EMULATOR_THREADS": "1"}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
-        lines = Path(report.name).read_text("utf-8").splitlines()
-    return done.returncode, [json.loads(line) for line in lines], done.stdout + done.stderr
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
+from emulated import orders, run  # noqa: E402
 
 
 def check(job):
@@ -38,10 +25,10 @@ def check(job):
     libraries, program, pair, variant, order, seed = job
     where = f"{program.name} {pair['name']} {variant} {order} {seed}"
     try:
-        code, found, printed = run(libraries, [str(program), pair["name"], variant], order, seed)
+        done = run(libraries, [str(program), pair["name"], variant], order, seed)
     except subprocess.TimeoutExpired:
         return "", f"{where}: no end within 120 s"
-    names = [each["name"] for each in found]
+    code, found, names, printed = done.code, done.findings, sorted(done.names), done.out + done.err
     if variant == "twin":
         return "", "" if code == 0 and not found else f"{where}: exit code {code}, findings {names}\n{printed}"
     if code not in (0, 1):
@@ -73,8 +60,8 @@ def main():
     options = parser.parse_args()
     jobs, names = [], set()
     for program in options.programs:
-        _, _, listed = run(options.libraries, [str(program), "--list"])
-        for pair in map(json.loads, listed.splitlines()):
+        listed = run(options.libraries, [str(program), "--list"])
+        for pair in map(json.loads, listed.out.splitlines()):
             if options.only not in ("", pair["name"]):
                 continue
             if pair["name"] in names:
@@ -82,7 +69,7 @@ def main():
             names.add(pair["name"])
             if options.show:
                 print(f"== {pair['name']}: {pair['mistake']} | {pair['fix']}")
-                print(run(options.libraries, [str(program), pair["name"], "broken"])[2])
+                print(run(options.libraries, [str(program), pair["name"], "broken"]).err)
                 continue
             jobs += [(options.libraries, program, pair, variant, order, seed)
                      for order, seed in orders(options.seeds) for variant in ("twin", "broken")]
