@@ -81,7 +81,7 @@ def print_functions(library):
 
 
 def print_messages():
-    text = (HERE / "listeners/catalogue.cpp").read_text(encoding="utf-8")
+    text = (HERE / "findings/catalogue.cpp").read_text(encoding="utf-8")
     for name, title in re.findall(r'\{"([a-z-]+)",\s*"([^"]+)"', text):
         print(f"{name:<31}{title}")
 

@@ -78,9 +78,9 @@ def examples(runner: Runner) -> dict[str, list[Example]]:
 
 def test_of(root: Path, name: str) -> str | None:
     """The first test of the emulator that expects a finding."""
-    for path in sorted((root / "tests/emulator").glob("*.c*")):
-        if path.name != "check_catalogue.cpp" and f'"{name}"' in path.read_text("utf-8"):
-            return path.name
+    for path in sorted((root / "tests/emulator").rglob("*.c*")):
+        if path.name != "catalogue.cpp" and f'"{name}"' in path.read_text("utf-8"):
+            return str(path.relative_to(root / "tests/emulator"))
     return None
 
 

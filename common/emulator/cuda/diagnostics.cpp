@@ -1,7 +1,7 @@
 #include "cuda/diagnostics.hpp"
 #include "cuda/state.hpp"
 
-#include "listeners/report.hpp"
+#include "findings/report.hpp"
 
 namespace emu::cuda {
 

@@ -1,11 +1,11 @@
 #include "cuda/registry.hpp"
 
-#include "cuda/cubin.hpp"
 #include "cuda/diagnostics.hpp"
-#include "cuda/fatbin.hpp"
-#include "cuda/link.hpp"
 #include "cuda/owner.hpp"
 #include "cuda/state.hpp"
+#include "images/cubin.hpp"
+#include "images/fatbin.hpp"
+#include "images/link.hpp"
 #include "ptx/parser.hpp"
 
 #include <algorithm>

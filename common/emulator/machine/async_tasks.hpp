@@ -4,8 +4,8 @@
 /// st.async and red.async. Tensor copies are in tensor_copy.hpp.
 
 #include "machine/async.hpp"
-#include "machine/async_operands.hpp"
-#include "machine/reduction.hpp"
+#include "machine/instructions/async_operands.hpp"
+#include "machine/instructions/reduction.hpp"
 
 #include <array>
 #include <memory>

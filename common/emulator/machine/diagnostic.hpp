@@ -52,7 +52,7 @@ struct SourceLine {
     }
 };
 
-/// A finding. `name` is stable and has an entry in the catalogue (listeners/catalogue.hpp).
+/// A finding. `name` is stable and has an entry in the catalogue (findings/catalogue.hpp).
 struct Diagnostic {
     std::string name;
     Fault fault = Fault::launch_failure; ///< `none` makes it a warning that does not fail the launch.

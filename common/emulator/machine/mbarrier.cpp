@@ -1,7 +1,7 @@
 #include "machine/mbarrier.hpp"
 
-#include "machine/async_operands.hpp"
 #include "machine/cluster.hpp"
+#include "machine/instructions/async_operands.hpp"
 
 #include <cstdlib>
 

@@ -1,0 +1,281 @@
+/// \file
+/// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and their prefetch, tile mode (PTX ISA 9.7.9.27).
+
+#include "machine/instructions/bulk_operands.hpp"
+#include "machine/tensor_tile.hpp"
+
+namespace emu {
+
+namespace {
+
+enum class Direction : std::uint8_t { load, store, reduce, prefetch };
+
+struct TensorOperands final : OpExtra {
+    Direction direction = Direction::load;
+    AddressOperand map;
+    unsigned rank = 1;
+    std::vector<Row> coordinates; ///< s32, innermost first.
+    AddressOperand shared;
+    BulkCompletion completion;
+    ReduceOp reduce = ReduceOp::add;
+};
+
+/// Two rules of the hardware: the box starts at a multiple of 16 bytes along the innermost dimension (an H200
+/// stops with an illegal instruction otherwise), and what is written has no negative start (CUDA programming
+/// guide, tensor memory access: only reads may begin before the tensor).
+bool check_start(const Place& place, const TensorOperands& o, const TensorMap& map,
+                 const std::array<std::int32_t, 5>& start) {
+    const auto inner = std::int64_t{start[0]} * coordinate_bytes(map);
+    if (inner % 16 != 0) {
+        place.report("misaligned", Fault::illegal_instruction,
+                     "The box starts at innermost coordinate " + std::to_string(start[0]) +
+                         ", which is byte " + std::to_string(inner) + " of its row: not a multiple of 16.",
+                     "Start boxes at innermost coordinates whose byte offset is a multiple of 16; to reach "
+                     "one element to the "
+                     "left, load a wider box that starts 16 bytes earlier.");
+        return false;
+    }
+    const bool writes = o.direction != Direction::load && o.direction != Direction::prefetch;
+    for (std::size_t i = 0; writes && i < o.coordinates.size(); ++i)
+        if (start[i] < 0) {
+            place.report("out-of-bounds", Fault::illegal_instruction,
+                         "The box to be written starts at coordinate " + std::to_string(start[i]) +
+                             " of dimension " + std::to_string(i) + ", before the tensor.",
+                         "Stores and reductions may hang over the end of a tensor, where they are clipped, "
+                         "but may not "
+                         "start before it.");
+            return false;
+        }
+    return true;
+}
+
+/// What the copy of one lane will move, all checks of the map and of global memory done.
+std::optional<TensorTile> tile_of(const Place& place, const TensorOperands& o, std::uint64_t address) {
+    const auto map = load_tensor_map(place, address, o.rank, o.direction == Direction::load);
+    if (!map)
+        return std::nullopt;
+    std::array<std::int32_t, 5> start{};
+    for (std::size_t i = 0; i < o.coordinates.size(); ++i)
+        start[i] = place.warp.row<std::int32_t>(o.coordinates[i])[place.lane];
+    if (!check_start(place, o, *map, start))
+        return std::nullopt;
+    TensorTile tile(*map, start);
+    for (std::uint32_t r = 0; r < tile.rows(); ++r) {
+        const TensorTile::Row row = tile.row(r, o.direction == Direction::load ? TensorTile::Clip::at_element
+                                                                               : TensorTile::Clip::at_chunk);
+        if (row.bytes && !check_global(place, row.global, row.bytes, "tensor, as its map describes it"))
+            return std::nullopt;
+    }
+    return tile;
+}
+
+bool check_tile(const Place& place, std::uint32_t shared) {
+    if (shared % 128 == 0)
+        return true;
+    place.report(
+        "misaligned", Fault::misaligned_address,
+        "The tile at " + shared_text(place.cluster(), shared) +
+            " is not aligned to 128 bytes, as tensor copies require.",
+        "Declare the tile with alignas(128); with a swizzle of 64 or 128 bytes alignas(512) or alignas(1024) "
+        "keeps the pattern simple.");
+    return false;
+}
+
+AsyncOperation make_tensor_operation(const Place& place, AsyncKind kind, CompletionKind completion,
+                                     std::uint64_t map) {
+    AsyncOperation operation = make_operation(place, kind, completion);
+    operation.tensor_map = map;
+    return operation;
+}
+
+void load_one(const Place& place, const TensorOperands& o, const TensorTile& tile, std::uint64_t map) {
+    const char* what = "tile of the tensor copy";
+    const auto shared = shared_address(place, o.shared, what);
+    if (!shared || !check_tile(place, *shared))
+        return;
+    for (const BulkTarget& target : bulk_targets(place, o.completion, *shared, tile.extent(*shared), what)) {
+        auto task = std::make_unique<TensorLoadTask>(tile, target.destination);
+        task->operation = make_tensor_operation(place, AsyncKind::tensor_load, CompletionKind::mbarrier, map);
+        task->operation.reads_global = true;
+        if (place.cluster().listening()) {
+            tile.list_load(target.destination, task->operation.pieces);
+            task->operation.sectors = tile.load_sectors();
+        }
+        issue_at_barrier(place, std::move(task), target, tile.bytes());
+    }
+}
+
+/// The reduction on elements of the map's type, or nothing after a report.
+std::optional<Reduction> reduction_of(const Place& place, ReduceOp op, TensorType type) {
+    using ptx::Type;
+    static constexpr std::array types{Type::none, Type::none, Type::u32, Type::s32, Type::u64,
+                                      Type::s64,  Type::f16,  Type::f32, Type::f64, Type::bf16,
+                                      Type::f32,  Type::none, Type::none};
+    Reduction reduction{op, types[static_cast<std::size_t>(type)], type == TensorType::f32_ftz};
+    const bool floating = is_floating(type);
+    const bool half = type == TensorType::f16 || type == TensorType::bf16;
+    bool legal = reduction.type != Type::none;
+    if (op == ReduceOp::min || op == ReduceOp::max)
+        legal &= !floating || half;
+    else if (op == ReduceOp::inc || op == ReduceOp::dec)
+        legal &= type == TensorType::u32;
+    else if (op != ReduceOp::add)
+        legal &= !floating;
+    if (legal)
+        return reduction;
+    report_tensor_map(
+        place, std::string("The reduction does not exist for elements of type ") + name_of(type) + ".",
+        "PTX has .add for 32- and 64-bit and half types, .min/.max for integers and half types, "
+        ".inc/.dec for UINT32 and .and/.or/.xor for 32- and 64-bit integers.");
+    return std::nullopt;
+}
+
+void store_one(const Place& place, const TensorOperands& o, const TensorTile& tile, std::uint64_t map) {
+    const char* what = "tile of the tensor copy";
+    const auto shared = shared_address(place, o.shared, what);
+    if (!shared || !check_tile(place, *shared) || !check_shared(place, *shared, tile.extent(*shared), what))
+        return;
+    std::optional<Reduction> reduction;
+    if (o.direction == Direction::reduce) {
+        reduction = reduction_of(place, o.reduce, tile.map().type);
+        if (!reduction)
+            return;
+    }
+    auto task = std::make_unique<TensorStoreTask>(tile, *shared, reduction);
+    task->operation =
+        make_tensor_operation(place, reduction ? AsyncKind::tensor_reduce : AsyncKind::tensor_store,
+                              CompletionKind::bulk_group, map);
+    task->operation.reads_shared = true;
+    task->operation.writes_global = true;
+    task->source_rank = static_cast<std::int8_t>(shared_rank(*shared));
+    if (place.cluster().listening()) {
+        tile.list_store(*shared, task->operation.pieces);
+        task->operation.sectors = tile.store_sectors();
+    }
+    place.cluster().async().issue(std::move(task));
+}
+
+void prefetch_one(const Place& place, const TensorTile& tile, std::uint64_t map) {
+    auto task = std::make_unique<ArriveTask>(); // Moves nothing.
+    task->operation = make_tensor_operation(place, AsyncKind::prefetch, CompletionKind::none, map);
+    for (std::uint32_t r = 0; r < tile.rows() && place.cluster().listening(); ++r)
+        if (const TensorTile::Row row = tile.row(r, TensorTile::Clip::at_element); row.bytes)
+            task->operation.pieces.push_back({row.global, 0, row.bytes});
+    place.cluster().async().issue(std::move(task));
+}
+
+Flow run_tensor(Warp& warp, const Op& op, LaneMask mask) {
+    const auto& o = static_cast<const TensorOperands&>(*op.extra);
+    for_lanes(mask, [&](unsigned lane) {
+        const Place place(warp, lane);
+        const std::uint64_t map = o.map.value(warp, lane);
+        const auto tile = tile_of(place, o, map);
+        if (!tile)
+            return;
+        if (o.direction == Direction::load)
+            load_one(place, o, *tile, map);
+        else if (o.direction == Direction::prefetch)
+            prefetch_one(place, *tile, map);
+        else
+            store_one(place, o, *tile, map);
+    });
+    return Flow::next;
+}
+
+// -- decoding
+
+/// `[map, {x, y, …}]` and the rank that the modifiers name.
+void decode_map(DecodeContext& context, TensorOperands& o, std::size_t i) {
+    for (const auto modifier : context.instruction().modifiers)
+        if (modifier.size() == 2 && modifier[1] == 'd' && modifier[0] >= '1' && modifier[0] <= '5')
+            o.rank = static_cast<unsigned>(modifier[0] - '0');
+    o.map = address_operand(context, i, ptx::Space::generic);
+    const ptx::Operand& operand = context.operand(i);
+    if (operand.elements.size() != 2 || operand.elements[1].kind != ptx::Operand::Kind::vector ||
+        operand.elements[1].elements.size() != o.rank)
+        context.malformed("needs [map, {coordinates}] with as many coordinates as dimensions");
+    for (const ptx::Operand& coordinate : operand.elements[1].elements)
+        o.coordinates.push_back(context.source(coordinate, ptx::Type::s32));
+}
+
+void refuse_other_modes(DecodeContext& context) {
+    for (const auto modifier : context.instruction().modifiers) {
+        if (modifier.starts_with("im2col"))
+            context.unsupported("im2col mode is not supported by the emulator; tile mode is");
+        if (modifier.starts_with("tile::") || modifier.starts_with("cta_group"))
+            context.unsupported("modifier ." + std::string(modifier) +
+                                " needs compute capability 10.0, this is a device of compute capability 9.0");
+    }
+}
+
+void decode_copy(DecodeContext& context, Op& op) {
+    refuse_other_modes(context);
+    context.allow({"async", "bulk", "tensor", "1d", "2d", "3d", "4d", "5d", "shared::cluster", "shared::cta",
+                   "global", "tile", "mbarrier::complete_tx::bytes", "bulk_group", "multicast::cluster",
+                   "L2::cache_hint"});
+    auto o = std::make_unique<TensorOperands>();
+    const bool store = context.space() == ptx::Space::global; // The first space is the destination's.
+    o->direction = store ? Direction::store : Direction::load;
+    decode_map(context, *o, store ? 0 : 1);
+    o->shared = address_operand(context, store ? 1 : 0, ptx::Space::shared);
+    o->completion = decode_completion(context, 2);
+    if (o->completion.at_barrier == store)
+        context.malformed("completes in a bulk_group when it writes global memory, else at an mbarrier");
+    op.handler = run_tensor;
+    op.progress = true;
+    op.extra = context.keep(std::move(o));
+}
+
+void decode_reduce(DecodeContext& context, Op& op) {
+    refuse_other_modes(context);
+    context.allow({"reduce", "async", "bulk",        "tensor", "1d",   "2d",         "3d",
+                   "4d",     "5d",    "shared::cta", "global", "tile", "bulk_group", "L2::cache_hint",
+                   "add",    "min",   "max",         "inc",    "dec",  "and",        "or",
+                   "xor"});
+    auto o = std::make_unique<TensorOperands>();
+    o->direction = Direction::reduce;
+    bool found = false;
+    for (const auto modifier : context.instruction().modifiers)
+        if (const auto reduce = reduce_op_from_name(modifier)) {
+            o->reduce = *reduce;
+            found = true;
+        }
+    if (!found)
+        context.malformed("names no reduction");
+    decode_map(context, *o, 0);
+    o->shared = address_operand(context, 1, ptx::Space::shared);
+    o->completion = decode_completion(context, 2);
+    op.handler = run_tensor;
+    op.progress = true;
+    op.extra = context.keep(std::move(o));
+}
+
+void decode_prefetch(DecodeContext& context, Op& op) {
+    refuse_other_modes(context);
+    context.allow({"async", "bulk", "prefetch", "tensor", "1d", "2d", "3d", "4d", "5d", "L2", "global",
+                   "tile", "L2::cache_hint"});
+    auto o = std::make_unique<TensorOperands>();
+    o->direction = Direction::prefetch;
+    decode_map(context, *o, 0);
+    if (context.has("L2::cache_hint"))
+        context.source(1, ptx::Type::b64);
+    op.handler = run_tensor;
+    op.extra = context.keep(std::move(o));
+}
+
+constexpr InstructionRow rows[] = {
+    {"cp.async.bulk.tensor", "9.7.9.27.1.2", decode_copy},
+    {"cp.reduce.async.bulk.tensor", "9.7.9.27.1.3", decode_reduce},
+    {"cp.async.bulk.prefetch.tensor", "9.7.9.27.1.4", decode_prefetch},
+    {"tensormap.replace", "9.7.9.28", decode_tensormap_replace},
+    {"tensormap.cp_fenceproxy", "9.7.13.14", decode_tensormap_copy},
+    {"prefetch.tensormap", "9.7.9.16", decode_tensormap_prefetch},
+    {"prefetch.param.tensormap", "9.7.9.16", decode_tensormap_prefetch},
+    {"prefetch.const.tensormap", "9.7.9.16", decode_tensormap_prefetch},
+};
+
+} // namespace
+
+std::span<const InstructionRow> tensor_copy_instructions() { return rows; }
+
+} // namespace emu
