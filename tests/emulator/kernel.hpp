@@ -34,7 +34,7 @@ struct Outcome {
 
     /// The first finding's name, or "" if there is none.
     std::string finding() const {
-        return launch.result.diagnostics.empty() ? std::string() : launch.result.diagnostics.front().name;
+        return launch.result.diagnostics.empty() ? std::string() : launch.result.diagnostics.front().name();
     }
     std::string message() const {
         return launch.result.diagnostics.empty() ? launch.message : launch.result.diagnostics.front().message;

@@ -140,7 +140,7 @@ class Order {
     std::string how_to_order(const Operation& earlier, const Operation& later) const;
     bool waits_for_early_event(const Operation& earlier, const Operation& later) const;
     std::string describe(Address begin, Address end) const;
-    void tell(const char* name, const std::string& key, std::string message, std::string advice,
+    void tell(Finding kind, const std::string& key, std::string message, std::string advice,
               std::vector<SourceLine> lines);
 
     State& state_;

@@ -82,12 +82,12 @@ std::string Order::describe(Address begin, Address end) const {
                 : "the variable " + found->name);
 }
 
-void Order::tell(const char* name, const std::string& key, std::string message, std::string advice,
+void Order::tell(Finding kind, const std::string& key, std::string message, std::string advice,
                  std::vector<SourceLine> lines) {
-    if (!told_.insert(std::string(name) + ' ' + key).second)
+    if (!told_.insert(std::string(name_of(kind)) + ' ' + key).second)
         return;
     Diagnostic finding;
-    finding.name = name;
+    finding.finding = kind;
     finding.fault = Fault::none;
     finding.message = std::move(message);
     finding.advice = std::move(advice);
@@ -143,7 +143,8 @@ void Order::tell_race(const Operation& earlier, const Operation& later, const Cl
     const std::string same =
         verb(clash.earlier->touch) == std::string(verb(clash.later->touch)) ? " as well" : "";
     const auto found = state_.device().memory().find(clash.begin);
-    tell("race-kernels", a.what + '\n' + b.what + '\n' + std::to_string(found ? found->base : clash.begin),
+    tell(Finding::race_kernels,
+         a.what + '\n' + b.what + '\n' + std::to_string(found ? found->base : clash.begin),
          capitalised(with_stream(b)) + " " + verb(clash.later->touch) + " " +
              describe(clash.begin, clash.end) + ", which " + with_stream(a, b) + " " +
              verb(clash.earlier->touch) + same +
@@ -156,7 +157,7 @@ void Order::tell_freed(const Operation& user, const std::string& freeing, const 
     std::vector<SourceLine> lines;
     add_line(lines, user.facts, *clash.earlier);
     const auto found = state_.device().memory().find(clash.begin);
-    tell("freed-in-use", user.facts.what + '\n' + std::to_string(found ? found->base : clash.begin),
+    tell(Finding::freed_in_use, user.facts.what + '\n' + std::to_string(found ? found->base : clash.begin),
          freeing + " gives back " + describe(clash.begin, clash.end) + ", which " + with_stream(user.facts) +
              " may still use: " + why + ".",
          advice, std::move(lines));
@@ -170,7 +171,7 @@ void Order::tell_host_write(const Operation& operation, const HostWatch& watch, 
             add_line(lines, facts, piece);
     const auto found = state_.device().memory().find(begin);
     tell(
-        "race-host", facts.what + '\n' + std::to_string(found ? found->base : begin),
+        Finding::race_host, facts.what + '\n' + std::to_string(found ? found->base : begin),
         "The host changed " + describe(begin, end) + ", which " + a_kind(facts) +
             " that has not been waited for may still " + (watch.written() ? "write" : "read") + ": " +
             with_stream(facts) + ".",
@@ -188,7 +189,7 @@ void Order::tell_host_access(const OperationFacts& facts, const HostGuard::Touch
     for (const FootprintPiece& piece : facts.footprint->pieces)
         if (touched.address >= piece.begin && touched.address < piece.end)
             add_line(lines, facts, piece);
-    tell("race-host", facts.what + '\n' + std::to_string(base),
+    tell(Finding::race_host, facts.what + '\n' + std::to_string(base),
          std::string("The host ") + how + " byte " + std::to_string(touched.address - base) + " of " +
              (found ? describe(found->base, found->base + found->size) : "memory") + ", which " +
              a_kind(facts) + " that has not been waited for may still write: " + with_stream(facts) + ".",

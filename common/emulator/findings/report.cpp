@@ -50,7 +50,7 @@ std::string json_callers(const SourceLine& line) {
 
 std::string format(const Diagnostic& d) {
     std::string text = severity(d);
-    text += "[" + d.name + "]";
+    text += "[" + d.name() + "]";
     if (!d.kernel.empty())
         text += " in kernel " + d.kernel;
     text += "\n" + indented(d.message, "  ") + "\n";
@@ -88,7 +88,7 @@ std::string json_string(std::string_view text) {
 }
 
 std::string format_json(const Diagnostic& d) {
-    std::string text = "{\"name\":" + json_string(d.name) + ",\"severity\":\"" + severity(d) +
+    std::string text = "{\"name\":" + json_string(d.name()) + ",\"severity\":\"" + severity(d) +
                        "\",\"kernel\":" + json_string(d.kernel) + ",\"message\":" + json_string(d.message) +
                        ",\"advice\":" + json_string(d.advice) + ",\"locations\":[";
     const char* separator = "";

@@ -29,7 +29,7 @@ std::string verb(AccessKind kind) {
 void report_misaligned(Warp& warp, const AccessExtra& access, unsigned lane, unsigned bytes) {
     char hex[32];
     std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(warp.addresses[lane]));
-    warp.cluster().report("misaligned", Fault::misaligned_address, warp, warp.pc(), lane,
+    warp.cluster().report(Finding::misaligned, Fault::misaligned_address, warp, warp.pc(), lane,
                           "The instruction " + verb(access.kind) + " " + std::to_string(bytes) +
                               " bytes at address " + hex + ", which is not a multiple of " +
                               std::to_string(bytes) + ".",
@@ -42,26 +42,26 @@ void report_outside(Warp& warp, const AccessExtra& access, Space space, unsigned
     std::string where;
     std::string advice = "Check the index against the size of the array.";
     Fault fault = Fault::illegal_address;
-    const char* name = "out-of-bounds";
+    Finding finding = Finding::out_of_bounds;
     if (space == Space::shared) {
         const auto a = static_cast<std::uint32_t>(address);
         Block* owner = cluster.block(shared_rank(a));
         const std::string size = std::to_string(cluster.info().shared_size - shared_reserved);
         if (!owner || address > 0xffffffffu) {
-            name = "rank-out-of-range";
+            finding = Finding::rank_out_of_range;
             fault = access.own_block_only && access.space == Space::shared ? Fault::illegal_instruction
                                                                            : fault_of_rank(shared_rank(a));
             where = "an address of cluster block " + std::to_string(shared_rank(a)) +
                     ", but the cluster has " + std::to_string(cluster.blocks().size());
             advice = "A rank must be smaller than the number of blocks of the cluster.";
         } else if (access.own_block_only && access.space == Space::shared && owner != &warp.block()) {
-            name = "rank-out-of-range";
+            finding = Finding::rank_out_of_range;
             fault = Fault::illegal_instruction;
             where = "the shared memory of cluster block " + std::to_string(shared_rank(a)) +
                     " by an instruction that works on the own block's only";
             advice = "Use the form with .shared::cluster, or a generic address (cluster.map_shared_rank()).";
         } else if (owner->finished()) {
-            name = "remote-block-exited";
+            finding = Finding::remote_block_exited;
             fault = Fault::launch_failure;
             where =
                 "the shared memory of cluster block " + std::to_string(shared_rank(a)) + ", which has ended";
@@ -83,7 +83,7 @@ void report_outside(Warp& warp, const AccessExtra& access, Space space, unsigned
         if (access.space == Space::global && (in_shared_window(address) || in_local_window(address)))
             fault = Fault::invalid_address_space;
     }
-    cluster.report(name, fault, warp, warp.pc(), lane,
+    cluster.report(finding, fault, warp, warp.pc(), lane,
                    "The instruction " + verb(access.kind) + " " + where + ".", advice);
 }
 

@@ -196,7 +196,7 @@ void AsyncEngine::State::move_something(AsyncTask& task, bool& done) {
 
 void AsyncEngine::State::report_exit(Block& block, Warp& warp, std::uint32_t pc, unsigned lane, bool reads) {
     cluster.report(
-        "exited-with-copies-in-flight", Fault::launch_failure, warp, pc, lane,
+        Finding::exited_with_copies_in_flight, Fault::launch_failure, warp, pc, lane,
         "All threads of the block with rank " + std::to_string(block.rank()) +
             " have exited, and nobody has waited for the end of this asynchronous operation, which " +
             (reads ? "reads" : "writes") + " the block's shared memory.",
@@ -224,7 +224,7 @@ void AsyncEngine::State::report_unobserved(Block& block, const Unobserved& each)
         return report_exit(block, *each.warp, each.pc, each.lane,
                            each.destination_rank != static_cast<int>(block.rank()));
     cluster.report(
-        "tx-count-mismatch", Fault::launch_failure, *each.warp, each.pc, each.lane,
+        Finding::tx_count_mismatch, Fault::launch_failure, *each.warp, each.pc, each.lane,
         "Asynchronous copies complete " + std::to_string(bytes) + " bytes more at mbarrier " +
             shared_text(cluster, each.barrier) +
             " than were expected there: a phase could end before this one had landed.",

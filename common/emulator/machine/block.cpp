@@ -60,7 +60,7 @@ Flow report_other_count(unsigned id, const BlockBarrier& barrier, std::uint32_t 
     const std::string one = thread_name(*first.warp, lane_of(first));
     const std::string other = thread_name(*lanes.warp, lane_of(lanes));
     Diagnostic d;
-    d.name = "arrival-count-mismatch";
+    d.finding = Finding::arrival_count_mismatch;
     d.fault = Fault::illegal_instruction;
     d.message = "Barrier " + std::to_string(id) + " of the block: " + one + " arrives with a count of " +
                 std::to_string(barrier.expected) + " threads, " + other + " with " + std::to_string(threads) +

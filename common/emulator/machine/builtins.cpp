@@ -146,7 +146,7 @@ Flow assert_failed(const BuiltinCall& call) {
     Warp& warp = call.warp;
     const std::string condition = string_at(warp, lane, argument<Address>(call, 0, lane));
     const std::string function = string_at(warp, lane, argument<Address>(call, 3, lane));
-    warp.cluster().report("assert", Fault::assert_failed, warp, call.pc, lane,
+    warp.cluster().report(Finding::assertion, Fault::assert_failed, warp, call.pc, lane,
                           "Assertion `" + condition + "` failed in " + function + ".",
                           "The kernel's author states this must hold here: look at the values it compares.");
     return Flow::next;
@@ -170,8 +170,8 @@ Flow release(const BuiltinCall& call) {
         const bool foreign = known && known->kind != Allocation::Kind::heap;
         if (address && (foreign || !memory.release(address)))
             cluster.report(
-                "out-of-bounds", foreign ? Fault::illegal_address : Fault::launch_failure, call.warp, call.pc,
-                lane,
+                Finding::out_of_bounds, foreign ? Fault::illegal_address : Fault::launch_failure, call.warp,
+                call.pc, lane,
                 "free() of a pointer that malloc() in a kernel did not return, or that was freed before.",
                 "Free each allocation once, with the pointer malloc() gave.");
     });

@@ -145,10 +145,10 @@ void Cluster::report(Diagnostic diagnostic, bool fatal) {
     launch_.report(std::move(diagnostic), fatal);
 }
 
-void Cluster::report(std::string name, Fault fault, Warp& warp, std::uint32_t pc, unsigned lane,
+void Cluster::report(Finding finding, Fault fault, Warp& warp, std::uint32_t pc, unsigned lane,
                      std::string message, std::string advice, bool fatal) {
     Diagnostic d;
-    d.name = std::move(name);
+    d.finding = finding;
     d.fault = fault;
     d.message = std::move(message);
     d.advice = std::move(advice);

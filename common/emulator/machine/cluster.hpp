@@ -51,7 +51,7 @@ class Cluster {
     /// (`fatal`), stops the launch.
     void report(Diagnostic diagnostic, bool fatal = false);
     /// A finding about one instruction: fills in kernel, location and thread.
-    void report(std::string name, Fault fault, Warp& warp, std::uint32_t pc, unsigned lane,
+    void report(Finding finding, Fault fault, Warp& warp, std::uint32_t pc, unsigned lane,
                 std::string message, std::string advice, bool fatal = true);
     /// The source line of an instruction.
     SourceLine source_line(std::uint32_t pc, std::string role = {}) const;

@@ -397,7 +397,7 @@ Diagnostic describe_deadlock(Cluster& cluster) {
     const DeadlockFacts facts(cluster);
     const Root root = find_root(facts);
     Diagnostic d;
-    d.name = "deadlock";
+    d.finding = Finding::deadlock;
     d.fault = Fault::timeout;
     d.message = "Every thread that is left waits, and nothing that is under way can end a wait.";
     list_waits(facts, root, d);

@@ -366,13 +366,11 @@ std::string place(const ptx::Module& module, const ptx::Function& function,
 } // namespace
 
 void DecodeContext::unsupported(const std::string& why) const {
-    throw DecodeError("unsupported-instruction",
-                      place(module(), *function_.source, *instruction_) + ": " + why);
+    throw DecodeError(place(module(), *function_.source, *instruction_) + ": " + why);
 }
 
 void DecodeContext::malformed(const std::string& why) const {
-    throw DecodeError("unsupported-instruction",
-                      place(module(), *function_.source, *instruction_) + " " + why);
+    throw DecodeError(place(module(), *function_.source, *instruction_) + " " + why);
 }
 
 } // namespace emu

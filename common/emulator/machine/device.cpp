@@ -117,8 +117,12 @@ std::shared_ptr<Launch> Device::prepare(Program& program, std::string_view name,
     } catch (const DecodeError& error) {
         refused = refuse(LaunchError::unsupported, error.what());
         refused.result.fault = Fault::illegal_instruction;
-        refused.result.diagnostics.push_back(
-            {error.name, Fault::illegal_instruction, std::string(name), error.what(), {}, {}});
+        refused.result.diagnostics.push_back({Finding::unsupported_instruction,
+                                              Fault::illegal_instruction,
+                                              std::string(name),
+                                              error.what(),
+                                              {},
+                                              {}});
         return nullptr;
     }
     const auto give_up = [&](LaunchError error, const std::string& why) {

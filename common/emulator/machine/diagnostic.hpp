@@ -2,10 +2,13 @@
 /// \file
 /// What the emulator tells a reader about a mistake, and how it leaves the machine.
 
+#include "findings/finding.hpp"
+
 #include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace emu {
@@ -52,9 +55,9 @@ struct SourceLine {
     }
 };
 
-/// A finding. `name` is stable and has an entry in the catalogue (findings/catalogue.hpp).
+/// A finding in words.
 struct Diagnostic {
-    std::string name;
+    Finding finding{};
     Fault fault = Fault::launch_failure; ///< `none` makes it a warning that does not fail the launch.
     std::string kernel;
     std::string message;               ///< What is wrong, in one or more complete sentences.
@@ -65,6 +68,8 @@ struct Diagnostic {
     /// inlined.
     std::uint32_t more = 0;
     bool lines_of_ptx = false; ///< The program has no line information.
+
+    std::string name() const { return std::string(name_of(finding)); }
 };
 
 } // namespace emu

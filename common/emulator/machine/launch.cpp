@@ -29,7 +29,7 @@ std::string without_numbers(std::string role) {
 
 /// The same name, and the same happened at the same lines, called in the same way.
 bool is_alike(const Diagnostic& a, const Diagnostic& b) {
-    return !a.locations.empty() && a.name == b.name && a.fault == b.fault && a.note == b.note &&
+    return !a.locations.empty() && a.finding == b.finding && a.fault == b.fault && a.note == b.note &&
            std::ranges::equal(a.locations, b.locations, [](const SourceLine& one, const SourceLine& other) {
                return one.is_same_place(other) && without_numbers(one.role) == without_numbers(other.role);
            });
@@ -166,7 +166,7 @@ void Launch::report_endless_loop(Cluster& cluster, bool counted) {
         if (!warp->runnable())
             continue;
         const auto lane = static_cast<unsigned>(std::countr_zero(warp->runnable()));
-        cluster.report("watchdog", Fault::timeout, *warp, warp->lane_pc(lane), lane,
+        cluster.report(Finding::watchdog, Fault::timeout, *warp, warp->lane_pc(lane), lane,
                        counted ? "The block executed " + std::to_string(settings().watchdog) +
                                      " instructions without writing memory, passing a barrier or ending a "
                                      "thread."

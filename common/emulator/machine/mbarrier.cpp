@@ -20,7 +20,7 @@ Place place_of(const MbarrierEvent& event) {
 bool check_arrivals(const Mbarrier& barrier, const MbarrierEvent& event) {
     if (event.count <= barrier.pending)
         return true;
-    place_of(event).report("arrival-count-mismatch", Fault::launch_failure,
+    place_of(event).report(Finding::arrival_count_mismatch, Fault::launch_failure,
                            "An arrival of " + std::to_string(event.count) + " at mbarrier " +
                                shared_text(place_of(event).cluster(), event.address) + ", whose phase " +
                                std::to_string(barrier.phase) + " expects only " +
@@ -40,7 +40,7 @@ bool check_tx(const Mbarrier& barrier, const MbarrierEvent& event) {
     if (event.tx <= limit && tx >= -limit && tx <= limit)
         return true;
     place_of(event).report(
-        "tx-count-mismatch", Fault::launch_failure,
+        Finding::tx_count_mismatch, Fault::launch_failure,
         "The tx-count of mbarrier " + shared_text(place_of(event).cluster(), event.address) +
             " would become " + std::to_string(tx) + " (change " + std::to_string(event.tx) +
             "); it must stay within +/-(2^20 - 1).",

@@ -94,9 +94,7 @@ struct DecodedFunction {
 /// and its place.
 class DecodeError : public std::runtime_error {
   public:
-    DecodeError(std::string name, const std::string& message)
-        : std::runtime_error(message), name(std::move(name)) {}
-    std::string name; ///< Diagnostic name, e.g. "unsupported-instruction".
+    explicit DecodeError(const std::string& message) : std::runtime_error(message) {}
 };
 
 /// A kernel ready to run, with its own copy of every function it can call: all offsets of shared memory are

@@ -235,7 +235,7 @@ void TensorStoreTask::write(Cluster&) { tile_.scatter(box_, reduction_); }
 // -- tensor maps in memory
 
 void report_tensor_map(const Place& place, std::string message, std::string advice, Fault fault) {
-    place.report("tensor-map-invalid", fault, std::move(message), std::move(advice));
+    place.report(Finding::tensor_map_invalid, fault, std::move(message), std::move(advice));
 }
 
 namespace {

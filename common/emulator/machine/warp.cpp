@@ -329,7 +329,7 @@ void Warp::leave_frame(std::uint32_t frame, LaneMask lanes) {
 Flow Warp::call(LaneMask mask, const DecodedFunction& caller, const DecodedFunction& callee) {
     const std::uint32_t frame = next_frame(caller, callee);
     if (frame + callee.frame_bytes > frame_limit) {
-        cluster().report("stack-overflow", Fault::illegal_address, *this, pc_,
+        cluster().report(Finding::stack_overflow, Fault::illegal_address, *this, pc_,
                          static_cast<unsigned>(std::countr_zero(mask)), "The calls are nested too deeply.",
                          "Check the condition that ends the recursion.");
         return exit_lanes(mask);
@@ -363,7 +363,7 @@ Flow Warp::call(LaneMask mask, const DecodedFunction& caller, const DecodedFunct
             live_frames_.push_back({frame, end_of_frame(frame, callee), &callee, entered});
     }
     if (overflow) {
-        cluster().report("stack-overflow", Fault::illegal_address, *this, pc_,
+        cluster().report(Finding::stack_overflow, Fault::illegal_address, *this, pc_,
                          static_cast<unsigned>(std::countr_zero(overflow)),
                          "A thread's local memory is used up by nested calls.",
                          "Check the condition that ends the recursion, or use smaller local arrays.");

@@ -329,8 +329,8 @@ class Checker final : public ClusterListener, private UseListener {
     bool waits_for_use(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void tell_conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     bool saw_issue(const Operation& operation, Ref ref, const Actor& actor) const;
-    const char* name_of_conflict(const Record& old, Ref ref, const Operation& operation,
-                                 const Operation* second, const Actor& actor);
+    Finding finding_of_conflict(const Record& old, Ref ref, const Operation& operation,
+                                const Operation* second, const Actor& actor);
     void conflict_with_operation(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void race(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     std::string how_to_order(const Record& old, const Actor& actor) const;
@@ -343,13 +343,13 @@ class Checker final : public ClusterListener, private UseListener {
     void publish_held(std::uint32_t operation);
     void tell_the_rest();
     /// True the first time these two instructions get this finding.
-    bool first_time(std::string_view name, std::uint32_t pc_a, std::uint32_t pc_b);
-    static Diagnostic make(const char* name, std::string message, std::string advice,
+    bool first_time(Finding finding, std::uint32_t pc_a, std::uint32_t pc_b);
+    static Diagnostic make(Finding finding, std::string message, std::string advice,
                            std::vector<SourceLine> lines, bool warning = false);
-    void publish(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines,
+    void publish(Finding finding, std::string message, std::string advice, std::vector<SourceLine> lines,
                  bool warning = false);
     /// A warning that is given only where EMULATOR_CHECKS is strict.
-    void note(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines);
+    void note(Finding finding, std::string message, std::string advice, std::vector<SourceLine> lines);
     std::string place(const Actor& actor, unsigned k, unsigned n) const;
     std::string who(const Record& record, Ref ref, unsigned k) const;
     std::string who(const Actor& actor, unsigned k = 0) const; ///< Byte `k` of the word: see lane_at().
@@ -385,7 +385,7 @@ class Checker final : public ClusterListener, private UseListener {
     std::unordered_map<std::uint32_t, BarrierState> mbarriers_; ///< By shared-window address.
     std::vector<Operation> operations_;                         ///< [0] is unused.
     std::unordered_map<std::uint64_t, std::uint32_t> live_;     ///< Operation id to index, while not retired.
-    std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>, std::less<>> told_;
+    std::set<std::tuple<Finding, std::uint32_t, std::uint32_t>> told_;
     std::vector<Undecided> undecided_;
     std::map<std::uint32_t, Diagnostic>
         unfinished_;                ///< By operation: told at the end, unless somebody read too early.

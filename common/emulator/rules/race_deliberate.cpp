@@ -64,7 +64,7 @@ void Checker::tell_deliberate(Deliberate::Kind kind, const Record& old, Ref ref,
     const bool both = old.is(Record::write) && actor.is_write;
     const std::string first = who(old, ref, k), second = who(actor, k);
     const auto deed = [](bool writes) { return std::string(writes ? "write by " : "read by "); };
-    publish(actor.shared ? "race-shared" : "race-global",
+    publish(actor.shared ? Finding::race_shared : Finding::race_global,
             (both ? "Two writes to " : "A write and a read of ") + place(actor, k, n) +
                 " by two threads, and nothing orders one before the other: " + first + " and " + second +
                 "." + looks_like(kind),
@@ -76,7 +76,7 @@ void Checker::tell_deliberate(Deliberate::Kind kind, const Record& old, Ref ref,
 
 void Checker::check_clash(const AccessEvent& event) {
     const bool shared = event.space == ptx::Space::shared;
-    const char* name = shared ? "race-shared" : "race-global";
+    const Finding name = shared ? Finding::race_shared : Finding::race_global;
     if (!first_time(name, event.pc, event.pc))
         return;
     raced_.insert(event.pc);

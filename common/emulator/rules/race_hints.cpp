@@ -338,11 +338,11 @@ bool Checker::counts_on_lockstep(const Record& old, Ref ref, unsigned k, const A
 }
 
 void Checker::tell_lockstep(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
-    if (!first_time("race-shared", old.pc, actor.record->pc))
+    if (!first_time(Finding::race_shared, old.pc, actor.record->pc))
         return;
     const std::string writer = who(old, ref, k);
     publish(
-        "race-shared",
+        Finding::race_shared,
         who(actor) + " reads " + place(actor, k, n) + ", which " + writer +
             ", another lane of its warp, has written, and nothing orders the two. Both are volatile, which "
             "keeps values out of registers and orders nothing; lanes of a warp do not run in lockstep.",

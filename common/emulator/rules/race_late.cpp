@@ -71,7 +71,7 @@ void Checker::publish_held(std::uint32_t operation) {
     if (held.empty())
         return;
     for (Held& each : held.mapped())
-        if (first_time(each.diagnostic.name, each.about, each.about))
+        if (first_time(each.diagnostic.finding, each.about, each.about))
             cluster_.report(std::move(each.diagnostic));
 }
 

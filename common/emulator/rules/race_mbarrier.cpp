@@ -45,7 +45,8 @@ void Checker::overwrite_mbarrier(const Actor& actor) {
 /// Memory of an mbarrier may serve something else when nobody uses the barrier any more. Told when somebody
 /// does.
 void Checker::check_overwritten(const MbarrierEvent& event, const BarrierState& barrier) {
-    if (barrier.overwritten.empty() || !first_time("barrier-uninitialised", event.pc, barrier.overwritten_pc))
+    if (barrier.overwritten.empty() ||
+        !first_time(Finding::barrier_uninitialised, event.pc, barrier.overwritten_pc))
         return;
     const std::string name = "mbarrier " + shared_name(cluster_.info(), shared_offset(event.address));
     const std::string user =
@@ -54,7 +55,7 @@ void Checker::check_overwritten(const MbarrierEvent& event, const BarrierState& 
         cluster_.source_line(barrier.overwritten_pc, "written by " + barrier.overwritten)};
     if (event.warp)
         lines.push_back(cluster_.source_line(event.pc, "used by " + user));
-    publish("barrier-uninitialised",
+    publish(Finding::barrier_uninitialised,
             barrier.overwritten + " wrote ordinary data over " + name + ", which " + user +
                 " uses after that. The object is destroyed; what the barrier does now is not defined.",
             "Only mbarrier instructions may touch the 8 bytes between mbarrier.init and mbarrier.inval. "
@@ -105,10 +106,10 @@ void Checker::check_init_again(const MbarrierEvent& event, const BarrierState& b
         const BarrierUse& use = barrier.uses[thread];
         if (!use.warp || !in_loop(use) || is_behind(thread, use.epoch))
             continue;
-        if (!first_time("barrier-reinit-in-use", use.pc, event.pc))
+        if (!first_time(Finding::barrier_reinit_in_use, use.pc, event.pc))
             return;
         const std::string user = thread_name(*use.warp, thread - threads_.of(*use.warp).first);
-        return publish("barrier-reinit-in-use",
+        return publish(Finding::barrier_reinit_in_use,
                        initialiser + " initialises " + name +
                            " again, and nothing orders that behind its last use by " + user +
                            ": a thread that comes later finds another phase than it waits for.",
@@ -119,10 +120,10 @@ void Checker::check_init_again(const MbarrierEvent& event, const BarrierState& b
                         cluster_.source_line(event.pc, "initialised again by " + initialiser)});
     }
     if (is_behind(barrier.init_component, barrier.init_epoch) ||
-        !first_time("barrier-reinit-in-use", barrier.init_pc, event.pc))
+        !first_time(Finding::barrier_reinit_in_use, barrier.init_pc, event.pc))
         return;
     const std::string other = thread_name(*barrier.init_warp, barrier.init_lane);
-    publish("barrier-reinit-in-use",
+    publish(Finding::barrier_reinit_in_use,
             other + " and " + initialiser + " both initialise " + name +
                 ", and nothing orders one before the other. What the second one destroys is lost.",
             "One thread initialises an mbarrier: if (threadIdx.x == 0).",
@@ -136,11 +137,11 @@ void Checker::check_init_again(const MbarrierEvent& event, const BarrierState& b
 void Checker::check_late_arrival(const MbarrierEvent& event, const BarrierState& barrier,
                                  const BarrierUse& use) {
     if (!use.arrived || use.phase != event.phase + 1 ||
-        !first_time("arrival-count-mismatch", use.arrive_pc, event.pc))
+        !first_time(Finding::arrival_count_mismatch, use.arrive_pc, event.pc))
         return;
     const std::string thread = thread_name(*event.warp, event.lane);
     const std::string ended = std::to_string(event.phase);
-    publish("arrival-count-mismatch",
+    publish(Finding::arrival_count_mismatch,
             thread + " waits for phase " + ended + " of " + barrier_name(event.address) +
                 ", which had ended before it arrived: others had made up the count, and its own arrival is "
                 "counted in phase " +
@@ -305,7 +306,7 @@ bool Checker::sees_init(const BarrierState& barrier, const WarpClock& clock, uns
 
 void Checker::check_use_visible(const MbarrierEvent& event, const BarrierState& barrier) {
     if (barrier.published || sees_init(barrier, threads_.of(*event.warp), event.lane, order) ||
-        !first_time("barrier-init-not-visible", barrier.init_pc, barrier.init_pc))
+        !first_time(Finding::barrier_init_not_visible, barrier.init_pc, barrier.init_pc))
         return;
     cluster_.report(init_not_visible(barrier, event.address, *event.warp, event.lane, event.pc));
 }
@@ -319,7 +320,7 @@ void Checker::check_init_visible(const AsyncOperation& operation, const WarpCloc
         return;
     const BarrierState& barrier = found->second;
     if (!sees_init(barrier, clock, operation.lane, order)) {
-        if (first_time("barrier-init-not-visible", barrier.init_pc, barrier.init_pc))
+        if (first_time(Finding::barrier_init_not_visible, barrier.init_pc, barrier.init_pc))
             cluster_.report(
                 init_not_visible(barrier, operation.barrier, *operation.warp, operation.lane, operation.pc));
         return;
@@ -327,11 +328,11 @@ void Checker::check_init_visible(const AsyncOperation& operation, const WarpCloc
     const bool generic = operation.kind == AsyncKind::st_async || operation.kind == AsyncKind::red_async;
     if (!strict_ || generic || barrier.init_fence ||
         sees_init(barrier, clock, operation.lane, shared_proxy) ||
-        !first_time("barrier-init-unfenced", barrier.init_pc, barrier.init_pc))
+        !first_time(Finding::barrier_init_unfenced, barrier.init_pc, barrier.init_pc))
         return;
     const std::string initialiser = thread_name(*barrier.init_warp, barrier.init_lane);
     note(
-        "barrier-init-unfenced",
+        Finding::barrier_init_unfenced,
         barrier_name(operation.barrier) +
             " is used by an asynchronous copy, and no fence.proxy.async lies between its initialisation and "
             "the copy. The manuals of today ask for none; those up to CUDA 13.0 did.",
@@ -347,7 +348,7 @@ Diagnostic Checker::init_not_visible(const BarrierState& barrier, std::uint32_t 
                                      unsigned lane, std::uint32_t pc) const {
     const std::string user = thread_name(warp, lane);
     const bool remote = warp.block().rank() != shared_rank(address);
-    return make("barrier-init-not-visible",
+    return make(Finding::barrier_init_not_visible,
                 barrier_name(address) + " is used by " + user +
                     ", and nothing orders its initialisation before that use: the thread may come first.",
                 remote

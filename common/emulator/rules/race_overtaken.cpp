@@ -9,7 +9,7 @@ namespace emu::check {
 Diagnostic Checker::overtaken(const Record& read, Ref ref, unsigned k, unsigned n, const Actor& actor) const {
     const std::string reader = who(read, ref, k);
     return make(
-        "read-overtaken",
+        Finding::read_overtaken,
         place(actor, k, n) + ": read into a register by " + reader +
             ", then overwritten through the async proxy by a copy that " + who(actor) + " issued. " + reader +
             " uses the value only behind what lets the copy begin, and no fence.proxy.async lies between: "
@@ -25,7 +25,7 @@ Diagnostic Checker::overtaken(const Record& read, Ref ref, unsigned k, unsigned 
 
 void Checker::tell_overtaken(Diagnostic finding, std::uint32_t copy_pc, std::uint32_t use_pc,
                              const std::string& reader) {
-    if (!first_time("read-overtaken", copy_pc, copy_pc)) // A tile is read by several instructions.
+    if (!first_time(Finding::read_overtaken, copy_pc, copy_pc)) // A tile is read by several instructions.
         return;
     finding.locations.push_back(cluster_.source_line(use_pc, "value used by " + reader));
     cluster_.report(std::move(finding));
@@ -44,7 +44,7 @@ void Checker::check_late_read(const Record& read, Ref ref, unsigned k, unsigned 
     const unsigned lane = lane_at(ref, read, k);
     const std::uint32_t copy_pc = actor.record->pc;
     const std::string name = who(read, ref, k);
-    if (told_.contains({"read-overtaken", copy_pc, copy_pc}))
+    if (told_.contains({Finding::read_overtaken, copy_pc, copy_pc}))
         return;
     if (load->pending >> lane & 1) {
         if (std::ranges::any_of(load->waiting, [&](const auto& each) { return each.first == lane; }))

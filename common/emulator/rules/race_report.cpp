@@ -98,14 +98,14 @@ std::string Checker::place(const Actor& actor, unsigned k, unsigned n) const {
                                              : allocation->name + " + " + offset + " in global memory");
 }
 
-bool Checker::first_time(std::string_view name, std::uint32_t pc_a, std::uint32_t pc_b) {
-    return told_.emplace(name, std::min(pc_a, pc_b), std::max(pc_a, pc_b)).second;
+bool Checker::first_time(Finding finding, std::uint32_t pc_a, std::uint32_t pc_b) {
+    return told_.emplace(finding, std::min(pc_a, pc_b), std::max(pc_a, pc_b)).second;
 }
 
-Diagnostic Checker::make(const char* name, std::string message, std::string advice,
+Diagnostic Checker::make(Finding finding, std::string message, std::string advice,
                          std::vector<SourceLine> lines, bool warning) {
     Diagnostic d;
-    d.name = name;
+    d.finding = finding;
     d.fault = warning ? Fault::none : Fault::launch_failure;
     d.message = std::move(message);
     d.advice = std::move(advice);
@@ -113,15 +113,15 @@ Diagnostic Checker::make(const char* name, std::string message, std::string advi
     return d;
 }
 
-void Checker::publish(const char* name, std::string message, std::string advice,
-                      std::vector<SourceLine> lines, bool warning) {
-    cluster_.report(make(name, std::move(message), std::move(advice), std::move(lines), warning));
+void Checker::publish(Finding finding, std::string message, std::string advice, std::vector<SourceLine> lines,
+                      bool warning) {
+    cluster_.report(make(finding, std::move(message), std::move(advice), std::move(lines), warning));
 }
 
-void Checker::note(const char* name, std::string message, std::string advice, std::vector<SourceLine> lines) {
+void Checker::note(Finding finding, std::string message, std::string advice, std::vector<SourceLine> lines) {
     if (!strict_)
         return;
-    Diagnostic d = make(name, std::move(message), std::move(advice), std::move(lines), true);
+    Diagnostic d = make(finding, std::move(message), std::move(advice), std::move(lines), true);
     d.note = true;
     cluster_.report(std::move(d));
 }
@@ -181,12 +181,12 @@ void Checker::decide(std::vector<SourceLine> lines, const std::string& message, 
                      Ref ref, bool shared) {
     Undecided finding;
     finding.if_waited =
-        make(shared ? "race-shared" : "race-global",
+        make(shared ? Finding::race_shared : Finding::race_global,
              message + " The issuing thread waits for its copy, but nothing orders that wait before the read "
                        "by another thread.",
              "Put a barrier (__syncthreads()) between the wait and reads by other threads.", lines);
     finding.if_not =
-        make("read-before-completion", message + " Nobody has waited for the copy before that read.",
+        make(Finding::read_before_completion, message + " Nobody has waited for the copy before that read.",
              how_to_wait(operations_[operation.operation], false), std::move(lines));
     Hint hint = short_group_wait(operations_[operation.operation], operation, ref);
     if (!hint)
@@ -210,8 +210,9 @@ void Checker::race_with_early_read(const Record& old, Ref ref, unsigned k, unsig
                                   cluster_.source_line(old.pc, "read by " + reader)};
     if (copy.completion != CompletionKind::mbarrier)
         return decide(std::move(lines), message, *actor.record, actor.ref, actor.shared);
-    Diagnostic finding = make("read-before-completion", message + " The reader has not waited for the copy.",
-                              how_to_wait(copy, false), std::move(lines));
+    Diagnostic finding =
+        make(Finding::read_before_completion, message + " The reader has not waited for the copy.",
+             how_to_wait(copy, false), std::move(lines));
     Hint hint = wrong_phase(copy, Threads::component_of(old, ref, k));
     if (!hint && old.cluster == threads_.cluster())
         hint = ignored_wait(copy, *cluster_.block(old.rank())->warps()[old.warp_in_block()],
@@ -280,7 +281,7 @@ void Checker::race(const Record& old, Ref ref, unsigned k, unsigned n, const Act
         return;
     if (stores_the_same(old, actor))
         return;
-    const char* name = actor.shared ? "race-shared" : "race-global";
+    const Finding name = actor.shared ? Finding::race_shared : Finding::race_global;
     raced_.insert(old.pc);
     raced_.insert(mine.pc);
     if (!actor.shared) // Order of free and malloc inside a kernel is not followed.
@@ -321,7 +322,7 @@ void Checker::missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, 
         threads_.sees(*actor.clock, actor.lane, old, Threads::component_of(old, ref, k), part))
         return;
     Operation& operation = operations_[actor.record->operation];
-    if (operation.reported || !first_time("missing-proxy-fence", old.pc, actor.record->pc))
+    if (operation.reported || !first_time(Finding::missing_proxy_fence, old.pc, actor.record->pc))
         return;
     // Generic write, then asynchronous read or write, needs the fence (PTX ISA 8.8, 9.7.13.4). A generic read
     // before an asynchronous write: race_overtaken.cpp.
@@ -331,7 +332,7 @@ void Checker::missing_fence(const Record& old, Ref ref, unsigned k, unsigned n, 
     const std::string writer = who(old, ref, k);
     const std::string what = name_of(operation.kind);
     Diagnostic finding = make(
-        "missing-proxy-fence",
+        Finding::missing_proxy_fence,
         place(actor, k, n) + ": written through the generic proxy by " + writer + ", then " +
             (actor.is_write ? "overwritten" : "read") + " through the async proxy by a " + what + " that " +
             who(actor, k) + " issued. No fence.proxy.async lies between them, so the " + what +
@@ -356,25 +357,26 @@ bool Checker::saw_issue(const Operation& operation, Ref ref, const Actor& actor)
     return threads_.sees(*actor.clock, actor.lane, issue, issuer);
 }
 
-const char* Checker::name_of_conflict(const Record& old, Ref ref, const Operation& operation,
-                                      const Operation* second, const Actor& actor) {
+Finding Checker::finding_of_conflict(const Record& old, Ref ref, const Operation& operation,
+                                     const Operation* second, const Actor& actor) {
     const bool group = operation.completion != CompletionKind::mbarrier;
     if (!old.is(Record::write))
-        return group ? "reuse-before-read-done" : "overwrite-in-flight";
+        return group ? Finding::reuse_before_read_done : Finding::overwrite_in_flight;
     if (actor.is_write) {
         const auto issuer = [](const Operation& o, Ref r) {
             return o.issuer + (o.kind == AsyncKind::cp_async ? lane_of(r) : 0);
         };
         const bool by_two = second && (old.cluster != threads_.cluster() ||
                                        issuer(operation, ref) != issuer(*second, actor.ref));
-        return by_two && old.pc == actor.record->pc ? "duplicate-copy" : "overwrite-in-flight";
+        return by_two && old.pc == actor.record->pc ? Finding::duplicate_copy : Finding::overwrite_in_flight;
     }
     // Only the issuing thread can wait for a group. A reader that not even the issue is ordered before lacks
     // the barrier; one behind such a barrier lacks the wait.
     if (group && (old.cluster != threads_.cluster() || !saw_issue(operation, ref, actor)))
-        return actor.shared ? "race-shared" : "race-global";
+        return actor.shared ? Finding::race_shared : Finding::race_global;
     const Mbarrier* barrier = group ? nullptr : cluster_.mbarrier(operation.barrier);
-    return operation.surplus || (barrier && barrier->tx < 0) ? "tx-count-mismatch" : "read-before-completion";
+    return operation.surplus || (barrier && barrier->tx < 0) ? Finding::tx_count_mismatch
+                                                             : Finding::read_before_completion;
 }
 
 void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, unsigned n,
@@ -394,12 +396,11 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
     if (operation.reported || (second && second->reported))
         return;
     const bool source = !old.is(Record::write);
-    const char* name = name_of_conflict(old, ref, operation, second, actor);
-    const std::string_view is = name;
+    const Finding is = finding_of_conflict(old, ref, operation, second, actor);
     operation.reported = true;
     if (second)
         second->reported = true;
-    if (!first_time(name, old.pc, actor.record->pc))
+    if (!first_time(is, old.pc, actor.record->pc))
         return;
     const std::string issuer = who(old, ref, k);
     const std::string what = name_of(operation.kind);
@@ -409,18 +410,18 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
     std::vector<SourceLine> lines{
         cluster_.source_line(old.pc, what + " issued by " + issuer),
         line_of(actor, std::string(actor.is_write ? "written by " : "read by ") + deed)};
-    if (is == "race-shared" && !theirs)
+    if (is == Finding::race_shared && !theirs)
         return decide(std::move(lines),
                       message + deed + " reads what a " + what + " issued by " + issuer + " writes.", old,
                       ref, actor.shared);
     std::string advice = how_to_wait(operation, source);
-    if (is == "duplicate-copy") {
+    if (is == Finding::duplicate_copy) {
         message += issuer + " and " + who(actor, k) + " both issued this " + what +
                    " to the same bytes, and the first is still under way.";
         advice = "One thread issues a bulk copy for the whole tile: if (threadIdx.x == 0), or elect.sync in "
                  "one warp. For a load that thread alone also announces the bytes, and the mbarrier expects "
                  "its one arrival.";
-    } else if (is == "tx-count-mismatch") {
+    } else if (is == Finding::tx_count_mismatch) {
         message += "the " + what + " issued by " + issuer +
                    " brings more bytes than its mbarrier was told to expect, so the phase that was waited "
                    "for ended before it landed; " +
@@ -433,8 +434,8 @@ void Checker::conflict_with_operation(const Record& old, Ref ref, unsigned k, un
         message += deed + (source ? " overwrites what a " : " writes where a ") + what + " issued by " +
                    issuer + (source ? " may still read." : " may still write.");
     }
-    Diagnostic finding = make(name, std::move(message), std::move(advice), std::move(lines));
-    if (!theirs && is != "duplicate-copy" && is != "tx-count-mismatch") {
+    Diagnostic finding = make(is, std::move(message), std::move(advice), std::move(lines));
+    if (!theirs && is != Finding::duplicate_copy && is != Finding::tx_count_mismatch) {
         Hint hint = relaxed_order(old, ref, k, actor);
         if (!hint)
             hint = short_wait(operation, old, ref, actor);
@@ -458,7 +459,7 @@ void Checker::check_started(Warp& warp, unsigned lane, std::uint32_t pc, unsigne
     if (not_started_.contains(pc))
         return;
     not_started_[pc] =
-        make("remote-block-not-started",
+        make(Finding::remote_block_not_started,
              thread_name(warp, lane) + " uses the shared memory of cluster block " + std::to_string(rank) +
                  ", and nothing has told it that this block has started.",
              "Put a cluster barrier (cluster.sync(), barrier.cluster) before the first access to the shared "
@@ -481,7 +482,7 @@ void Checker::unfinished_phase(const BarrierState& barrier, std::uint32_t index,
                                                  thread_name(*barrier.expect_warp, barrier.expect_lane)));
     lines.push_back(cluster_.source_line(operation.pc, what + " issued by " + issuer));
     unfinished_[index] = make(
-        "tx-count-mismatch",
+        Finding::tx_count_mismatch,
         "Phase " + std::to_string(phase) + " of mbarrier " +
             shared_name(cluster_.info(), shared_offset(address)) + " ended although a " + what + " of " +
             std::to_string(operation.bytes) + " bytes that belongs to it has not landed (issued by " +

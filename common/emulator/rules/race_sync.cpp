@@ -152,13 +152,13 @@ void Checker::check_divergence(std::span<const WarpLanes> arrived) {
             continue;
         for (std::size_t j = 0; j < i; ++j) {
             if (arrived[j].warp != arrived[i].warp || arrived[j].pc == arrived[i].pc ||
-                !first_time("divergent-barrier", arrived[j].pc, arrived[i].pc))
+                !first_time(Finding::divergent_barrier, arrived[j].pc, arrived[i].pc))
                 continue;
             const auto line = [&](const WarpLanes& lanes) {
                 return cluster_.source_line(lanes.pc, std::to_string(std::popcount(lanes.mask)) +
                                                           " threads of the warp arrive here");
             };
-            publish("divergent-barrier",
+            publish(Finding::divergent_barrier,
                     std::string("The threads of one warp arrive at a ") +
                         (a.has("cluster") ? "cluster" : "block") +
                         " barrier by different instructions. The barrier is 'aligned': all threads of a warp "
@@ -200,14 +200,14 @@ void Checker::on_thread_exit(const WarpLanes& lanes) {
 void Checker::tell_skipped_barrier(const WarpLanes& lanes, unsigned waiting, std::uint32_t went_on,
                                    bool in_loop) {
     const std::uint32_t pc = lanes.warp->lane_pc(waiting);
-    if (!first_time("divergent-barrier", pc, pc))
+    if (!first_time(Finding::divergent_barrier, pc, pc))
         return;
     const std::string other = thread_name(*lanes.warp, waiting);
     const std::string ended = thread_name(*lanes.warp, static_cast<unsigned>(std::countr_zero(lanes.mask)));
     std::vector<SourceLine> lines{cluster_.source_line(pc, "wait of " + other)};
     if (went_on)
         lines.push_back(cluster_.source_line(went_on, "meanwhile " + ended));
-    publish("divergent-barrier",
+    publish(Finding::divergent_barrier,
             other + " waits at a barrier that " + ended + ", a thread of its warp, " +
                 (in_loop ? "passes less often: it left the loop earlier and ended."
                          : "does not reach: it went on and ended.") +
@@ -257,11 +257,12 @@ void Checker::on_block_exit(Block& block) {
     const auto& uses = remote_uses_[block.rank()];
     for (Component thread = 0; thread < uses.size(); ++thread) {
         const RemoteUse& use = uses[thread];
-        if (!use.warp || knows(thread, use.epoch) || !first_time("remote-block-exited", use.pc, use.pc))
+        if (!use.warp || knows(thread, use.epoch) ||
+            !first_time(Finding::remote_block_exited, use.pc, use.pc))
             continue;
         const std::string user = thread_name(*use.warp, use.lane);
         left_early_[use.pc] = make(
-            "remote-block-exited",
+            Finding::remote_block_exited,
             user + " uses the shared memory of cluster block " + std::to_string(block.rank()) +
                 ", which has ended, and nothing made it wait for that use: in another run it ends before.",
             "Put a cluster barrier (cluster.sync(), barrier.cluster) behind the last access to the shared "

@@ -61,7 +61,7 @@ void LaunchChecks::note_written(GlobalMemory& memory) const {
 Diagnostic Checker::describe(Taint taint, unsigned k, unsigned n, const Actor& actor) const {
     Diagnostic d;
     const bool shared = taint == Taint::unwritten_shared;
-    d.name = shared ? "uninitialised-shared" : "uninitialised-global";
+    d.finding = shared ? Finding::uninitialised_shared : Finding::uninitialised_global;
     const auto severity = cluster_.launch().settings().uninitialised_global;
     d.fault = shared || severity == Settings::Severity::error ? Fault::launch_failure : Fault::none;
     d.message =
@@ -126,7 +126,7 @@ void Checker::read_outside(const AccessEvent& event) {
         const bool shared = event.space == ptx::Space::shared;
         const std::uint32_t inside = event.inside[first];
         const Address end = event.addresses[first] + inside;
-        d.name = "out-of-bounds";
+        d.finding = Finding::out_of_bounds;
         d.message = who + " reads " +
                     (shared ? std::to_string(event.bytes) + " bytes, of which the last " +
                                   std::to_string(event.bytes - inside) + " are " +
@@ -151,7 +151,7 @@ void Checker::copy_unwritten(unsigned k, unsigned n, const Actor& actor) {
         copied_unwritten_.contains(pc))
         return;
     Diagnostic d;
-    d.name = "uninitialised-shared";
+    d.finding = Finding::uninitialised_shared;
     d.fault = Fault::none;
     d.message = "The copy to global memory that " + who(actor) + " issues takes " + place(actor, k, n) +
                 ", which no thread has written.";

@@ -228,7 +228,7 @@ void Checker::check_tensor_map(const AsyncOperation& operation, const WarpClock&
 
 void Checker::tell_stale_map(const AsyncOperation& operation, const std::string& what,
                              std::optional<SourceLine> change, const char* advice, bool warning) {
-    if (!first_time("missing-proxy-fence", operation.pc, change ? change->line : operation.pc))
+    if (!first_time(Finding::missing_proxy_fence, operation.pc, change ? change->line : operation.pc))
         return;
     const auto allocation = cluster_.launch().device().memory().find(operation.tensor_map);
     const std::string offset = std::to_string(operation.tensor_map - allocation->base);
@@ -237,7 +237,7 @@ void Checker::tell_stale_map(const AsyncOperation& operation, const std::string&
     if (change)
         lines.push_back(std::move(*change));
     lines.push_back(cluster_.source_line(operation.pc, "tensor copy issued by " + user));
-    publish("missing-proxy-fence",
+    publish(Finding::missing_proxy_fence,
             "The tensor copy that " + user + " issues reads the tensor map at " +
                 (allocation->name.empty() ? "offset " + offset + " of a global allocation of " +
                                                 std::to_string(allocation->size) + " bytes"

@@ -13,7 +13,7 @@ namespace {
 
 emu::Diagnostic sample(const std::string& file) {
     emu::Diagnostic d;
-    d.name = "race-shared";
+    d.finding = emu::Finding::race_shared;
     d.kernel = "add_one(int*, unsigned long)";
     d.message = "Two \"threads\".\nSecond line.";
     d.advice = "Put a barrier\there.";

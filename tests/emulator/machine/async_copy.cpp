@@ -206,6 +206,6 @@ SPIN: add.u32 %r3, %r3, 1; bra SPIN;
                                      {in});
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     REQUIRE(!outcome.result.diagnostics.empty());
-    CHECK(outcome.result.diagnostics[0].name == "watchdog");
+    CHECK(outcome.result.diagnostics[0].name() == "watchdog");
     CHECK(seconds.count() < 3); // the copies land one after the other, a millisecond apart
 }

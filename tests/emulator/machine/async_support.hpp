@@ -104,7 +104,7 @@ class Machine {
 inline void require_clean(const emu::LaunchOutcome& outcome) {
     INFO(outcome.message);
     for (const auto& d : outcome.result.diagnostics)
-        UNSCOPED_INFO(d.name << ": " << d.message);
+        UNSCOPED_INFO(d.name() << ": " << d.message);
     REQUIRE(outcome.error == emu::LaunchError::none);
     REQUIRE(outcome.result.diagnostics.empty());
     REQUIRE(outcome.result.fault == emu::Fault::none);
@@ -115,11 +115,11 @@ inline void require_finding(const emu::LaunchOutcome& outcome, const std::string
                             const std::string& text = {}) {
     INFO(outcome.message);
     for (const auto& d : outcome.result.diagnostics)
-        UNSCOPED_INFO(d.name << ": " << d.message);
+        UNSCOPED_INFO(d.name() << ": " << d.message);
     REQUIRE(outcome.error == emu::LaunchError::none);
     REQUIRE(outcome.result.diagnostics.size() == 1);
     const emu::Diagnostic& d = outcome.result.diagnostics.front();
-    REQUIRE(d.name == name);
+    REQUIRE(d.name() == name);
     REQUIRE(d.message.find(text) != std::string::npos);
     REQUIRE_FALSE(d.advice.empty());
     REQUIRE(outcome.result.fault != emu::Fault::none);

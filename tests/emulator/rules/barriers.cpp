@@ -29,7 +29,7 @@ TEST_CASE("tx-count-mismatch: fewer bytes expected than copied") {
         const emu::LaunchOutcome outcome = run(program("256"), order);
         REQUIRE(outcome.result.diagnostics.size() == 1);
         const emu::Diagnostic& d = outcome.result.diagnostics.front();
-        REQUIRE(d.name == "tx-count-mismatch");
+        REQUIRE(d.name() == "tx-count-mismatch");
         REQUIRE(d.locations.size() == 2);
         REQUIRE(outcome.result.fault == emu::Fault::launch_failure);
     }
@@ -45,7 +45,7 @@ TEST_CASE("tx-count-mismatch: told at the end when nobody reads the late bytes")
     const emu::LaunchOutcome outcome = run(c, {emu::CompletionOrder::late, 1});
     bool told = false;
     for (const auto& d : outcome.result.diagnostics)
-        told |= d.name == "tx-count-mismatch";
+        told |= d.name() == "tx-count-mismatch";
     REQUIRE(told);
 }
 
@@ -231,7 +231,7 @@ TEST_CASE("remote-block-exited: nothing makes the other block wait for the last 
         for (const Order& order : async_test::all_orders()) {
             const auto outcome = run(program(access, ""), order);
             REQUIRE(outcome.result.diagnostics.size() == 1);
-            REQUIRE(outcome.result.diagnostics.front().name == "remote-block-exited");
+            REQUIRE(outcome.result.diagnostics.front().name() == "remote-block-exited");
         }
         require_silent(program(access, sync));
         require_silent(program(access, relaxed));

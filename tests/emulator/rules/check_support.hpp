@@ -92,7 +92,7 @@ inline void require_found(const std::string& name, const Case& c,
         REQUIRE(outcome.error == emu::LaunchError::none);
         REQUIRE(outcome.result.diagnostics.size() == 1);
         const emu::Diagnostic& d = outcome.result.diagnostics.front();
-        REQUIRE(d.name == name);
+        REQUIRE(d.name() == name);
         REQUIRE(outcome.result.fault == fault);
         REQUIRE_FALSE(d.advice.empty());
         std::set<unsigned> lines;

@@ -51,7 +51,7 @@ void require_root(const Case& c, const Words& words) {
         REQUIRE(outcome.result.diagnostics.size() == 1);
         const emu::Diagnostic& d = outcome.result.diagnostics.front();
         INFO(emu::format(d));
-        REQUIRE(d.name == "deadlock");
+        REQUIRE(d.name() == "deadlock");
         const std::size_t first = d.message.find('\n');
         const std::string root = d.message.substr(first, d.message.find('\n', first + 1) - first);
         CHECK_THAT(root, ContainsSubstring(words.root));

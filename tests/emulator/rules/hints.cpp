@@ -86,7 +86,7 @@ TEST_CASE("a wait whose parity was not flipped sees the phase before") {
             {emu::CompletionOrder::late, 1});
     REQUIRE(outcome.result.diagnostics.size() == 1);
     const emu::Diagnostic& d = outcome.result.diagnostics.front();
-    CHECK(d.name == "read-before-completion");
+    CHECK(d.name() == "read-before-completion");
     CHECK(d.locations.size() == 3);
     CHECK_THAT(d.message, ContainsSubstring("saw the end of phase 0. The copy completes phase 1"));
     CHECK_THAT(d.advice, ContainsSubstring("phase 1 has ended (parity 1)"));
@@ -166,7 +166,7 @@ TEST_CASE("the words for waiting are those of the interface that issued the copy
         const auto outcome = run_inlined_from(header, c);
         INFO(outcome.message);
         REQUIRE(outcome.result.diagnostics.size() == 1);
-        CHECK(outcome.result.diagnostics.front().name == "read-before-completion");
+        CHECK(outcome.result.diagnostics.front().name() == "read-before-completion");
         CHECK(outcome.result.diagnostics.front().locations.front().line == 7);
         return outcome.result.diagnostics.front().advice;
     };
@@ -233,7 +233,7 @@ TEST_CASE("deadlock: who polls is the cause when others wait for it at __syncthr
                                "setp.eq.u32 %p1, %r2, 0;\n@%p1 bra POLL;\nMEET:\nbar.sync 0;\n"};
     const auto outcome = run(wrong, {emu::CompletionOrder::late, 1});
     REQUIRE(outcome.result.diagnostics.size() == 1);
-    CHECK(outcome.result.diagnostics.front().name == "deadlock");
+    CHECK(outcome.result.diagnostics.front().name() == "deadlock");
     CHECK_THAT(outcome.result.diagnostics.front().advice,
                ContainsSubstring("waits for a value that no thread"));
 }

@@ -146,7 +146,7 @@ TEST_CASE("a thread that is in a function now came there by its own calls") {
                                       "mov.u32 %r20, 0x00f00000;\n" + loc("1 14 3") + call_outer + keep,
                                   put + outer);
     REQUIRE(result.diagnostics.size() == 1);
-    CHECK(result.diagnostics.front().name == "out-of-bounds");
+    CHECK(result.diagnostics.front().name() == "out-of-bounds");
     CHECK(chain(result, 0) == "helper.cuh:41 < helper.cuh:61 < program.cu:14");
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("a deadlock tells waits of different calls apart") {
                           loc("2 50 9", "1 10 3") + wait_parity("bar", "0", "W1") + "bra.uni END;\nOTHER:\n" +
                           loc("1 20 3") + loc("2 50 9", "1 20 3") + wait_parity("bar", "0", "W2") + "END:\n");
     REQUIRE(result.diagnostics.size() == 1);
-    REQUIRE(result.diagnostics.front().name == "deadlock");
+    REQUIRE(result.diagnostics.front().name() == "deadlock");
     REQUIRE(result.diagnostics.front().locations.size() == 2);
     // That of the root comes first.
     const std::set<std::string> chains{chain(result, 0), chain(result, 1)};

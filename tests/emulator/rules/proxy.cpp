@@ -119,7 +119,7 @@ TEST_CASE("barrier-init-not-visible: another warp issues the copy, and no barrie
                 INFO(async_test::name_of(order) << use);
                 REQUIRE_FALSE(outcome.result.diagnostics.empty());
                 // If the use comes first indeed, there is no barrier yet.
-                const std::string name = outcome.result.diagnostics.front().name;
+                const std::string name = outcome.result.diagnostics.front().name();
                 const bool random = order.order == emu::CompletionOrder::random;
                 CHECK((name == "barrier-init-not-visible" || (random && name == "barrier-uninitialised")));
                 CHECK(outcome.result.fault == emu::Fault::launch_failure);

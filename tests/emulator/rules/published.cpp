@@ -45,7 +45,7 @@ TEST_CASE("no header decides whether an initialisation without a proxy fence is 
         INFO(outcome.message);
         std::vector<std::string> found;
         for (const auto& d : outcome.result.diagnostics)
-            found.push_back(d.name);
+            found.push_back(d.name());
         return found;
     };
     const std::string cccl = "/usr/local/cuda/include/cccl/cuda/";
@@ -89,7 +89,7 @@ TEST_CASE("wait_group.read and __threadfence make a bulk store's bytes visible")
     require_silent({tile, store + "membar.gl;\n" + read});
     const auto wrong = run({tile, store + "fence.acq_rel.cta;\n" + read}, {emu::CompletionOrder::late, 1});
     REQUIRE_FALSE(wrong.result.diagnostics.empty());
-    REQUIRE(wrong.result.diagnostics.front().name == "read-before-completion");
+    REQUIRE(wrong.result.diagnostics.front().name() == "read-before-completion");
 }
 
 TEST_CASE("the last block learns at its barrier what one thread's ticket told it") {

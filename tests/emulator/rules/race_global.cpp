@@ -54,7 +54,7 @@ TEST_CASE("the last block reads what the others wrote: fence and atomic counter"
     const emu::LaunchOutcome outcome = run(narrow, {emu::CompletionOrder::late, 1});
     REQUIRE(outcome.result.diagnostics.size() >= 1);
     for (const auto& d : outcome.result.diagnostics)
-        REQUIRE(d.name == "race-global");
+        REQUIRE(d.name() == "race-global");
 }
 
 TEST_CASE("race-global: an atomic of block scope is not atomic for other blocks") {
@@ -105,7 +105,7 @@ TEST_CASE("the finding does not depend on the number of host threads") {
     for (unsigned threads : {1u, 2u, 4u}) {
         const auto found = run(wrong, {emu::CompletionOrder::late, 1}, threads);
         REQUIRE(found.result.diagnostics.size() == 1);
-        REQUIRE(found.result.diagnostics.front().name == "race-global");
+        REQUIRE(found.result.diagnostics.front().name() == "race-global");
         async_test::require_clean(run(right, {emu::CompletionOrder::late, 1}, threads));
     }
 }

@@ -147,7 +147,7 @@ TEST_CASE("race-shared: who writes where a copy lands is told to wait for it") {
     REQUIRE_FALSE(outcome.result.diagnostics.empty());
     const emu::Diagnostic& d = outcome.result.diagnostics.front();
     INFO(emu::format(d));
-    REQUIRE(d.name == "race-shared");
+    REQUIRE(d.name() == "race-shared");
     REQUIRE(d.advice.find("Wait for the phase of the mbarrier") != std::string::npos);
     REQUIRE(d.advice.find("__syncthreads() between its access and the issue") != std::string::npos);
 }

@@ -114,7 +114,7 @@ TEST_CASE("a register that holds the hidden value of some lanes and a new one of
     require_silent(rounds("%p0"));
     const auto wrong = run(rounds("%p3"), {emu::CompletionOrder::late, 1});
     REQUIRE(wrong.result.diagnostics.size() == 1);
-    CHECK(wrong.result.diagnostics.front().name == "race-shared");
+    CHECK(wrong.result.diagnostics.front().name() == "race-shared");
 }
 
 TEST_CASE("the value of a hidden read may still be unwritten where it counts") {

@@ -104,7 +104,7 @@ void require_stale(const emu::LaunchOutcome& outcome, const std::string& why, co
     INFO(findings_of(outcome));
     REQUIRE(outcome.result.diagnostics.size() == 1);
     const emu::Diagnostic& d = outcome.result.diagnostics.front();
-    REQUIRE(d.name == "missing-proxy-fence");
+    REQUIRE(d.name() == "missing-proxy-fence");
     CHECK_THAT(d.message, ContainsSubstring(why));
     CHECK_THAT(d.advice, ContainsSubstring(instead));
     CHECK(d.locations.size() == lines);
@@ -195,7 +195,7 @@ TEST_CASE("race-shared: a map changed in shared memory is copied behind __syncwa
         Maps({emu::CompletionOrder::late, 1}).run(start + unordered + "\n" + meet + acquire + use);
     INFO(findings_of(outcome));
     REQUIRE(outcome.result.diagnostics.size() == 1);
-    CHECK(outcome.result.diagnostics.front().name == "race-shared");
+    CHECK(outcome.result.diagnostics.front().name() == "race-shared");
 }
 
 TEST_CASE("a tensor store may take padding that nobody wrote, but no data") {
@@ -213,7 +213,7 @@ TEST_CASE("a tensor store may take padding that nobody wrote, but no data") {
         REQUIRE(maps.run(store("30")).result.diagnostics.empty());
         const auto outcome = maps.run(store("29"));
         REQUIRE(outcome.result.diagnostics.size() == 1);
-        REQUIRE(outcome.result.diagnostics.front().name == "uninitialised-shared");
+        REQUIRE(outcome.result.diagnostics.front().name() == "uninitialised-shared");
     }
 }
 
@@ -268,7 +268,7 @@ TEST_CASE("uninitialised-shared: the gaps between rows that are narrower than th
             const auto outcome = run_narrow(order, read(row * 128 + (row ^ 1) * 16));
             INFO(findings_of(outcome));
             REQUIRE(outcome.result.diagnostics.size() == 1);
-            REQUIRE(outcome.result.diagnostics.front().name == "uninitialised-shared");
+            REQUIRE(outcome.result.diagnostics.front().name() == "uninitialised-shared");
         }
     }
 }
@@ -286,6 +286,6 @@ TEST_CASE("a tensor store of narrow rows takes the rows and not the gaps between
         require_no_finding(run_narrow(order, store("mad.lo.u32 %r3, %r0, 16, %r3;\n")));
         const auto outcome = run_narrow(order, store(""));
         REQUIRE(outcome.result.diagnostics.size() == 1);
-        REQUIRE(outcome.result.diagnostics.front().name == "uninitialised-shared");
+        REQUIRE(outcome.result.diagnostics.front().name() == "uninitialised-shared");
     }
 }

@@ -209,7 +209,7 @@ TEST_CASE("out-of-bounds: an aligned vector may end behind its array, if what li
                 .substr(std::string(".version 9.0\n.target sm_90a\n.address_size 64\n").size()));
         const auto outcome = device.launch(*program, "k", config, std::as_bytes(std::span(parameters)));
         REQUIRE(outcome.result.diagnostics.size() < 2);
-        return outcome.result.diagnostics.empty() ? "" : outcome.result.diagnostics.front().name;
+        return outcome.result.diagnostics.empty() ? "" : outcome.result.diagnostics.front().name();
     };
     const auto three = [](const std::string& last) {
         return "st.shared.u32 [tile+8], %r0;\nld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [tile];\n"
@@ -243,10 +243,10 @@ TEST_CASE("out-of-bounds: the same in global memory") {
     REQUIRE(outcome_of("%f4", 32).result.diagnostics.empty());
     const auto used = outcome_of("%f4", 28);
     REQUIRE(used.result.diagnostics.size() == 1);
-    REQUIRE(used.result.diagnostics.front().name == "out-of-bounds");
+    REQUIRE(used.result.diagnostics.front().name() == "out-of-bounds");
     REQUIRE(used.result.diagnostics.front().message.find(
                 "4 bytes past the end of an allocation of 28 bytes") != std::string::npos);
-    REQUIRE(outcome_of("%f1", 16).result.diagnostics.front().name == "out-of-bounds");
+    REQUIRE(outcome_of("%f1", 16).result.diagnostics.front().name() == "out-of-bounds");
 }
 
 TEST_CASE("atomics of a byte go through the aligned word around it, as libcu++'s do") {
@@ -313,7 +313,7 @@ TEST_CASE("uninitialised-global: a warning where a value from memory that nobody
         "ld.global.u32 %r3, [%rd11];\nadd.u32 %r3, %r3, 1;\nst.global.u32 [%rd11], %r3;\n";
     const auto found = with_fresh_memory(add_to);
     REQUIRE(found.size() == 1);
-    REQUIRE(found.front().name == "uninitialised-global");
+    REQUIRE(found.front().name() == "uninitialised-global");
     REQUIRE(found.front().fault == emu::Fault::none);
     REQUIRE(found.front().locations.size() == 2);
     // The first launch has written the words: the second reads them in order.

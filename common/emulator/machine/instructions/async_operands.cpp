@@ -36,8 +36,8 @@ OptionalRow optional_source(DecodeContext& context, std::size_t i, ptx::Type typ
     return {context.source(i, type), true};
 }
 
-void Place::report(std::string name, Fault fault, std::string message, std::string advice) const {
-    cluster().report(std::move(name), fault, warp, pc, lane, std::move(message), std::move(advice), true);
+void Place::report(Finding finding, Fault fault, std::string message, std::string advice) const {
+    cluster().report(finding, fault, warp, pc, lane, std::move(message), std::move(advice), true);
 }
 
 std::optional<std::uint32_t> shared_address(const Place& place, const AddressOperand& operand,
@@ -47,7 +47,7 @@ std::optional<std::uint32_t> shared_address(const Place& place, const AddressOpe
     const bool in_window = !operand.generic || !operand.wide;
     if (in_window ? value <= 0xffffffffu : in_shared_window(value))
         return static_cast<std::uint32_t>(value);
-    place.report("out-of-bounds", Fault::illegal_instruction,
+    place.report(Finding::out_of_bounds, Fault::illegal_instruction,
                  std::string("The ") + what + " " + hexadecimal(value) + " is not a shared memory address.",
                  operand.generic ? "Pass a pointer to a __shared__ object."
                                  : "Convert the pointer with __cvta_generic_to_shared first.");
@@ -59,7 +59,7 @@ std::optional<Address> global_address(const Place& place, const AddressOperand& 
     const std::uint64_t value = operand.value(place.warp, place.lane);
     if (!in_shared_window(value) && !in_local_window(value) && !in_code_window(value))
         return value;
-    place.report("out-of-bounds", fault,
+    place.report(Finding::out_of_bounds, fault,
                  std::string("The ") + what + " " + hexadecimal(value) + " lies in " +
                      (in_shared_window(value)  ? "shared"
                       : in_local_window(value) ? "local"
@@ -73,7 +73,7 @@ bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes
     const unsigned rank = shared_rank(address);
     Block* block = place.cluster().block(rank);
     if (!block) {
-        place.report("rank-out-of-range", fault_of_rank(rank),
+        place.report(Finding::rank_out_of_range, fault_of_rank(rank),
                      std::string("The ") + what + " " + hexadecimal(address) + " names the block with rank " +
                          std::to_string(rank) + ", but the cluster has " +
                          std::to_string(place.cluster().blocks().size()) + " block(s).",
@@ -84,7 +84,7 @@ bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes
         return false;
     }
     if (block->finished()) {
-        place.report("remote-block-exited", Fault::launch_failure,
+        place.report(Finding::remote_block_exited, Fault::launch_failure,
                      std::string("The ") + what + " is " + shared_text(place.cluster(), address) +
                          ", whose threads have all exited: its shared memory is gone.",
                      "Synchronise the cluster before a block exits.");
@@ -93,7 +93,8 @@ bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes
     if (bytes > 0xffffffffu ||
         !block->shared_bytes(shared_offset(address), static_cast<std::uint32_t>(bytes))) {
         place.report(
-            "out-of-bounds", block == &place.warp.block() ? Fault::illegal_address : Fault::launch_failure,
+            Finding::out_of_bounds,
+            block == &place.warp.block() ? Fault::illegal_address : Fault::launch_failure,
             std::string("The ") + what + " covers " + std::to_string(bytes) + " bytes from " +
                 shared_text(place.cluster(), address) + ", but the block's shared memory is [" +
                 hexadecimal(shared_reserved) + ", " + hexadecimal(block->shared().size()) + ").",
@@ -109,7 +110,7 @@ bool check_global(const Place& place, Address address, std::uint64_t bytes, cons
         return true;
     std::string message = std::string("The ") + what + ": " +
                           describe_global_address(place.cluster().launch().device().memory(), address, bytes);
-    place.report("out-of-bounds", Fault::illegal_address, std::move(message),
+    place.report(Finding::out_of_bounds, Fault::illegal_address, std::move(message),
                  "Check the address, the number of bytes and the tail of the array.");
     return false;
 }
@@ -117,7 +118,7 @@ bool check_global(const Place& place, Address address, std::uint64_t bytes, cons
 bool check_alignment(const Place& place, std::uint64_t address, std::uint64_t alignment, const char* what) {
     if (address % alignment == 0)
         return true;
-    place.report("misaligned", Fault::misaligned_address,
+    place.report(Finding::misaligned, Fault::misaligned_address,
                  std::string("The ") + what + " " + hexadecimal(address) + " is not a multiple of " +
                      std::to_string(alignment) + " bytes.",
                  "Align the object with alignas(" + std::to_string(alignment) +
@@ -128,7 +129,7 @@ bool check_alignment(const Place& place, std::uint64_t address, std::uint64_t al
 bool check_bulk_size(const Place& place, std::uint64_t bytes) {
     if (bytes % 16 == 0)
         return true;
-    place.report("invalid-size", Fault::launch_failure,
+    place.report(Finding::invalid_size, Fault::launch_failure,
                  "A bulk copy of " + std::to_string(bytes) + " bytes: the size must be a multiple of 16.",
                  "Copy a multiple of 16 bytes in bulk and the rest with ordinary loads and stores.");
     return false;
@@ -162,7 +163,7 @@ Mbarrier* find_barrier(const Place& place, std::uint32_t address, Invalid invali
                     invalidated_meanwhile(place, address, *barrier->invalidated, invalid)))
         return barrier;
     Diagnostic d;
-    d.name = "barrier-uninitialised";
+    d.finding = Finding::barrier_uninitialised;
     d.fault = Fault::launch_failure;
     d.locations.push_back(
         cluster.source_line(place.warp, place.lane, place.pc, "by " + thread_name(place.warp, place.lane)));

@@ -45,7 +45,7 @@ struct Place {
     Place(Warp& w, unsigned l, std::uint32_t at) : warp(w), lane(l), pc(at) {}
     Cluster& cluster() const { return warp.cluster(); }
     /// Reports an error no thread survives.
-    void report(std::string name, Fault fault, std::string message, std::string advice) const;
+    void report(Finding finding, Fault fault, std::string message, std::string advice) const;
 };
 
 std::string hexadecimal(std::uint64_t value);

@@ -26,7 +26,7 @@ bool check_mask(const Place& place, std::uint16_t mask) {
     const std::size_t blocks = place.cluster().blocks().size();
     if ((std::uint32_t{mask} >> blocks) == 0)
         return true;
-    place.report("multicast-mask-out-of-range", Fault::launch_failure,
+    place.report(Finding::multicast_mask_out_of_range, Fault::launch_failure,
                  "The multicast mask " + hexadecimal(mask) + " names blocks outside the cluster, which has " +
                      std::to_string(blocks) + " block(s).",
                  "Bit i of the mask stands for the block with rank i: use bits below the cluster's size.");
@@ -79,7 +79,7 @@ void issue_at_barrier(const Place& place, std::unique_ptr<AsyncTask> task, const
 bool check_cluster_launch(const Place& place, const char* what) {
     if (place.cluster().info().config.explicit_cluster())
         return true;
-    place.report("no-cluster-launch", Fault::illegal_instruction,
+    place.report(Finding::no_cluster_launch, Fault::illegal_instruction,
                  std::string("The kernel was not launched as a cluster, and this ") + what +
                      " exists only in one.",
                  "Launch with cudaLaunchKernelEx and cudaLaunchAttributeClusterDimension, or give the kernel "

@@ -34,7 +34,7 @@ Flow branch_indexed(Warp& warp, const Op& op, LaneMask mask) {
     for (LaneMask rest = mask; rest; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(rest));
         if (index[lane] >= table.targets.size()) {
-            warp.cluster().report("out-of-bounds", Fault::illegal_instruction, warp, warp.pc(), lane,
+            warp.cluster().report(Finding::out_of_bounds, Fault::illegal_instruction, warp, warp.pc(), lane,
                                   "brx.idx has " + std::to_string(table.targets.size()) +
                                       " targets, but its index is " + std::to_string(index[lane]) + ".",
                                   "Check the value a switch or a computed branch depends on.");
@@ -130,7 +130,7 @@ Flow call_indirect(Warp& warp, const Op& op, LaneMask mask) {
                         : kernel.by_module_index.end();
     if (it == kernel.by_module_index.end()) {
         warp.cluster().report(
-            "out-of-bounds", Fault::invalid_pc, warp, warp.pc(), first,
+            Finding::out_of_bounds, Fault::invalid_pc, warp, warp.pc(), first,
             "The kernel calls through a pointer that does not point to a device function of this program.",
             "Take the function's address in device code; an address taken on the host is not valid here.");
         return Flow::next;
@@ -287,7 +287,7 @@ Flow trap_thread(Warp& warp, const Op&, LaneMask mask) {
     const bool grid =
         !info.config.cooperative && is_inlined_from(*info.kernel, warp.pc(), "/cooperative_groups.h");
     warp.cluster().report(
-        "trap", Fault::trap, warp, warp.pc(), static_cast<unsigned>(std::countr_zero(mask)),
+        Finding::trap, Fault::trap, warp, warp.pc(), static_cast<unsigned>(std::countr_zero(mask)),
         std::string("The kernel executed a trap instruction.") +
             (grid
                  ? " Cooperative groups do so when grid.sync() is called in a launch that is not cooperative."
@@ -306,7 +306,7 @@ void decode_trap(DecodeContext& c, Op& op) {
 /// Without a debugger a breakpoint ends the kernel, with the error of a trap (as on an H200).
 Flow break_thread(Warp& warp, const Op&, LaneMask mask) {
     warp.cluster().report(
-        "trap", Fault::trap, warp, warp.pc(), static_cast<unsigned>(std::countr_zero(mask)),
+        Finding::trap, Fault::trap, warp, warp.pc(), static_cast<unsigned>(std::countr_zero(mask)),
         "The kernel executed a brkpt instruction, and no debugger is there to continue it.",
         "Libraries put one where a program was built for another architecture than the code needs "
         "(CUTLASS does): check -gencode. Otherwise take out the breakpoint.");
@@ -353,7 +353,7 @@ Flow allocate_on_stack(Warp& warp, const Op& op, LaneMask mask) {
         d[lane] = start;
     });
     if (!fits)
-        warp.cluster().report("stack-overflow", Fault::illegal_address, warp, warp.pc(),
+        warp.cluster().report(Finding::stack_overflow, Fault::illegal_address, warp, warp.pc(),
                               static_cast<unsigned>(std::countr_zero(mask)),
                               "alloca exceeds the thread's 512 KiB of local memory.",
                               "Allocate less, or use global memory.");

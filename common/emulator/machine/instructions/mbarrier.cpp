@@ -44,7 +44,7 @@ Mbarrier* barrier_of(const Place& place, const MbarrierOperands& o, std::uint32_
     if (o.own_block && shared_rank(address) != place.warp.block().rank() &&
         shared_rank(address) < place.cluster().blocks().size()) {
         place.report(
-            "rank-out-of-range", Fault::illegal_instruction,
+            Finding::rank_out_of_range, Fault::illegal_instruction,
             "This form works only on mbarriers of the own block, but " + barrier_text(place, address) +
                 " belongs to the block with rank " + std::to_string(shared_rank(address)) + ".",
             "Threads can only arrive at another block's mbarrier, with .shared::cluster and the sink "
@@ -97,7 +97,7 @@ void init_one(const Place& place, std::uint32_t address, std::uint32_t count) {
         !check_shared(place, address, 8, "mbarrier address"))
         return;
     if (count == 0 || count > mbarrier_max_count)
-        return place.report("arrival-count-mismatch", Fault::launch_failure,
+        return place.report(Finding::arrival_count_mismatch, Fault::launch_failure,
                             "mbarrier.init with a count of " + std::to_string(count) +
                                 ": it must be between 1 and 1048575.",
                             "Give the number of arrivals each phase needs.");
@@ -108,7 +108,7 @@ void init_one(const Place& place, std::uint32_t address, std::uint32_t count) {
         for (const auto& warp : block.warps())
             waited |= warp->waiting(Wait::mbarrier, address) != 0;
         if (waited || cluster.async().uses_barrier(address) || !(old->invalidated || old->at_rest()))
-            return place.report("barrier-reinit-in-use", Fault::launch_failure,
+            return place.report(Finding::barrier_reinit_in_use, Fault::launch_failure,
                                 "mbarrier.init on the valid " + barrier_text(place, address) +
                                     " in the middle of phase " + std::to_string(old->phase) + ": " +
                                     std::to_string(old->pending) + " of " + std::to_string(old->expected) +
@@ -177,14 +177,14 @@ Flow run_tx(Warp& warp, const Op& op, LaneMask mask) {
 bool check_promises(const Place& place, const MbarrierOperands& o, const Mbarrier& barrier,
                     std::uint32_t address, const MbarrierEvent& event) {
     if (o.no_complete && event.count >= barrier.pending && barrier.tx + event.tx == 0) {
-        place.report("arrival-count-mismatch", Fault::launch_failure,
+        place.report(Finding::arrival_count_mismatch, Fault::launch_failure,
                      "An arrival with .noComplete would complete phase " + std::to_string(barrier.phase) +
                          " of " + barrier_text(place, address) + ", which is not allowed.",
                      "Use the form without .noComplete for the last arrival of a phase.");
         return false;
     }
     if (event.count == 0 || (o.drop && event.count > barrier.expected)) {
-        place.report("arrival-count-mismatch", Fault::launch_failure,
+        place.report(Finding::arrival_count_mismatch, Fault::launch_failure,
                      "An arrival of " + std::to_string(event.count) + " at " + barrier_text(place, address) +
                          ", which expects " + std::to_string(barrier.expected) + " per phase.",
                      "The count must be at least 1 and at most the expected arrivals.");

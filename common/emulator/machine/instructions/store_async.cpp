@@ -20,7 +20,7 @@ struct StoreOperands final : OpExtra {
 bool same_block(const Place& place, std::uint32_t destination, std::uint32_t barrier) {
     if (shared_rank(destination) == shared_rank(barrier))
         return true;
-    place.report("rank-out-of-range", Fault::launch_failure,
+    place.report(Finding::rank_out_of_range, Fault::launch_failure,
                  "The destination lies in the block with rank " + std::to_string(shared_rank(destination)) +
                      " and the mbarrier in the block with rank " + std::to_string(shared_rank(barrier)) +
                      ": both must lie in the same block.",

@@ -27,7 +27,7 @@ bool check_start(const Place& place, const TensorOperands& o, const TensorMap& m
                  const std::array<std::int32_t, 5>& start) {
     const auto inner = std::int64_t{start[0]} * coordinate_bytes(map);
     if (inner % 16 != 0) {
-        place.report("misaligned", Fault::illegal_instruction,
+        place.report(Finding::misaligned, Fault::illegal_instruction,
                      "The box starts at innermost coordinate " + std::to_string(start[0]) +
                          ", which is byte " + std::to_string(inner) + " of its row: not a multiple of 16.",
                      "Start boxes at innermost coordinates whose byte offset is a multiple of 16; to reach "
@@ -38,7 +38,7 @@ bool check_start(const Place& place, const TensorOperands& o, const TensorMap& m
     const bool writes = o.direction != Direction::load && o.direction != Direction::prefetch;
     for (std::size_t i = 0; writes && i < o.coordinates.size(); ++i)
         if (start[i] < 0) {
-            place.report("out-of-bounds", Fault::illegal_instruction,
+            place.report(Finding::out_of_bounds, Fault::illegal_instruction,
                          "The box to be written starts at coordinate " + std::to_string(start[i]) +
                              " of dimension " + std::to_string(i) + ", before the tensor.",
                          "Stores and reductions may hang over the end of a tensor, where they are clipped, "
@@ -73,7 +73,7 @@ bool check_tile(const Place& place, std::uint32_t shared) {
     if (shared % 128 == 0)
         return true;
     place.report(
-        "misaligned", Fault::misaligned_address,
+        Finding::misaligned, Fault::misaligned_address,
         "The tile at " + shared_text(place.cluster(), shared) +
             " is not aligned to 128 bytes, as tensor copies require.",
         "Declare the tile with alignas(128); with a swizzle of 64 or 128 bytes alignas(512) or alignas(1024) "

@@ -34,7 +34,7 @@ Flow meet_members(Warp& warp, const Op& op, LaneMask mask) {
         // An H200 stops at a shuffle or vote, and lets bar.warp.sync pass.
         const bool barrier = warp.cluster().info().kernel->sources[warp.pc()]->opcode == "bar";
         warp.cluster().report(
-            "divergent-barrier", barrier ? Fault::launch_failure : Fault::illegal_instruction, warp,
+            Finding::divergent_barrier, barrier ? Fault::launch_failure : Fault::illegal_instruction, warp,
             warp.pc(), first,
             "The thread executes a warp-synchronous instruction whose member mask does not name it.",
             "Pass a mask with every lane that executes the instruction; 0xffffffff when the whole warp "
