@@ -81,8 +81,8 @@ def print_functions(library):
 
 
 def print_messages():
-    text = (HERE / "findings/catalogue.cpp").read_text(encoding="utf-8")
-    for name, title in re.findall(r'\{"([a-z-]+)",\s*"([^"]+)"', text):
+    text = (HERE / "findings/list.inc").read_text(encoding="utf-8")
+    for name, title in re.findall(r'FINDING\(\w+, "([a-z-]+)",\s*"([^"]+)"', text):
         print(f"{name:<31}{title}")
 
 
