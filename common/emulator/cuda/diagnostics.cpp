@@ -2,6 +2,7 @@
 #include "cuda/state.hpp"
 
 #include "findings/report.hpp"
+#include "library/observers.hpp"
 
 namespace emu::cuda {
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Findings for people and for programs, and the listeners that the settings ask for.
+/// Findings for people and for programs.
 
 #include "machine/device.hpp"
 #include "machine/diagnostic.hpp"
@@ -24,9 +24,6 @@ std::string format_json(const Diagnostic& diagnostic);
 void publish(const Diagnostic& diagnostic, const Settings& settings);
 /// Writes all findings of a launch.
 void publish(const LaunchResult& result, const Settings& settings);
-
-/// Attaches checks, counters and time line as the device's settings ask for.
-void add_default_observers(Device& device);
 
 /// Text as a JSON string, quotes included. Bytes that are not UTF-8 pass unchanged.
 std::string json_string(std::string_view text);

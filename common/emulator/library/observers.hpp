@@ -1,15 +1,12 @@
 #pragma once
 /// \file
-/// The listeners, by what they are for.
-
-#include "machine/device.hpp"
-
-#include <memory>
-#include <string>
+/// What a user of the library attaches to a device.
 
 namespace emu {
 
-/// Races, proxies, lost completions, barriers.
-std::unique_ptr<Observer> make_checks();
+class Device;
+
+/// Attaches checks, counters and time line as the device's settings ask for.
+void add_default_observers(Device& device);
 
 } // namespace emu

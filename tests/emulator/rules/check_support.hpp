@@ -4,8 +4,8 @@
 #pragma once
 
 #include "findings/report.hpp"
-#include "library/observers.hpp"
 #include "machine/async_support.hpp"
+#include "rules/checks.hpp"
 
 #include <set>
 #include <sstream>

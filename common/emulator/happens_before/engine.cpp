@@ -1,0 +1,169 @@
+// The engine's life, and what barriers and fences order. (Mbarriers: engine_mbarrier.cpp.)
+
+#include "happens_before/engine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace emu::check {
+
+Engine::Engine(Cluster& cluster, LaunchState& launch)
+    : cluster_(cluster), launch_(launch),
+      threads_(static_cast<std::uint32_t>(cluster.linear_index()), launch.sync), source_(launch.records),
+      local_records_(launch.take_store()), local_source_(*local_records_), pages_(launch.shadow),
+      operations_(1) {}
+
+Engine::~Engine() {
+    try {
+        launch_.give_back(std::move(local_records_));
+    } catch (const std::exception&) {
+        // No memory left for the list: the store dies, and a later cluster makes a new one.
+    }
+}
+
+void Engine::watch(FactListener& listener, Watch what) {
+    auto& all = watchers_[static_cast<std::size_t>(what)];
+    if (std::ranges::find(all, &listener) == all.end())
+        all.push_back(&listener);
+}
+
+void Engine::tell_the_rest() { tell(&FactListener::tell_the_rest); }
+
+void Engine::on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) {
+    for (FactListener* const watcher : watchers(Watch::instructions))
+        watcher->on_instruction(warp, pc, mask);
+}
+
+void Engine::on_skipped(Warp& warp, std::uint32_t pc) {
+    for (FactListener* const watcher : watchers(Watch::instructions))
+        watcher->on_skipped(warp, pc);
+}
+
+void Engine::on_block_start(Block& block) {
+    threads_.add_block(block);
+    if (shared_.size() <= block.rank())
+        shared_.resize(block.rank() + 1);
+    shared_[block.rank()].reset((block.shared().size() + 3) / 4);
+    tell(&ClusterListener::on_block_start, block);
+}
+
+void Engine::on_block_exit(Block& block) { tell(&ClusterListener::on_block_exit, block); }
+void Engine::on_thread_exit(const WarpLanes& lanes) { tell(&ClusterListener::on_thread_exit, lanes); }
+
+void Engine::on_cluster_end() {
+    tell(&ClusterListener::on_cluster_end);
+    tell_the_rest();
+}
+
+// -- bar, barrier.cluster, bar.warp.sync
+
+void Engine::on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& lanes, Semantics semantics) {
+    tell(&ClusterListener::on_barrier_arrive, kind, id, lanes, semantics);
+    if (kind == BarrierKind::warp)
+        return; // Several meetings of one warp may be under way; their arrivals come with the completion.
+    const unsigned rank = kind == BarrierKind::block ? lanes.warp->block().rank() : 0;
+    Accumulator& arrived = barriers_[{kind, rank, id}];
+    WarpClock& clock = threads_.of(*lanes.warp);
+    for_lanes(lanes.mask, [&](unsigned lane) {
+        if (semantics == Semantics::relaxed) {
+            threads_.gather_fenced(arrived, clock, lane);
+            if (kind == BarrierKind::cluster)
+                withhold(cluster_withheld_, clock, lane, lanes.pc);
+            return;
+        }
+        // One thread takes a ticket by a relaxed atomic and tells its block at a barrier: what the ticket's
+        // predecessors published is then known to the whole block.
+        if (clock.sync)
+            threads_.settle(clock, lane);
+        threads_.gather(arrived, clock, lane);
+    });
+    threads_.advance(clock);
+}
+
+void Engine::on_barrier_complete(BarrierKind kind, unsigned id, std::span<const WarpLanes> arrived,
+                                 std::span<const WarpLanes> waiting) {
+    tell(&ClusterListener::on_barrier_complete, kind, id, arrived, waiting);
+    if (arrived.empty()) {
+        // Lanes that came to barrier.cluster.wait after the phase had completed.
+        if (kind == BarrierKind::cluster && cluster_barrier_)
+            acquire(waiting, cluster_barrier_);
+        return;
+    }
+    Accumulator all;
+    if (kind == BarrierKind::warp) {
+        // Only bar.warp.sync orders memory; shuffles and votes do not (PTX ISA 9.7.9.5, 9.7.13.3).
+        const ptx::Instruction& what = *cluster_.info().kernel->sources[arrived.front().pc];
+        if (what.opcode != "bar" && what.opcode != "barrier")
+            return;
+        for (const WarpLanes& lanes : arrived) {
+            threads_.gather(all, lanes);
+            threads_.advance(threads_.of(*lanes.warp));
+        }
+    } else {
+        const unsigned rank = kind == BarrierKind::block ? arrived.front().warp->block().rank() : 0;
+        all = std::exchange(barriers_[{kind, rank, id}], {});
+        if (kind == BarrierKind::block)
+            note_passed_barrier(waiting);
+        else if (cluster_withheld_)
+            cluster_withheld_->end_phase(threads_.space(), all);
+    }
+    const ClockRef clock = threads_.space().freeze(all);
+    if (kind == BarrierKind::cluster)
+        cluster_barrier_ = clock;
+    acquire(waiting, clock);
+}
+
+void Engine::note_passed_barrier(std::span<const WarpLanes> waiting) {
+    for (const WarpLanes& lanes : waiting) {
+        auto& passed = threads_.of(*lanes.warp).passed_barriers;
+        const auto same = std::ranges::find(passed, lanes.pc, &WarpClock::PassedBarrier::pc);
+        if (same == passed.end())
+            passed.push_back({lanes.pc, lanes.mask});
+        else
+            same->lanes |= lanes.mask;
+    }
+}
+
+void Engine::acquire(std::span<const WarpLanes> waiting, const ClockRef& clock) {
+    for (const WarpLanes& lanes : waiting) {
+        threads_.learn(lanes, clock);
+        WarpClock& warp = threads_.of(*lanes.warp);
+        if (warp.sync)
+            for_lanes(lanes.mask, [&](unsigned lane) { threads_.settle(warp, lane); });
+    }
+}
+
+// -- fences
+
+void Engine::on_fence(const FenceEvent& event) {
+    tell(&ClusterListener::on_fence, event);
+    switch (event.kind) {
+    case FenceKind::membar:
+        if (event.scope == Scope::gpu || event.scope == Scope::sys) {
+            // NVIDIA's own tests let bulk copies read global memory behind __threadfence() alone.
+            FenceEvent global = event;
+            global.covers_shared = false;
+            global.covers_global = true;
+            threads_.proxy_fence(global);
+        }
+        threads_.memory_fence(event);
+        return;
+    case FenceKind::proxy_async:
+        threads_.proxy_fence(event);
+        return;
+    case FenceKind::proxy_async_acquire_release:
+        threads_.proxy_fence(event);
+        threads_.memory_fence(event);
+        return;
+    case FenceKind::mbarrier_init:
+        threads_.memory_fence(event);
+        return;
+    case FenceKind::proxy_tensormap:
+        threads_.advance(threads_.of(*event.warp));
+        return;
+    case FenceKind::proxy_alias:
+        return;
+    }
+}
+
+} // namespace emu::check

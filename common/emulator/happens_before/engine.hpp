@@ -1,0 +1,184 @@
+#pragma once
+/// \file
+/// The happens-before engine of one cluster: who knows of what. It follows every access, barrier, fence and
+/// asynchronous operation, and tells its listeners, the rules, what it finds: accesses that nothing orders,
+/// bytes that nobody wrote. It knows no mistake. One file per kind of event: engine_access.cpp,
+/// engine_async.cpp, engine_mbarrier.cpp; engine.cpp has the other edges.
+
+#include "happens_before/facts.hpp"
+#include "happens_before/launch_state.hpp"
+#include "machine/cluster.hpp"
+
+#include <array>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace emu::check {
+
+/// What comes often, and so only to those who want it.
+enum class Watch : std::uint8_t {
+    instructions,      ///< on_instruction, on_skipped
+    accesses,          ///< on_access, of shared and global memory
+    results,           ///< after_access, of all memory
+    overwritten_reads, ///< on_overwritten_read
+    count_
+};
+
+class Engine : public ClusterListener {
+  public:
+    Engine(Cluster& cluster, LaunchState& launch);
+    ~Engine() override;
+
+    /// Listeners are asked and told in the order in which they were added.
+    void add(std::unique_ptr<FactListener> listener) { listeners_.push_back(std::move(listener)); }
+    /// May be called while a fact is told, but not for what is being told.
+    void watch(FactListener& listener, Watch what);
+    /// Asks those behind `listener` about a conflict that it held back.
+    void ask_next(const FactListener& listener, const Meeting& meeting);
+    void tell_the_rest();
+
+    // -- what is known
+    Cluster& cluster() { return cluster_; }
+    LaunchState& launch() { return launch_; }
+    Threads& threads() { return threads_; }
+    /// By the number in Record::operation; [0] is unused.
+    std::vector<Operation>& operations() { return operations_; }
+    /// By shared-window address.
+    std::unordered_map<std::uint32_t, BarrierState>& mbarriers() { return mbarriers_; }
+    /// Relaxed arrivals at the cluster barrier; nullptr if there were none.
+    const std::unique_ptr<Withheld>& cluster_withheld() const { return cluster_withheld_; }
+    RecordStore& store(bool shared) { return shared ? *local_records_ : launch_.records; }
+    /// The last writes of a range of global memory.
+    std::vector<Ref> writes_of(Address address, std::uint32_t bytes);
+    /// The thread wrote what record `write` left there itself.
+    bool wrote_it_too(std::uint32_t write, const Actor& actor) const;
+    /// The thread comes behind mbarrier.init, as `part` of its clock knows it.
+    bool sees_init(const BarrierState& barrier, const WarpClock& clock, unsigned lane, Part part) const;
+
+    // -- events
+    void on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) override;
+    void on_skipped(Warp& warp, std::uint32_t pc) override;
+    void on_access(const AccessEvent& event) override;
+    void on_fence(const FenceEvent& event) override;
+    void on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& lanes,
+                           Semantics semantics) override;
+    void on_barrier_complete(BarrierKind kind, unsigned id, std::span<const WarpLanes> arrived,
+                             std::span<const WarpLanes> waiting) override;
+    void on_mbarrier_init(const MbarrierEvent& event) override;
+    void on_mbarrier_inval(const MbarrierEvent& event) override;
+    void on_mbarrier_arrive(const MbarrierEvent& event) override;
+    void on_mbarrier_phase(const MbarrierEvent& event) override;
+    void on_mbarrier_observed(const MbarrierEvent& event) override;
+    void on_mbarrier_passed_fresh(const MbarrierEvent& event) override;
+    void on_async_wait(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t pending,
+                       std::uint64_t groups, std::uint32_t pc) override;
+    void on_async_issue(const AsyncOperation& operation) override;
+    void on_async_retired(const AsyncOperation& operation) override;
+    void on_async_commit(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t group) override;
+    void on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,
+                                 bool read_only, std::uint32_t pc) override;
+    void on_tensor_map_access(Warp& warp, unsigned lane, std::uint32_t pc, Address map,
+                              AccessKind kind) override;
+    void on_thread_exit(const WarpLanes& lanes) override;
+    void on_block_start(Block& block) override;
+    void on_block_exit(Block& block) override;
+    void on_cluster_end() override;
+
+  private:
+    /// Threads of a warp that wrote what another thread had written there, in record `write`.
+    struct CoWriters {
+        std::uint32_t write = 0;
+        Component first = 0;
+        LaneMask lanes = 0;
+    };
+    struct BarrierKey {
+        BarrierKind kind;
+        unsigned rank;
+        unsigned id;
+        auto operator<=>(const BarrierKey&) const = default;
+    };
+
+    /// Sends an event or a fact to every listener.
+    template <class Base, class... Params, class... Args>
+    void tell(void (Base::*event)(Params...), Args&&... args) {
+        for (const auto& listener : listeners_)
+            (listener.get()->*event)(args...);
+    }
+    const std::vector<FactListener*>& watchers(Watch what) const {
+        return watchers_[static_cast<std::size_t>(what)];
+    }
+
+    // engine_access.cpp
+    std::uint32_t record_for(WarpClock& warp, std::uint32_t pc, unsigned flags);
+    std::uint32_t add_record(const Record& r) {
+        return (r.is(Record::local) ? local_source_ : source_).add(r);
+    }
+    const Record& record(Ref ref, const Actor& actor) { return store(actor.shared)[record_of(ref)]; }
+    void check_access(const AccessEvent& event);
+    template <class Visit>
+    void by_words(Address address, std::uint32_t bytes, Visit&& visit);
+    void access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask lanes, std::uint32_t flags);
+    void access_one(Actor& actor, Address address, std::uint32_t bytes);
+    void touch(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
+    void touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
+    void touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
+    bool keeps_weak_write(const Cell& cell, unsigned k, const Actor& actor);
+    void note_co_writers(std::uint32_t write, const Actor& actor);
+    bool is_ordered(Ref old, const Record& record, unsigned k, unsigned n, const Actor& actor) const;
+    void conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    void check_visible(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    const WrittenWords* gaps_at(Address address);
+
+    // engine_async.cpp
+    void issue_cp_async(const AsyncOperation& operation, WarpClock& clock);
+    void touch_pieces(const AsyncOperation& operation, const Operation& known, WarpClock& clock);
+    void touch_range(Actor actor, Address address, std::uint32_t bytes, bool shared);
+    std::uint32_t add_operation(const AsyncOperation& operation, WarpClock& clock);
+
+    // engine.cpp
+    void acquire(std::span<const WarpLanes> waiting, const ClockRef& clock);
+    void note_passed_barrier(std::span<const WarpLanes> waiting);
+
+    // engine_mbarrier.cpp
+    void complete(const MbarrierEvent& event, BarrierState& barrier);
+    void withhold(std::unique_ptr<Withheld>& withheld, WarpClock& clock, unsigned lane, std::uint32_t pc);
+    BarrierState::Passed& pass(BarrierState& barrier, const MbarrierEvent& event);
+
+    Cluster& cluster_;
+    LaunchState& launch_;
+    Threads threads_;
+    RecordSource source_;
+    std::unique_ptr<RecordStore> local_records_;
+    RecordSource local_source_;
+    PageCache pages_;
+    std::vector<Region> shared_;
+    std::unordered_map<Address, std::vector<CoWriters>> co_writers_; ///< By word, where there are any.
+    std::map<BarrierKey, Accumulator> barriers_;
+    ClockRef cluster_barrier_; ///< What the last completed cluster barrier published.
+    std::unique_ptr<Withheld> cluster_withheld_;
+    std::unordered_map<std::uint32_t, BarrierState> mbarriers_;
+    std::vector<Operation> operations_;
+    std::unordered_map<std::uint64_t, std::uint32_t> live_; ///< Operation id to index, while not retired.
+    /// Allocations that were used lately.
+    struct Known {
+        Address base = 0;
+        std::shared_ptr<const WrittenWords> written; ///< nullptr: not tracked.
+    };
+    std::array<Known, 4> known_written_;
+    unsigned next_known_ = 0;
+    std::vector<std::unique_ptr<FactListener>> listeners_;
+    std::array<std::vector<FactListener*>, static_cast<std::size_t>(Watch::count_)> watchers_;
+};
+
+/// Morally strong accesses do not race (PTX ISA 8.7.1): atomics, if their scope includes both threads.
+inline bool is_morally_strong(const Meeting& meeting) {
+    const Record& one = meeting.old;
+    const Record& other = *meeting.actor.record;
+    const bool same_block = one.cluster == other.cluster && one.rank() == other.rank();
+    return one.is(Record::strong) && other.is(Record::strong) &&
+           (same_block || !(one.is(Record::narrow) || other.is(Record::narrow)));
+}
+
+} // namespace emu::check

@@ -1,0 +1,217 @@
+// Asynchronous operations: each is an agent that starts at its issue and ends for whoever observes its
+// completion.
+
+#include "happens_before/engine.hpp"
+
+namespace emu::check {
+namespace {
+
+/// cp.async, st.async and red.async belong to the generic proxy; bulk and tensor copies to the async proxy
+/// (PTX ISA 9.7.9.25).
+bool in_async_proxy(AsyncKind kind) {
+    return kind != AsyncKind::cp_async && kind != AsyncKind::st_async && kind != AsyncKind::red_async &&
+           kind != AsyncKind::cp_async_arrive;
+}
+
+/// Reductions are relaxed atomics (of gpu scope, red.async of cluster scope), element by element, so several
+/// may be under way at one place.
+bool is_reduction(AsyncKind kind) {
+    return kind == AsyncKind::bulk_reduce || kind == AsyncKind::tensor_reduce || kind == AsyncKind::red_async;
+}
+
+} // namespace
+
+std::uint32_t Engine::add_operation(const AsyncOperation& operation, WarpClock& clock) {
+    Operation known;
+    known.kind = operation.kind;
+    known.completion = operation.completion;
+    known.warp = operation.warp;
+    known.lane = operation.lane;
+    known.pc = operation.pc;
+    known.barrier = operation.barrier;
+    known.bytes = operation.tx_bytes;
+    known.reads_shared = operation.reads_shared;
+    known.writes_shared = operation.writes_shared;
+    if (operation.completion == CompletionKind::mbarrier)
+        known.clock = clock.base[operation.lane];
+    known.issuer = clock.first + (operation.kind == AsyncKind::cp_async ? 0 : operation.lane);
+    known.epoch = clock.now;
+    const auto index = static_cast<std::uint32_t>(operations_.size());
+    Record r;
+    r.cluster = threads_.cluster();
+    r.pc = operation.pc;
+    r.operation = index;
+    r.warp = static_cast<std::uint16_t>(operation.warp->block().rank() * 32 + operation.warp->index());
+    r.flags = Record::async;
+    if (in_async_proxy(operation.kind))
+        r.flags |= Record::async_proxy;
+    const auto add = [&](Stream stream, bool shared, unsigned more) {
+        Record mine = r;
+        if (shared)
+            mine.flags |= Record::local;
+        mine.flags = static_cast<std::uint16_t>(mine.flags | more);
+        if (operation.completion == CompletionKind::mbarrier) {
+            mine.component = mbarriers_[operation.barrier].agent;
+        } else {
+            const auto& one = threads_.streams(clock).of[static_cast<unsigned>(stream)];
+            mine.flags |= Record::by_lane;
+            mine.component = one.first;
+            mine.epoch = one.now;
+        }
+        return add_record(mine);
+    };
+    const bool bulk = operation.completion == CompletionKind::bulk_group;
+    if (operation.reads_shared || operation.reads_global)
+        known.reads = add(bulk ? Stream::bulk_read : Stream::cp_async, known.reads_shared, 0);
+    if (operation.writes_shared || operation.writes_global)
+        known.writes = add(bulk ? Stream::bulk_write : Stream::cp_async, known.writes_shared,
+                           is_reduction(operation.kind) ? Record::write | Record::strong : Record::write);
+    operations_.push_back(std::move(known));
+    return index;
+}
+
+void Engine::touch_range(Actor actor, Address address, std::uint32_t bytes, bool shared) {
+    actor.shared = shared;
+    access_one(actor, address, bytes);
+}
+
+void Engine::touch_pieces(const AsyncOperation& operation, const Operation& known, WarpClock& clock) {
+    Actor actor;
+    actor.clock = &clock;
+    actor.lane = operation.lane;
+    const auto become = [&](std::uint32_t record, bool is_write) {
+        actor.is_write = is_write;
+        actor.ref = make_ref(record, operation.lane);
+        actor.record = &store(is_write ? known.writes_shared : known.reads_shared)[record];
+    };
+    for (const AsyncPiece& piece : operation.source_pieces) {
+        become(known.reads, false);
+        touch_range(actor, piece.shared, piece.bytes, true);
+    }
+    for (const AsyncPiece& piece : operation.pieces) {
+        if (operation.reads_global && piece.global && known.reads) {
+            become(known.reads, false);
+            touch_range(actor, piece.global, piece.bytes, false);
+        }
+        if (operation.reads_shared && operation.source_pieces.empty() && known.reads) {
+            become(known.reads, false);
+            const std::uint32_t data = piece.bytes - piece.padding;
+            touch_range(actor, piece.shared, data, true);
+            if (piece.padding) {
+                actor.padding = true;
+                touch_range(actor, piece.shared + data, piece.padding, true);
+                actor.padding = false;
+            }
+        }
+        if (operation.writes_shared && known.writes) {
+            become(known.writes, true);
+            touch_range(actor, piece.shared, piece.bytes, true);
+        }
+        if (operation.writes_global && piece.global && known.writes) {
+            become(known.writes, true);
+            touch_range(actor, piece.global, piece.bytes, false);
+        }
+    }
+}
+
+void Engine::issue_cp_async(const AsyncOperation& operation, WarpClock& clock) {
+    // All cp.async of a warp at one instruction between two commits share one record.
+    const Epoch now = threads_.streams(clock).of[static_cast<unsigned>(Stream::cp_async)].now;
+    auto& recent = clock.recent_cp_async[operation.pc % clock.recent_cp_async.size()];
+    if (recent.pc != operation.pc || recent.epoch != now || recent.record == 0 ||
+        operations_[recent.record].epoch != clock.now)
+        recent = {operation.pc, 0, now, add_operation(operation, clock)};
+    touch_pieces(operation, operations_[recent.record], clock);
+    tell(&FactListener::after_issue, operation);
+}
+
+void Engine::on_async_issue(const AsyncOperation& operation) {
+    if (operation.completion == CompletionKind::none)
+        return;
+    tell(&ClusterListener::on_async_issue, operation);
+    WarpClock& clock = threads_.of(*operation.warp);
+    if (operation.kind == AsyncKind::cp_async_arrive) {
+        // Its arrival publishes the cp.async the thread has issued so far (PTX ISA 9.7.13.15.13).
+        Accumulator& arrived = mbarriers_[operation.barrier].arrived;
+        WarpStreams::One& one = threads_.streams(clock).of[static_cast<unsigned>(Stream::cp_async)];
+        threads_.gather(arrived, clock, operation.lane);
+        arrived.raise(order, one.first + operation.lane, one.now++);
+        threads_.advance(clock);
+        return;
+    }
+    if (operation.kind == AsyncKind::cp_async)
+        return issue_cp_async(operation, clock);
+    const std::uint32_t index = add_operation(operation, clock);
+    if (operation.completion == CompletionKind::mbarrier) {
+        live_[operation.id] = index;
+        mbarriers_[operation.barrier].pending.push_back(index);
+        if (const Mbarrier* barrier = cluster_.mbarrier(operation.barrier))
+            operations_[index].issued_in = barrier->phase;
+    }
+    touch_pieces(operation, operations_[index], clock);
+    tell(&FactListener::after_issue, operation);
+    threads_.advance(clock);
+}
+
+void Engine::on_async_retired(const AsyncOperation& operation) {
+    tell(&ClusterListener::on_async_retired, operation);
+    live_.erase(operation.id);
+}
+
+void Engine::on_async_commit(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t group) {
+    tell(&ClusterListener::on_async_commit, warp, lane, kind, group);
+    WarpStreams& streams = threads_.streams(threads_.of(warp));
+    const bool bulk = kind == CompletionKind::bulk_group;
+    auto& groups = (bulk ? streams.bulk_groups : streams.cp_async_groups)[lane];
+    auto& one = streams.of[static_cast<unsigned>(bulk ? Stream::bulk_read : Stream::cp_async)];
+    groups.resize(group + 1, one.now);
+    ++one.now;
+    if (bulk)
+        ++streams.of[static_cast<unsigned>(Stream::bulk_write)].now;
+}
+
+void Engine::on_async_wait(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t pending,
+                           std::uint64_t groups, std::uint32_t pc) {
+    tell(&ClusterListener::on_async_wait, warp, lane, kind, pending, groups, pc);
+    WarpStreams& streams = threads_.streams(threads_.of(warp));
+    auto& waits = kind == CompletionKind::bulk_group ? streams.bulk_waits : streams.cp_async_waits;
+    waits[lane] = {true, pc, static_cast<std::uint32_t>(operations_.size()), pending, groups};
+}
+
+void Engine::on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,
+                                     bool read_only, std::uint32_t pc) {
+    tell(&ClusterListener::on_async_group_observed, warp, lane, kind, last_group, read_only, pc);
+    WarpClock& clock = threads_.of(warp);
+    WarpStreams& streams = threads_.streams(clock);
+    const bool bulk = kind == CompletionKind::bulk_group;
+    const auto& groups = (bulk ? streams.bulk_groups : streams.cp_async_groups)[lane];
+    if (last_group >= groups.size())
+        return;
+    const Epoch epoch = groups[last_group];
+    threads_.observe(clock, lane, bulk ? Stream::bulk_read : Stream::cp_async, epoch);
+    if (bulk && !read_only)
+        threads_.observe(clock, lane, Stream::bulk_write, epoch);
+}
+
+void Engine::on_tensor_map_access(Warp& warp, unsigned lane, std::uint32_t pc, Address map, AccessKind kind) {
+    tell(&ClusterListener::on_tensor_map_access, warp, lane, pc, map, kind);
+    constexpr std::uint32_t map_bytes = 128;
+    WarpClock& clock = threads_.of(warp);
+    Actor actor;
+    actor.clock = &clock;
+    actor.lane = lane;
+    actor.is_write = kind == AccessKind::write;
+    actor.shared = in_shared_window(map);
+    unsigned flags = Record::by_lane;
+    if (actor.is_write)
+        flags |= Record::write;
+    if (actor.shared)
+        flags |= Record::local;
+    const std::uint32_t id = record_for(clock, pc, flags);
+    actor.record = &store(actor.shared)[id];
+    actor.ref = make_ref(id, lane);
+    const Address base = actor.shared ? shared_window : 0;
+    access_one(actor, map - base, map_bytes);
+}
+
+} // namespace emu::check

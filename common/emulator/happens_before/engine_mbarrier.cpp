@@ -1,0 +1,157 @@
+// What mbarriers order: initialised, arrived at, completed, observed.
+
+#include "happens_before/engine.hpp"
+
+#include <atomic>
+
+namespace emu::check {
+
+void Engine::on_mbarrier_init(const MbarrierEvent& event) {
+    tell(&ClusterListener::on_mbarrier_init, event);
+    WarpClock& clock = threads_.of(*event.warp);
+    BarrierState& barrier = mbarriers_[event.address];
+    barrier = {};
+    barrier.agent = threads_.new_component(1);
+    barrier.completed = threads_.space().bottom();
+    barrier.init_warp = event.warp;
+    barrier.init_lane = event.lane;
+    barrier.init_pc = event.pc;
+    barrier.init_component = clock.first + event.lane;
+    barrier.init_epoch = clock.now;
+    Actor actor;
+    actor.clock = &clock;
+    actor.lane = event.lane;
+    actor.is_write = true;
+    actor.shared = true;
+    const std::uint32_t id =
+        record_for(clock, event.pc, Record::by_lane | Record::write | Record::init | Record::local);
+    actor.record = &store(true)[id];
+    actor.ref = make_ref(id, event.lane);
+    access_one(actor, event.address, 8);
+}
+
+void Engine::on_mbarrier_inval(const MbarrierEvent& event) {
+    tell(&ClusterListener::on_mbarrier_inval, event);
+    if (const auto found = mbarriers_.find(event.address); found != mbarriers_.end())
+        found->second.invalidated = true;
+}
+
+void Engine::on_mbarrier_arrive(const MbarrierEvent& event) {
+    tell(&ClusterListener::on_mbarrier_arrive, event);
+    const auto found = mbarriers_.find(event.address);
+    if (found == mbarriers_.end())
+        return;
+    BarrierState& barrier = found->second;
+    if (event.operation)
+        return complete(event, barrier);
+    if (!event.warp || event.count == 0)
+        return;
+    WarpClock& clock = threads_.of(*event.warp);
+    if (event.semantics == Semantics::relaxed) {
+        threads_.gather_fenced(barrier.arrived, clock, event.lane);
+        withhold(barrier.withheld, clock, event.lane, event.pc);
+    } else {
+        threads_.gather(barrier.arrived, clock, event.lane);
+    }
+    threads_.advance(clock);
+}
+
+/// An asynchronous operation has landed, and its complete_tx arrives.
+void Engine::complete(const MbarrierEvent& event, BarrierState& barrier) {
+    const auto live = live_.find(event.operation->id);
+    if (live == live_.end())
+        return;
+    Operation& operation = operations_[live->second];
+    operation.completed = true;
+    std::erase(barrier.pending, live->second);
+    // The completion is a release (PTX ISA 8.9.1), and what the issuing thread did before the copy came
+    // before it.
+    barrier.arrived.join(operation.clock);
+    operation.clock = {};
+    barrier.arrived.raise(order, threads_.of(*operation.warp).first + operation.lane, operation.epoch);
+    const auto end = [&](std::uint32_t record, bool shared) {
+        if (record)
+            std::atomic_ref(store(shared)[record].epoch)
+                .store(static_cast<Epoch>(event.phase + 1), std::memory_order_relaxed);
+    };
+    end(operation.reads, operation.reads_shared);
+    end(operation.writes, operation.writes_shared);
+}
+
+void Engine::on_mbarrier_phase(const MbarrierEvent& event) {
+    tell(&ClusterListener::on_mbarrier_phase, event);
+    const auto found = mbarriers_.find(event.address);
+    if (found == mbarriers_.end())
+        return;
+    BarrierState& barrier = found->second;
+    for (const std::uint32_t index : barrier.pending)
+        operations_[index].surplus |= operations_[index].issued_in == event.phase;
+    barrier.arrived.raise(order, barrier.agent, static_cast<Epoch>(event.phase + 1));
+    if (barrier.withheld)
+        barrier.withheld->end_phase(threads_.space(), barrier.arrived);
+    barrier.completed = threads_.space().freeze(barrier.arrived);
+}
+
+void Engine::on_mbarrier_observed(const MbarrierEvent& event) {
+    tell(&ClusterListener::on_mbarrier_observed, event);
+    const auto found = mbarriers_.find(event.address);
+    if (found == mbarriers_.end())
+        return;
+    WarpClock& clock = threads_.of(*event.warp);
+    BarrierState& barrier = found->second;
+    BarrierState::Passed& passed = pass(barrier, event);
+    if (passed.phases < event.phase + 1) {
+        passed.phases = event.phase + 1;
+        passed.epoch = clock.now;
+    }
+    if (event.semantics == Semantics::relaxed)
+        passed.unseen = barrier.completed;
+    else
+        threads_.learn(clock, event.lane, barrier.completed);
+}
+
+void Engine::on_mbarrier_passed_fresh(const MbarrierEvent& event) {
+    tell(&ClusterListener::on_mbarrier_passed_fresh, event);
+    if (const auto found = mbarriers_.find(event.address); found != mbarriers_.end())
+        pass(found->second, event);
+}
+
+BarrierState::Passed& Engine::pass(BarrierState& barrier, const MbarrierEvent& event) {
+    const Component thread = threads_.of(*event.warp).first + event.lane;
+    if (barrier.passed.size() <= thread)
+        barrier.passed.resize(thread + warp_size);
+    BarrierState::Passed& passed = barrier.passed[thread];
+    passed.warp = event.warp;
+    passed.lane = event.lane;
+    passed.pc = event.pc;
+    barrier.last_passed = thread;
+    return passed;
+}
+
+void Engine::withhold(std::unique_ptr<Withheld>& withheld, WarpClock& clock, unsigned lane,
+                      std::uint32_t pc) {
+    if (!withheld) {
+        withheld = std::make_unique<Withheld>();
+        withheld->agent = threads_.new_component(1);
+        withheld->clock = threads_.space().bottom();
+    }
+    threads_.gather(withheld->arriving, clock, lane);
+    withheld->arrivals[clock.first + lane] = {clock.warp, lane, pc};
+}
+
+void Withheld::end_phase(ClockSpace& space, Accumulator& published) {
+    if (arriving.empty())
+        return;
+    clock = space.join(clock, space.freeze(std::exchange(arriving, {})));
+    published.raise(order, agent, ++phase);
+}
+
+/// Whether the thread comes behind mbarrier.init, as `part` of its clock knows it.
+bool Engine::sees_init(const BarrierState& barrier, const WarpClock& clock, unsigned lane, Part part) const {
+    Record init;
+    init.cluster = threads_.cluster();
+    init.epoch = barrier.init_epoch;
+    return threads_.sees(clock, lane, init, barrier.init_component, part);
+}
+
+} // namespace emu::check

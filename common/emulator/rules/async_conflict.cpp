@@ -1,0 +1,247 @@
+// Accesses that meet a copy which nobody has waited for: reads before it has landed, writes to what it still
+// reads or writes, the same copy twice.
+
+#include "findings/words/accesses.hpp"
+#include "findings/words/waits.hpp"
+#include "rules/rule.hpp"
+
+namespace emu::check {
+namespace {
+
+/// A finding whose name depends on whether the issuing thread will wait for its group itself.
+struct Undecided {
+    Diagnostic if_waited, if_not;
+    Component agent = 0; ///< Of the issuing lane's stream.
+    Epoch epoch = 0;
+    bool waited = false;
+};
+
+class AsyncConflict final : public Rule {
+  public:
+    explicit AsyncConflict(const Desk& desk) : Rule(desk), waits_(engine_) {}
+    bool on_conflict(const Meeting& meeting) override;
+    void on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,
+                                 bool read_only, std::uint32_t pc) override;
+    void tell_the_rest() override;
+
+  private:
+    void conflict_with_operation(const Meeting& meeting);
+    Finding finding_of_conflict(const Record& old, Ref ref, const Operation& operation,
+                                const Operation* second, const Actor& actor);
+    bool saw_issue(const Operation& operation, Ref ref, const Actor& actor) const;
+    bool read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor);
+    void race_with_early_read(const Meeting& meeting);
+    void decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref,
+                bool shared);
+
+    Waits waits_;
+    std::vector<Undecided> undecided_; ///< Told at the end.
+};
+
+bool AsyncConflict::on_conflict(const Meeting& meeting) {
+    const auto& [old, ref, k, n, actor] = meeting;
+    if (old.is(Record::async)) {
+        conflict_with_operation(meeting);
+        return true;
+    }
+    if (is_morally_strong(meeting) || !read_too_early(old, ref, k, actor))
+        return false;
+    findings_.note_raced(old.pc);
+    findings_.note_raced(actor.record->pc);
+    if (first_time(actor.shared ? Finding::race_shared : Finding::race_global, old.pc, actor.record->pc)) {
+        operations_[actor.record->operation].reported = true; // Whoever reads after the issue errs alike.
+        race_with_early_read(meeting);
+    }
+    return true;
+}
+
+bool AsyncConflict::read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor) {
+    // A read, then the copy that writes the bytes, unordered. Either the reader should have waited for this
+    // copy and only happened to come before its issue, or the copy should have waited for the reader.
+    if (!actor.shared || old.is(Record::write) || !actor.record->is(Record::async))
+        return false;
+    if (actor.first_write)
+        return true; // There was nothing else to read.
+    const Operation& copy = operations_[actor.record->operation];
+    const auto barrier = mbarriers_.find(copy.barrier);
+    if (copy.completion != CompletionKind::mbarrier || barrier == mbarriers_.end())
+        return false;
+    // The issuing thread knows that the reader had seen the last phase, so this read belongs to the next.
+    const Component reader = Threads::component_of(old, ref, k);
+    const BarrierState::Passed* passed = barrier->second.passed_by(reader);
+    if (!passed || passed->phases == 0)
+        return false;
+    Record last;
+    last.cluster = threads_.cluster();
+    last.epoch = passed->epoch;
+    return threads_.sees(*actor.clock, actor.lane, last, reader);
+}
+
+bool AsyncConflict::saw_issue(const Operation& operation, Ref ref, const Actor& actor) const {
+    Record issue;
+    issue.cluster = threads_.cluster();
+    issue.epoch = operation.epoch;
+    const Component issuer = operation.issuer + (operation.kind == AsyncKind::cp_async ? lane_of(ref) : 0);
+    return threads_.sees(*actor.clock, actor.lane, issue, issuer);
+}
+
+Finding AsyncConflict::finding_of_conflict(const Record& old, Ref ref, const Operation& operation,
+                                           const Operation* second, const Actor& actor) {
+    const bool group = operation.completion != CompletionKind::mbarrier;
+    if (!old.is(Record::write))
+        return group ? Finding::reuse_before_read_done : Finding::overwrite_in_flight;
+    if (actor.is_write) {
+        const auto issuer = [](const Operation& o, Ref r) {
+            return o.issuer + (o.kind == AsyncKind::cp_async ? lane_of(r) : 0);
+        };
+        const bool by_two = second && (old.cluster != threads_.cluster() ||
+                                       issuer(operation, ref) != issuer(*second, actor.ref));
+        return by_two && old.pc == actor.record->pc ? Finding::duplicate_copy : Finding::overwrite_in_flight;
+    }
+    // Only the issuing thread can wait for a group. A reader that not even the issue is ordered before lacks
+    // the barrier; one behind such a barrier lacks the wait.
+    if (group && (old.cluster != threads_.cluster() || !saw_issue(operation, ref, actor)))
+        return actor.shared ? Finding::race_shared : Finding::race_global;
+    const Mbarrier* barrier = group ? nullptr : cluster_.mbarrier(operation.barrier);
+    return operation.surplus || (barrier && barrier->tx < 0) ? Finding::tx_count_mismatch
+                                                             : Finding::read_before_completion;
+}
+
+void AsyncConflict::conflict_with_operation(const Meeting& meeting) {
+    const auto& [old, ref, k, n, actor] = meeting;
+    if (old.is(Record::strong) && actor.record->is(Record::strong))
+        return; // Reductions are atomic.
+    if (actor.record->is(Record::init))
+        return;
+    findings_.note_raced(actor.record->pc);
+    const bool theirs = old.cluster != threads_.cluster();
+    Operation none;
+    none.kind = old.is(Record::write) ? AsyncKind::bulk_store : AsyncKind::bulk_load;
+    none.completion = CompletionKind::bulk_group;
+    Operation& operation = theirs ? none : operations_[old.operation];
+    Operation* const second =
+        actor.record->is(Record::async) ? &operations_[actor.record->operation] : nullptr;
+    if (operation.reported || (second && second->reported))
+        return;
+    const bool source = !old.is(Record::write);
+    const Finding is = finding_of_conflict(old, ref, operation, second, actor);
+    operation.reported = true;
+    if (second)
+        second->reported = true;
+    if (!first_time(is, old.pc, actor.record->pc))
+        return;
+    const std::string issuer = who(cluster_, old, ref, k);
+    const std::string what = name_of(operation.kind);
+    const std::string deed =
+        second ? std::string("a ") + name_of(second->kind) + " issued by " + who(cluster_, actor, k)
+               : who(cluster_, actor, k);
+    std::string message = place(cluster_, actor, k, n) + ": ";
+    std::vector<SourceLine> lines{
+        line(old.pc, what + " issued by " + issuer),
+        line_of(cluster_, actor, std::string(actor.is_write ? "written by " : "read by ") + deed)};
+    if (is == Finding::race_shared && !theirs)
+        return decide(std::move(lines),
+                      message + deed + " reads what a " + what + " issued by " + issuer + " writes.", old,
+                      ref, actor.shared);
+    std::string advice = waits_.how_to_wait(operation, source);
+    if (is == Finding::duplicate_copy) {
+        message += issuer + " and " + who(cluster_, actor, k) + " both issued this " + what +
+                   " to the same bytes, and the first is still under way.";
+        advice = "One thread issues a bulk copy for the whole tile: if (threadIdx.x == 0), or elect.sync in "
+                 "one warp. For a load that thread alone also announces the bytes, and the mbarrier expects "
+                 "its one arrival.";
+    } else if (is == Finding::tx_count_mismatch) {
+        message += "the " + what + " issued by " + issuer +
+                   " brings more bytes than its mbarrier was told to expect, so the phase that was waited "
+                   "for ended before it landed; " +
+                   deed + " reads too early.";
+        advice = "expect_tx must announce the bytes of all copies of the phase.";
+    } else if (!actor.is_write) {
+        message += deed + " reads what a " + what + " issued by " + issuer +
+                   " writes, without having seen that operation complete. It may read the old bytes.";
+    } else {
+        message += deed + (source ? " overwrites what a " : " writes where a ") + what + " issued by " +
+                   issuer + (source ? " may still read." : " may still write.");
+    }
+    Diagnostic finding = make(is, std::move(message), std::move(advice), std::move(lines));
+    if (!theirs && is != Finding::duplicate_copy && is != Finding::tx_count_mismatch) {
+        Hint hint = waits_.relaxed_order(old, ref, k, actor);
+        if (!hint)
+            hint = waits_.short_wait(operation, old, ref, actor);
+        hint.extend(finding);
+    }
+    publish(std::move(finding));
+}
+
+void AsyncConflict::race_with_early_read(const Meeting& meeting) {
+    const auto& [old, ref, k, n, actor] = meeting;
+    const Operation& copy = operations_[actor.record->operation];
+    const std::string reader = who(cluster_, old, ref, k);
+    const std::string what = name_of(copy.kind);
+    const std::string message = place(cluster_, actor, k, n) + ": " + reader + " read it before a " + what +
+                                " issued by " + who(cluster_, actor) + " wrote it; nothing orders the two.";
+    std::vector<SourceLine> lines{line(actor.record->pc, what + " issued by " + who(cluster_, actor)),
+                                  line(old.pc, "read by " + reader)};
+    if (copy.completion != CompletionKind::mbarrier)
+        return decide(std::move(lines), message, *actor.record, actor.ref, actor.shared);
+    Diagnostic finding =
+        make(Finding::read_before_completion, message + " The reader has not waited for the copy.",
+             waits_.how_to_wait(copy, false), std::move(lines));
+    Hint hint = waits_.wrong_phase(copy, Threads::component_of(old, ref, k));
+    if (!hint && old.cluster == threads_.cluster())
+        hint = waits_.ignored_wait(copy, *cluster_.block(old.rank())->warps()[old.warp_in_block()],
+                                   lane_at(ref, old, k));
+    hint.extend(finding);
+    publish(std::move(finding));
+}
+
+void AsyncConflict::decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation,
+                           Ref ref, bool shared) {
+    Undecided finding;
+    finding.if_waited =
+        make(shared ? Finding::race_shared : Finding::race_global,
+             message + " The issuing thread waits for its copy, but nothing orders that wait before the read "
+                       "by another thread.",
+             "Put a barrier (__syncthreads()) between the wait and reads by other threads.", lines);
+    finding.if_not =
+        make(Finding::read_before_completion, message + " Nobody has waited for the copy before that read.",
+             waits_.how_to_wait(operations_[operation.operation], false), std::move(lines));
+    Hint hint = waits_.short_group_wait(operations_[operation.operation], operation, ref);
+    if (!hint)
+        hint = waits_.foreign_group_wait(operations_[operation.operation], operation, ref);
+    hint.extend(finding.if_not);
+    finding.agent = Threads::component_of(operation, ref, 0);
+    finding.epoch = operation.epoch;
+    if (WarpClock& issuer = threads_.of(*operations_[operation.operation].warp); issuer.streams)
+        finding.waited =
+            threads_.sees(issuer, lane_of(ref), operation, finding.agent); // It may have waited already.
+    undecided_.push_back(std::move(finding));
+}
+
+void AsyncConflict::on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind,
+                                            std::uint64_t last_group, bool, std::uint32_t) {
+    if (undecided_.empty())
+        return;
+    WarpStreams& streams = threads_.streams(threads_.of(warp));
+    const bool bulk = kind == CompletionKind::bulk_group;
+    const auto& groups = (bulk ? streams.bulk_groups : streams.cp_async_groups)[lane];
+    if (last_group >= groups.size())
+        return;
+    const Component agent =
+        streams.of[static_cast<unsigned>(bulk ? Stream::bulk_write : Stream::cp_async)].first + lane;
+    for (Undecided& finding : undecided_)
+        finding.waited |= finding.agent == agent && finding.epoch <= groups[last_group];
+}
+
+/// A read that came too early is a race or a missing wait, which says more.
+void AsyncConflict::tell_the_rest() {
+    for (Undecided& finding : undecided_)
+        publish(std::move(finding.waited ? finding.if_waited : finding.if_not));
+    undecided_.clear();
+}
+
+} // namespace
+
+std::unique_ptr<Rule> make_async_conflict(const Desk& desk) { return std::make_unique<AsyncConflict>(desk); }
+
+} // namespace emu::check

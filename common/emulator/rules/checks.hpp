@@ -1,0 +1,14 @@
+#pragma once
+/// \file
+/// The checks as a listener of a device.
+
+#include "machine/events.hpp"
+
+#include <memory>
+
+namespace emu {
+
+/// Races, proxies, lost completions, barriers: all rules of findings/list.inc.
+std::unique_ptr<Observer> make_checks();
+
+} // namespace emu

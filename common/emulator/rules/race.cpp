@@ -1,0 +1,122 @@
+// Two threads use the same bytes, and nothing orders one before the other.
+
+#include "findings/words/accesses.hpp"
+#include "findings/words/waits.hpp"
+#include "machine/device.hpp"
+#include "rules/rule.hpp"
+
+namespace emu::check {
+namespace {
+
+/// An ordinary store meets an atomic access (or a volatile, relaxed, acquire or release one) of another
+/// thread.
+bool is_weak_handover(const Record& old, const Record& mine) {
+    const auto stores = [](const Record& r) {
+        return r.is(Record::write) && !r.is(Record::strong) && !r.is(Record::async);
+    };
+    const auto strong = [](const Record& r) { return r.is(Record::strong) && !r.is(Record::async); };
+    return (stores(old) && strong(mine)) || (strong(old) && stores(mine));
+}
+
+class Race final : public Rule {
+  public:
+    explicit Race(const Desk& desk) : Rule(desk), waits_(engine_) {}
+    bool on_conflict(const Meeting& meeting) override;
+
+  private:
+    bool is_out_of_sight(const Actor& actor) const;
+    std::string how_to_order(const Record& old, const Actor& actor) const;
+    void tell(const Meeting& meeting);
+
+    Waits waits_;
+};
+
+bool Race::on_conflict(const Meeting& meeting) {
+    const auto& [old, ref, k, n, actor] = meeting;
+    const Record& mine = *actor.record;
+    findings_.note_raced(old.pc);
+    findings_.note_raced(mine.pc);
+    if (is_out_of_sight(actor) ||
+        !first_time(actor.shared ? Finding::race_shared : Finding::race_global, old.pc, mine.pc))
+        return true;
+    if (mine.is(Record::async)) // Whoever reads after the issue makes the same mistake.
+        operations_[mine.operation].reported = true;
+    tell(meeting);
+    return true;
+}
+
+/// The order of free and malloc inside a kernel is not followed.
+bool Race::is_out_of_sight(const Actor& actor) const {
+    if (actor.shared)
+        return false;
+    const auto a = cluster_.launch().device().memory().find(actor.word);
+    return a && (a->kind == Allocation::Kind::heap || a->kind == Allocation::Kind::parameters);
+}
+
+void Race::tell(const Meeting& meeting) {
+    const auto& [old, ref, k, n, actor] = meeting;
+    const Record& mine = *actor.record;
+    const std::string what = old.is(Record::write)
+                                 ? (actor.is_write ? "Two writes to " : "A write and a read of ")
+                                 : "A read and a write of ";
+    const std::string other = who(cluster_, old, ref, k);
+    const std::string later = mine.is(Record::async)
+                                  ? "an asynchronous operation issued by " + who(cluster_, actor, k)
+                                  : who(cluster_, actor, k);
+    Diagnostic finding =
+        make(actor.shared ? Finding::race_shared : Finding::race_global,
+             what + place(cluster_, actor, k, n) +
+                 " by two threads, and nothing orders one before the other: first " + other + ", then " +
+                 later + ". In another run it can be the other way round.",
+             how_to_order(old, actor),
+             {line(old.pc, verb(old) + " " + other), line_of(cluster_, actor, verb(mine) + " " + later)});
+    Hint hint = waits_.relaxed_order(old, ref, k, actor);
+    if (!hint)
+        hint = waits_.unfenced_flag(old, ref, k, actor);
+    hint.extend(finding);
+    publish(std::move(finding));
+}
+
+std::string Race::how_to_order(const Record& old, const Actor& actor) const {
+    const Record& mine = *actor.record;
+    if (old.is(Record::strong) && mine.is(Record::strong)) // Else they would be no race.
+        return "An atomic of block scope (atomicAdd_block, cuda::thread_scope_block, .cta in PTX) is atomic "
+               "for the threads of one block only, and these are of two. Use device scope: atomicAdd, "
+               "cuda::thread_scope_device, .gpu.";
+    if (is_weak_handover(old, mine))
+        return std::string("If the store releases a lock or sets a flag: an ordinary store takes no part in "
+                           "the order that atomics make, not even behind __threadfence(). Write "
+                           "atomicExch(&lock, 0) behind the __threadfence(), or cuda::atomic_ref<int, ") +
+               (old.cluster != mine.cluster ? "cuda::thread_scope_device" : "cuda::thread_scope_block") +
+               ">(lock).store(0, cuda::memory_order_release) (st.release in PTX)." +
+               (old.cluster != mine.cluster
+                    ? " Otherwise set it before the launch, or with an atomic."
+                    : " If it gives the first value: put a __syncthreads() between the two lines.");
+    if (old.cluster != mine.cluster && old.is(Record::write) && !actor.is_write && actor.clock->sync)
+        return "Blocks are not ordered inside a launch. If a flag or counter tells the reader that the data "
+               "is "
+               "there, fences are missing: the writer needs __threadfence() between the data and the flag, "
+               "the "
+               "reader between the flag and the data; or the flag is stored with "
+               "cuda::memory_order_release and loaded with cuda::memory_order_acquire, both of device scope.";
+    if (old.cluster != mine.cluster)
+        return "Blocks are not ordered inside a launch. Use atomics, give each block its own memory, or use "
+               "two launches.";
+    if (old.rank() != mine.rank())
+        return "Put a cluster barrier between the two lines (barrier.cluster, cluster.sync()).";
+    if (mine.is(Record::async) && actor.is_write)
+        return "If the thread works on what the copy brings: " +
+               waits_.how_to_wait(operations_[mine.operation], false) +
+               " If it used the place before: put a __syncthreads() between its access and the issue of the "
+               "copy.";
+    const std::string barrier = "Put a barrier that both threads pass between the two lines: __syncthreads() "
+                                "in a block, __syncwarp() inside a warp";
+    const bool neighbours = actor.shared && cluster_.blocks().size() > 1;
+    return barrier + (neighbours ? ", cluster.sync() where blocks use each other's shared memory." : ".");
+}
+
+} // namespace
+
+std::unique_ptr<Rule> make_race(const Desk& desk) { return std::make_unique<Race>(desk); }
+
+} // namespace emu::check

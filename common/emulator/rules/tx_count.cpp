@@ -1,0 +1,80 @@
+// Phases of an mbarrier that end although a copy which belongs to them has not landed.
+
+#include "findings/words/accesses.hpp"
+#include "machine/reports.hpp"
+#include "rules/rule.hpp"
+
+#include <map>
+#include <unordered_map>
+
+namespace emu::check {
+namespace {
+
+class TxCount final : public Rule {
+  public:
+    using Rule::Rule;
+    void on_mbarrier_init(const MbarrierEvent& event) override { expected_.erase(event.address); }
+    void on_mbarrier_arrive(const MbarrierEvent& event) override {
+        if (!event.operation && event.warp && event.tx > 0 && mbarriers_.contains(event.address))
+            expected_[event.address] = {event.warp, event.lane, event.pc};
+    }
+    void on_mbarrier_phase(const MbarrierEvent& event) override;
+    void tell_the_rest() override;
+
+  private:
+    /// Who announced bytes last.
+    struct Expected {
+        Warp* warp = nullptr;
+        unsigned lane = 0;
+        std::uint32_t pc = 0;
+    };
+    void unfinished_phase(std::uint32_t index, std::uint32_t address, std::uint64_t phase);
+
+    std::unordered_map<std::uint32_t, Expected> expected_; ///< By address of the mbarrier.
+    std::map<std::uint32_t, Diagnostic>
+        unfinished_; ///< By operation: told at the end, unless somebody read too early.
+};
+
+void TxCount::on_mbarrier_phase(const MbarrierEvent& event) {
+    const auto found = mbarriers_.find(event.address);
+    if (found == mbarriers_.end())
+        return;
+    for (const std::uint32_t index : found->second.pending)
+        if (operations_[index].issued_in == event.phase && !operations_[index].reported)
+            unfinished_phase(index, event.address, event.phase);
+}
+
+void TxCount::unfinished_phase(std::uint32_t index, std::uint32_t address, std::uint64_t phase) {
+    Operation& operation = operations_[index];
+    if (operation.surplus)
+        return;
+    const std::string what = name_of(operation.kind);
+    const std::string issuer = thread_name(*operation.warp, operation.lane);
+    std::vector<SourceLine> lines;
+    if (const auto by = expected_.find(address); by != expected_.end())
+        lines.push_back(
+            line(by->second.pc, "bytes expected by " + thread_name(*by->second.warp, by->second.lane)));
+    lines.push_back(line(operation.pc, what + " issued by " + issuer));
+    unfinished_[index] = make(
+        Finding::tx_count_mismatch,
+        "Phase " + std::to_string(phase) + " of mbarrier " +
+            shared_name(cluster_.info(), shared_offset(address)) + " ended although a " + what + " of " +
+            std::to_string(operation.bytes) + " bytes that belongs to it has not landed (issued by " +
+            issuer + "): the barrier was told to expect too few bytes, so waiting threads go on too early.",
+        "expect_tx must announce the bytes of all copies of the phase, edges included: the full box of a "
+        "tensor copy.",
+        std::move(lines));
+}
+
+void TxCount::tell_the_rest() {
+    for (auto& [index, diagnostic] : unfinished_)
+        if (!operations_[index].reported)
+            publish(std::move(diagnostic));
+    unfinished_.clear();
+}
+
+} // namespace
+
+std::unique_ptr<Rule> make_tx_count(const Desk& desk) { return std::make_unique<TxCount>(desk); }
+
+} // namespace emu::check
