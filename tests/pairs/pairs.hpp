@@ -7,7 +7,8 @@
 ///     PROGRAM NAME twin|broken            0: the result is right, 1: it is wrong, 2: the call is
 ///
 /// pairs.py runs them on the emulator: the twin must be right and silent in every order, the broken kernel
-/// must be reported with `finding`, in the words `says` (its cause) and `remedy`.
+/// must be reported with `finding`, in the words `says` (its cause) and `remedy`, or as one of `also`: which
+/// of two threads comes first may decide what a mistake leads to.
 
 #include <cuda_runtime.h>
 
@@ -73,6 +74,13 @@ inline std::vector<int> random_ints(std::size_t count, unsigned seed = 1) {
     return values;
 }
 
+/// How a mistake may be told too, in some orders.
+struct Told {
+    const char* finding = "";
+    const char* says = "";
+    const char* remedy = "";
+};
+
 /// Names are lower_case_words; texts hold no quotes and no backslashes.
 struct Pair {
     const char* name;
@@ -83,15 +91,34 @@ struct Pair {
     const char* finding = ""; ///< Name of the finding.
     const char* says = "";    ///< Words of its message that name the cause.
     const char* remedy = "";  ///< Words of its advice.
+    Told also[3] = {};        ///< Each names the same cause and a right remedy.
 };
+
+/// The three texts as members of a JSON object.
+inline void print(const Told& told) {
+    std::printf("\"finding\":\"%s\",\"says\":\"%s\",\"remedy\":\"%s\"", told.finding, told.says, told.remedy);
+}
+
+/// One line of JSON.
+inline void print(const Pair& pair) {
+    std::printf("{\"name\":\"%s\",\"mistake\":\"%s\",\"fix\":\"%s\",", pair.name, pair.mistake, pair.fix);
+    print(Told{pair.finding, pair.says, pair.remedy});
+    std::printf(",\"also\":[");
+    const char* between = "{";
+    for (const Told& other : pair.also)
+        if (*other.finding) {
+            std::printf("%s", between);
+            print(other);
+            std::printf("}");
+            between = ",{";
+        }
+    std::printf("]}\n");
+}
 
 inline int main(int argc, char** argv, std::span<const Pair> list) {
     if (argc == 2 && std::string_view(argv[1]) == "--list") {
         for (const Pair& each : list)
-            std::printf(
-                "{\"name\":\"%s\",\"mistake\":\"%s\",\"fix\":\"%s\",\"finding\":\"%s\",\"says\":\"%s\","
-                "\"remedy\":\"%s\"}\n",
-                each.name, each.mistake, each.fix, each.finding, each.says, each.remedy);
+            print(each);
         return 0;
     }
     const std::string_view variant = argc == 3 ? argv[2] : "";

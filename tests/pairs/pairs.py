@@ -34,9 +34,11 @@ def check(job):
     if code not in (0, 1):
         return "", f"{where}: exit code {code}\n{printed}"
     for each in found:
-        if each["name"] == pair["finding"] and pair["says"] in each["message"] and pair["remedy"] in each["advice"]:
-            return "", ""
-    return pair["name"], f"{where}: not found as {pair['finding']} ('{pair['says']}', '{pair['remedy']}'), but {names}\n{printed}"
+        for told in [pair, *pair.get("also", ())]:
+            if each["name"] == told["finding"] and told["says"] in each["message"] and told["remedy"] in each["advice"]:
+                return "", ""
+    wanted = ", or ".join(f"{told['finding']} ('{told['says']}', '{told['remedy']}')" for told in [pair, *pair.get("also", ())])
+    return pair["name"], f"{where}: not found as {wanted}, but {names}\n{printed}"
 
 
 def judge(results, known, names):

@@ -392,9 +392,8 @@ bool flag_at_cta_scope(bool broken) {
 
 constexpr pairs::Pair list[] = {
     {.name = "tail_expects_whole_tile",
-     .mistake =
-         "The last tile's copy is shorter, but the barrier still expects the bytes of a whole tile: its "
-         "phase is never complete.",
+     .mistake = "The last tile's copy is shorter, but the barrier expects the bytes of a whole tile: "
+                "its phase is never complete.",
      .fix = "Expect the bytes that are copied.",
      .run = tail_expects_whole_tile,
      .finding = "deadlock",
@@ -414,7 +413,8 @@ constexpr pairs::Pair list[] = {
      .run = scales_not_expected,
      .finding = "deadlock",
      .says = "(512 expected, 576 arrived)",
-     .remedy = "Announce all the bytes that copies bring"},
+     .remedy = "Announce all the bytes that copies bring",
+     .also = {{"tx-count-mismatch", "brings more bytes than its mbarrier was told", "bytes of all copies"}}},
     {.name = "try_wait_once",
      .mistake = "try_wait is called once and its result ignored; it may return before the phase is complete.",
      .fix = "Loop until try_wait returns true.",

@@ -358,7 +358,8 @@ constexpr pairs::Pair list[] = {
      .run = ring_parity_of_tile,
      .finding = "read-before-completion",
      .says = "until the first phase has ended, parity 1 means the phase before it",
-     .remedy = "the parity to wait for changes with every phase and begins with 0"},
+     .remedy = "the parity to wait for changes with every phase and begins with 0",
+     .also = {{"deadlock", "a wait for its parity", "so its parity must be"}}},
     {.name = "producer_first_lap",
      .mistake =
          "The producer waits for parity 0 of the empty barriers in the first lap, but nobody has arrived "
@@ -377,7 +378,11 @@ constexpr pairs::Pair list[] = {
      .run = first_refill_unguarded,
      .finding = "arrival-count-mismatch",
      .says = "has not waited for the readers of the stage",
-     .remedy = "wait until the readers have released the stage"},
+     .remedy = "wait until the readers have released the stage",
+     .also = {{"overwrite-in-flight", "has not waited for the readers of the stage",
+               "wait until the readers have released the stage"},
+              {"race-shared", "has not waited for the readers of the stage",
+               "wait until the readers have released the stage"}}},
     {.name = "full_counts_producer_warp",
      .mistake =
          "The full barriers expect 32 arrivals, but only one lane of the producer warp arrives: no phase is "
@@ -392,7 +397,7 @@ constexpr pairs::Pair list[] = {
      .fix = "__syncwarp() before lane 0 arrives at the empty barrier.",
      .run = release_without_syncwarp,
      .finding = "race-shared",
-     .says = "the arrival of thread (0,0,0)",
+     .says = "arrived for its warp",
      .remedy = "__syncwarp()"},
     {.name = "state_reset_per_item",
      .mistake =
@@ -402,7 +407,8 @@ constexpr pairs::Pair list[] = {
      .run = state_reset_per_item,
      .finding = "read-before-completion",
      .says = "saw the end of phase 0. The copy completes phase 1",
-     .remedy = "the parity to wait for changes with every phase"},
+     .remedy = "the parity to wait for changes with every phase",
+     .also = {{"deadlock", "a wait for its parity", "so its parity must be"}}},
     {.name = "ping_pong_parity",
      .mistake =
          "A group that takes every second tile computes the parity from its own number of rounds, not from "
@@ -411,7 +417,10 @@ constexpr pairs::Pair list[] = {
      .run = ping_pong_parity,
      .finding = "read-before-completion",
      .says = "saw the end of phase 0. The copy completes phase 1",
-     .remedy = "the parity to wait for changes with every phase"},
+     .remedy = "the parity to wait for changes with every phase",
+     .also = {{"deadlock", "a wait for its parity", "so its parity must be"},
+              {"deadlock", "returned at once for a phase that an earlier one had seen",
+               "the parity flips once in each lap"}}},
     {.name = "epilogue_overlays_stage",
      .mistake =
          "The results share memory with stage 0; a fast warp writes them while slower ones still read the "

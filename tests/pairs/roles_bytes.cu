@@ -339,7 +339,8 @@ constexpr pairs::Pair list[] = {
      .run = two_operands,
      .finding = "arrival-count-mismatch",
      .says = "expects only 0 more arrival(s)",
-     .remedy = "must equal the count given to mbarrier.init"},
+     .remedy = "must equal the count given to mbarrier.init",
+     .also = {{"deadlock", "arrived twice", "must equal the count given to mbarrier.init"}}},
     {.name = "bytes_elect_per_warp",
      .mistake =
          "elect.sync chooses one lane in each of the four warps of the producer warpgroup, so four threads "
@@ -348,7 +349,8 @@ constexpr pairs::Pair list[] = {
      .run = elect_per_warp,
      .finding = "duplicate-copy",
      .says = "both issued this bulk load to the same bytes",
-     .remedy = "elect.sync in one warp"},
+     .remedy = "elect.sync in one warp",
+     .also = {{"arrival-count-mismatch", "all at this line", "elect.sync in one warp"}}},
     {.name = "bytes_edge",
      .mistake =
          "For the last tile the producer expects only the rows inside of the matrix, but the copy of a box "

@@ -204,7 +204,9 @@ constexpr pairs::Pair list[] = {
      .run = halves<Slip::releases_own>,
      .finding = "race-shared",
      .says = "released the stage in its own block only",
-     .remedy = "arrive at the empty mbarrier of every block that multicasts"},
+     .remedy = "arrive at the empty mbarrier of every block that multicasts",
+     .also = {{"overwrite-in-flight", "released the stage in its own block only",
+               "arrive at the empty mbarrier of every block that multicasts"}}},
     {.name = "cluster_expects_half",
      .mistake =
          "Each block expects only the bytes that it loads itself, but both blocks' multicasts complete bytes "

@@ -337,7 +337,11 @@ constexpr pairs::Pair list[] = {
      .run = tile_restart,
      .finding = "arrival-count-mismatch",
      .says = "returned at once: a phase of that parity had ended before",
-     .remedy = "its parity changes with every phase"},
+     .remedy = "its parity changes with every phase",
+     .also = {{"overwrite-in-flight", "returned at once: a phase of that parity had ended before",
+               "its parity changes with every phase"},
+              {"race-shared", "returned at once: a phase of that parity had ended before",
+               "its parity changes with every phase"}}},
     {.name = "ring_late_release",
      .mistake =
          "The stage of the last step of a tile is never released, so the producer waits for ever as soon as "
@@ -354,7 +358,7 @@ constexpr pairs::Pair list[] = {
      .fix = "Arrive on the empty barrier after the last read of the stage.",
      .run = early_release,
      .finding = "race-shared",
-     .says = "had arrived at the mbarrier before its read",
+     .says = "before its read",
      .remedy = "move the arrive behind the last read"},
     {.name = "ring_lane_releases",
      .mistake =
@@ -371,7 +375,11 @@ constexpr pairs::Pair list[] = {
      .run = two_groups,
      .finding = "arrival-count-mismatch",
      .says = "8 arrivals, which ended two phases",
-     .remedy = "must equal the count given to mbarrier.init"},
+     .remedy = "must equal the count given to mbarrier.init",
+     .also = {{"deadlock", "8 arrivals, which ended two phases",
+               "must equal the count given to mbarrier.init"},
+              {"race-shared", "8 arrivals, which ended two phases",
+               "must equal the count given to mbarrier.init"}}},
 };
 
 } // namespace
