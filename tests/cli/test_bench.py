@@ -11,10 +11,11 @@ from cli import bench_chapters, bench_file, bench_run, bench_tables, chapters
 from cli.bench_file import Claim, Measurements, Table
 from cli.commands import bench
 from cli.errors import UserError
+from cli.workspace import Workspace
 
 from support import ROOT, TreeTest
 
-CHAPTERS = [chapter.directory for chapter in chapters.parse_list((ROOT / "chapters" / "meson.build").read_text("utf-8"))]
+CHAPTERS = [chapter.directory for chapter in chapters.all_chapters(Workspace.locate())]
 BENCHES = bench_chapters.load(ROOT, CHAPTERS)
 LARGE = "32768 x 32768"
 COLUMNS = {"kernel": "rung", "ran": "ran", "extent": "matrix", "type": "type", "median_ms": "time", "gb_per_s": "rate"}

@@ -7,11 +7,13 @@ from pathlib import Path
 from unittest import mock
 
 from cli import requirements
+from cli.workspace import Workspace
 from weaving.errors import WeaveError
 from weaving.programs import Runner
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs/listings"))
 
+import chapter_table  # noqa: E402
 import error_catalogue  # noqa: E402
 import exercise_minutes  # noqa: E402
 import requirement_table  # noqa: E402
@@ -72,6 +74,18 @@ class ErrorCatalogue(unittest.TestCase):
         self.put("build/chapters/01_demo/demo_mistakes", MISTAKES.replace("[late]", "[new]"))
         with self.assertRaisesRegex(WeaveError, "not in the catalogue: new"):
             error_catalogue.page(self.runner)
+
+
+class ChapterTable(unittest.TestCase):
+    def test_chapters_in_their_order_with_their_titles(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            root = Path(directory)
+            for name, title in (("02_two", "# Chapter 2: later"), ("01_one", "# Chapter 1: first")):
+                (root / "chapters" / name).mkdir(parents=True)
+                (root / "chapters" / name / "README.md").write_text(title + "\n\n# Not this\n", "utf-8")
+            (root / "chapters/meson.build").write_text("chapter_names = ['01_one', '02_two']\n", "utf-8")
+            rows = chapter_table.table(Workspace(root, root / "build"))
+        self.assertEqual(rows[2:], ["| 1 | [one](chapters/01_one/README.md) | first |", "| 2 | [two](chapters/02_two/README.md) | later |"])
 
 
 class ExerciseMinutes(unittest.TestCase):
