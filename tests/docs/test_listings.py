@@ -13,6 +13,7 @@ from weaving.programs import Runner
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs/listings"))
 
+import chapter_exercises  # noqa: E402
 import chapter_table  # noqa: E402
 import emulator_tables  # noqa: E402
 import error_catalogue  # noqa: E402
@@ -124,6 +125,16 @@ class ChapterTable(unittest.TestCase):
             (root / "chapters/meson.build").write_text("chapter_names = ['01_one', '02_two']\n", "utf-8")
             rows = chapter_table.table(Workspace(root, root / "build"))
         self.assertEqual(rows[2:], ["| 1 | [one](chapters/01_one/README.md) | first |", "| 2 | [two](chapters/02_two/README.md) | later |"])
+
+
+class ChapterExercises(unittest.TestCase):
+    def test_names_and_what_one_does(self) -> None:
+        task = mock.Mock(task="fill in: one line")
+        task.name = "e"
+        self.assertEqual(chapter_exercises.table([task])[2:], ["| `e` | fill in: one line |"])
+
+    def test_a_chapter_that_is_none_is_an_error(self) -> None:
+        self.assertEqual(chapter_exercises.main(["no_chapter"]), 1)
 
 
 class ExerciseMinutes(unittest.TestCase):
