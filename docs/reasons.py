@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "common")]
 
 from cli import chapters, reasons  # noqa: E402
+from cli.workspace import Workspace  # noqa: E402
 
 
 def main(arguments: list[str]) -> int:
@@ -23,7 +24,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--missing", action="store_true", help="print the sentences that no entry covers")
     parser.add_argument("texts", metavar="TEXT", nargs="*")
     options = parser.parse_args(arguments)
-    names = [c.directory for c in chapters.parse_list((ROOT / "chapters/meson.build").read_text("utf-8"))]
+    names = [chapter.directory for chapter in chapters.all_chapters(Workspace.locate())]
     found = reasons.texts(ROOT, names)
     known = {name: text for text in found for name in (text.name, re.sub(r"^\d+_", "", text.name))}
     if unknown := [name for name in options.texts if name not in known]:

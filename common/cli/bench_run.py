@@ -22,18 +22,6 @@ _CONDITIONS = {
     "clocks_event_reasons.active": "clock_limits",
 }
 
-# What Nsight Compute counts for each rung, and the columns that it goes to.
-_COUNTERS = {
-    "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum": ("wavefronts", "wavefronts of shared memory"),
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": ("conflicts", "of these bank conflicts"),
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": ("load_sectors", "sectors of loads"),
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": ("store_sectors", "sectors of stores"),
-    "lts__t_sectors_op_read.sum": ("l2_read_sectors", "sectors read in L2"),
-    "lts__t_sectors_op_write.sum": ("l2_write_sectors", "sectors written in L2"),
-    "dram__bytes_read.sum": ("dram_read", "read from DRAM (bytes)"),
-    "dram__bytes_write.sum": ("dram_written", "written to DRAM (bytes)"),
-}
-
 
 def conditions(when: str) -> Row:
     """Clocks, temperature and power as nvidia-smi gives them; only the moment where there is none."""
@@ -103,36 +91,36 @@ def chapter_table(program: Path, env: Mapping[str, str], tables: Tables, name: s
     return [f"{program.name}: {problem}"] if problem else []
 
 
-def ladder_counters(program: Path, env: Mapping[str, str], tables: Tables) -> list[str]:
-    """Counts wavefronts and sectors of chapter 8's rungs with Nsight Compute, if it is there and may count."""
-    command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--metrics", ",".join(_COUNTERS)]
-    command += ["-k", "regex:^(?!fill_|count_)", str(program), "--once", "--part", "ladder"]
+Counters = Mapping[str, tuple[str, str]]
+"""The column and its heading for each of Nsight Compute's metrics."""
+
+
+def count(arguments: Sequence[str], env: Mapping[str, str], table: Table, counters: Counters) -> list[str]:
+    """Adds what Nsight Compute counts, if it is there and may count, to `table`. `arguments`: its options and the program."""
+    command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--metrics", ",".join(counters), *arguments]
     try:
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return [f"ncu: {error}"]
-    table = counters_table(done.stdout)
+    add_counters(table, done.stdout, counters)
     if not table.rows:
         lines = (done.stdout + done.stderr).strip().splitlines()
         return [f"ncu: {lines[-1] if lines else 'printed nothing'}"]
-    tables["ladder_counters"] = table
     return []
 
 
-def counters_table(text: str) -> Table:
-    """What `ncu --csv --page raw` printed, a row for each kernel."""
-    headings = {"kernel": "rung", **dict(_COUNTERS.values())}
-    table = Table("What the hardware counted for one launch of each rung, 32768 x 32768 float32", headings)
+def add_counters(table: Table, text: str, counters: Counters) -> None:
+    """Adds what `ncu --csv --page raw` printed, a row for the first launch of each kernel."""
+    table.headings |= dict(counters.values())
     lines = [line for line in text.splitlines() if line.startswith('"')]
     for record in csv.DictReader(lines):
         name = re.match(r"(?:void )?(?:\w+::)*(\w+)", record.get("Kernel Name", "") or "")
         if not name or any(row["kernel"] == name[1] for row in table.rows):
-            continue  # the line of units, or cuBLAS's comparison
+            continue  # the line of units, or another launch of the same kernel
         row: Row = {"kernel": name[1]}
-        for metric, (column, _) in _COUNTERS.items():
+        for metric, (column, _) in counters.items():
             row[column] = _number((record.get(metric) or "").replace(",", ""))
         table.rows.append(row)
-    return table
 
 
 def _run(command: Sequence[str], env: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from .errors import UsageError, UserError
 from .workspace import Workspace
 
 KINDS = ("fill", "write", "find-the-mistake", "project")
-_KEYS = {"name", "title", "kind", "minutes", "hints", "learned", "fails_with"}
+_KEYS = {"name", "title", "kind", "task", "minutes", "hints", "learned", "fails_with"}
 _BOUNDS = ("at_most", "at_least", "equals")
 
 
@@ -42,6 +42,8 @@ class Exercise:
     name: str
     title: str
     kind: str
+    task: str
+    """What the learner does, as the chapter's list of exercises has it."""
     minutes: int
     hints: tuple[str, ...]
     learned: str

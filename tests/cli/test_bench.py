@@ -7,19 +7,23 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from cli import bench_claims, bench_file, bench_run, bench_tables, bench_tuner
+from cli import bench_chapters, bench_file, bench_run, bench_tables, chapters
 from cli.bench_file import Claim, Measurements, Table
 from cli.commands import bench
 from cli.errors import UserError
+from cli.workspace import Workspace
 
 from support import ROOT, TreeTest
 
+CHAPTERS = [chapter.directory for chapter in chapters.all_chapters(Workspace.locate())]
+BENCHES = bench_chapters.load(ROOT, CHAPTERS)
+LARGE = "32768 x 32768"
 COLUMNS = {"kernel": "rung", "ran": "ran", "extent": "matrix", "type": "type", "median_ms": "time", "gb_per_s": "rate"}
 
 
 def ladder(last_rate: float) -> Table:
     """A ladder of two rungs between two copies of 4000 GB/s."""
-    large = {"extent": bench_tables.LARGE, "type": "float32"}
+    large = {"extent": LARGE, "type": "float32"}
 
     def row(name: str, rate: float) -> dict[str, bench_file.Value]:
         return {"kernel": name, "ran": name, **large, "median_ms": 8000 / rate, "gb_per_s": rate}
@@ -104,16 +108,21 @@ class Files(unittest.TestCase):
             '"0","void transpose::shared_tile<float>(const T1 *)","1,155"\n'
             '"1","tma_plain(CUtensorMap_st)","7"\n'
         )
-        rows = bench_run.counters_table(text).rows
-        self.assertEqual([(row["kernel"], row["wavefronts"]) for row in rows], [("shared_tile", 1155), ("tma_plain", 7)])
-        self.assertEqual(bench_run.counters_table("==ERROR== no permission\n").rows, [])
+        counters = {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum": ("wavefronts", "wavefronts of shared memory")}
+        table = Table("counted", {"kernel": "rung"})
+        bench_run.add_counters(table, text, counters)
+        self.assertEqual(table.rows, [{"kernel": "shared_tile", "wavefronts": 1155}, {"kernel": "tma_plain", "wavefronts": 7}])
+        self.assertEqual(list(table.headings), ["kernel", "wavefronts"])
+        nothing = Table("counted", {"kernel": "rung"})
+        bench_run.add_counters(nothing, "==ERROR== no permission\n", counters)
+        self.assertEqual(nothing.rows, [])
 
 
 class Claims(unittest.TestCase):
     def claims(self, last_rate: float) -> dict[str, Claim]:
         tables = {"ladder": ladder(last_rate)}
-        tables |= bench_tables.derive(tables)
-        return {claim.id: claim for claim in bench_claims.check(tables)}
+        tables |= bench_chapters.derive(BENCHES.values(), tables)
+        return {claim.id: claim for claim in bench_chapters.check(BENCHES.values(), tables)}
 
     def test_a_share_is_of_the_faster_copy(self) -> None:
         claims = self.claims(3900)
@@ -128,16 +137,16 @@ class Claims(unittest.TestCase):
         self.assertFalse(claims["ladder-micro_tiles"].passed)
 
     def test_tables_that_are_not_there_claim_nothing(self) -> None:
-        self.assertEqual(bench_claims.check({}), [])
+        self.assertEqual(bench_chapters.check(BENCHES.values(), {}), [])
 
     def test_two_runs_are_compared_row_by_row(self) -> None:
         first, second = ladder(3900), ladder(3900)
         second.rows[1]["median_ms"] = 1.03 * float(second.rows[1]["median_ms"] or 0)
         second.rows[2]["kernel"] = "another"
-        table = bench_tables.agreement({"ladder": first}, {"ladder": second})
+        table = bench_tables.agreement({"ladder": first}, {"ladder": second}, ())
         self.assertEqual([(row["times"], row["within"]) for row in table.rows], [(3, 2)])
         self.assertAlmostEqual(float(table.rows[0]["worst"] or 0), 3, places=6)
-        claims = bench_claims.check({"agreement": table})
+        claims = bench_chapters.check(BENCHES.values(), {"agreement": table})
         self.assertEqual([(claim.id, claim.passed) for claim in claims], [("runs-agree", False)])
 
     def test_the_figures_are_drawn_from_the_committed_file(self) -> None:
@@ -153,10 +162,51 @@ class Claims(unittest.TestCase):
             self.skipTest("no measurements are committed")
         found = bench_file.read(path)
         self.assertEqual(found.failures, [])
-        again = {claim.id: claim.as_json() for claim in bench_claims.check(found.tables)}
+        again = {claim.id: claim.as_json() for claim in bench_chapters.check(BENCHES.values(), found.tables)}
         self.assertEqual({claim.id: claim.as_json() for claim in found.claims}, again)
         stored = json.loads(path.read_text("utf-8"))["claims"]
         self.assertEqual([claim["passed"] for claim in stored], [claim.passed for claim in found.claims])
+
+
+class Chapters(unittest.TestCase):
+    """What chapters say of their measurements, and that nobody else says it."""
+
+    def load(self, text: str) -> bench_chapters.Bench:
+        with tempfile.TemporaryDirectory() as directory:
+            chapter = Path(directory) / "chapters" / "01_one"
+            (chapter / "more").mkdir(parents=True)
+            (chapter / "more" / "words.py").write_text("RAW = ('one',)\n", "utf-8")
+            (chapter / "measured.py").write_text(text, "utf-8")
+            return bench_chapters.load(Path(directory), ["01_one"])["01_one"]
+
+    def test_a_chapter_may_take_files_of_its_own(self) -> None:
+        bench = self.load("from cli.bench_chapters import Bench\nfrom .more import words\nBENCH = Bench(raw=words.RAW)\n")
+        self.assertEqual(bench_chapters.raw([bench]), {"one"})
+
+    def test_a_file_without_what_is_wanted_is_an_error(self) -> None:
+        with self.assertRaisesRegex(UserError, "measured.py has no `BENCH = Bench"):
+            self.load("")
+
+    def test_a_chapter_may_say_nothing(self) -> None:
+        self.assertEqual(bench_chapters.load(ROOT, ["00_none"]), {"00_none": bench_chapters.NOTHING})
+
+    def test_what_can_be_counted_is_no_condition(self) -> None:
+        then = BENCHES["08_transpose"].then
+        assert then is not None
+        tables: bench_file.Tables = {}
+        self.assertRegex(" ".join(then(Path("/nowhere/bench"), {"PATH": "/nowhere"}, tables)), "^ncu: ")
+        self.assertEqual(tables, {})
+
+    def test_no_table_is_made_twice(self) -> None:
+        names = [name for bench in BENCHES.values() for name in bench.tables]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertTrue(names)
+
+    def test_the_command_knows_no_table_of_a_chapter(self) -> None:
+        names = {*bench_chapters.raw(BENCHES.values()), *bench_chapters.derived(BENCHES.values())}
+        for path in sorted((ROOT / "common" / "cli").rglob("*.py")):
+            text = path.read_text("utf-8")
+            self.assertEqual([name for name in names if f'"{name}"' in text], [], path)
 
 
 class Tuner(unittest.TestCase):
@@ -173,17 +223,20 @@ class Tuner(unittest.TestCase):
         ]
         headings = {name: name for name in trials[0]}
         probe = {"kernel": "reads only", "order": "along rows", "gb_per_s": 9000.0}
+        tuner = BENCHES["08_transpose"].tuner
+        assert tuner is not None
+        self.tuner = tuner
         self.tables = {"tuner": Table("Trials", headings, trials), "limits_1_1": Table("Parts (rates)", headings, [probe])}
 
     def test_trials_keep_their_kernels_by_number(self) -> None:
-        found = bench_tuner.compact(self.tables)
+        found = self.tuner.compact(self.tables)
         self.assertEqual([row["name"] for row in found["kernels"].rows], ["k1", "k2", "device-to-device copy", "reads only"])
         self.assertEqual([row["kernel"] for row in found["tuner"].rows], [0, 0, 1, 2])
         self.assertEqual([row.get("order") for row in found["tuner"].rows], [0, 1, 0, None])
         self.assertTrue(found["tuner"].raw)
 
     def test_readers_get_the_best_of_each(self) -> None:
-        made = bench_tuner.derive(self.tables)
+        made = self.tuner.derive(self.tables)
         self.assertEqual([row["kernel"] for row in made["tuner_kernels"].rows], ["k2"])
         self.assertEqual([row["order"] for row in made["tuner_orders"].rows], ["down columns", "along rows"])
         self.assertEqual(made["tuner_blocks"].rows, [{"blocks_per_sm": 4, "plain": 95.0, "kept": 99.0}])

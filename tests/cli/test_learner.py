@@ -35,6 +35,7 @@ MANIFEST = """\
 name = "add_one"
 title = "Add one"
 kind = "fill"
+task = "fill in: one more"
 minutes = 5
 hints = ["a", "b", "c"]
 learned = "how to add"
@@ -151,7 +152,7 @@ class Progress(unittest.TestCase):
 class Verdicts(unittest.TestCase):
     def exercise(self) -> exercises.Exercise:
         return exercises.Exercise(
-            "add_one", "Add one", "fill", 5, ("a", "b", "c"), "how to add", "wrong", chapters.Chapter("01_sync_copy")
+            "add_one", "Add one", "fill", "fill in: one more", 5, ("a", "b", "c"), "how to add", "wrong", chapters.Chapter("01_sync_copy")
         )
 
     def test_help_depends_on_the_hints_that_were_given(self) -> None:

@@ -213,6 +213,13 @@ class Tree(unittest.TestCase):
 
         self.assertEqual(build._text("a::b <c> @d #e `f`"), r"a::b \<c\> \@d \#e \`f\`")
 
+    def test_a_tree_without_list_of_chapters_is_an_error(self) -> None:
+        from generator.pages import SiteError
+
+        self.put("chapters/meson.build", "names = ['01_one']\n")
+        with self.assertRaisesRegex(SiteError, "no list `chapter_names"):
+            self.render()
+
     def test_a_page_without_title_is_an_error(self) -> None:
         from generator.pages import SiteError
 

@@ -7,11 +7,15 @@ from pathlib import Path
 from unittest import mock
 
 from cli import requirements
+from cli.workspace import Workspace
 from weaving.errors import WeaveError
 from weaving.programs import Runner
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs/listings"))
 
+import chapter_exercises  # noqa: E402
+import chapter_table  # noqa: E402
+import emulator_tables  # noqa: E402
 import error_catalogue  # noqa: E402
 import exercise_minutes  # noqa: E402
 import requirement_table  # noqa: E402
@@ -72,6 +76,65 @@ class ErrorCatalogue(unittest.TestCase):
         self.put("build/chapters/01_demo/demo_mistakes", MISTAKES.replace("[late]", "[new]"))
         with self.assertRaisesRegex(WeaveError, "not in the catalogue: new"):
             error_catalogue.page(self.runner)
+
+
+class EmulatorTables(unittest.TestCase):
+    def test_opcodes_stand_in_their_chapters(self) -> None:
+        lines = ["9.7.13.15 mbarrier.init", "9.7.1.2 sub", "9.7.1.1 add", "9.7.1.9 add"]
+        self.assertEqual(
+            list(emulator_tables.instructions(lines)),
+            ["9.7.1   integer arithmetic            add  sub", "9.7.13  synchronisation               mbarrier.init"],
+        )
+
+    def test_an_opcode_of_no_chapter_is_an_error(self) -> None:
+        with self.assertRaisesRegex(emulator_tables.TableError, "no chapter for .*wgmma"):
+            list(emulator_tables.instructions(["9.7.15.5 wgmma.fence"]))
+
+    def test_functions_are_grouped_by_their_first_word(self) -> None:
+        names = ["cuMemAlloc", "cuMemFree", "cuMemMap", "cuInit", "cudaMalloc", "cuGetExportTable"]
+        self.assertEqual(
+            list(emulator_tables.functions(names, "cu")),
+            ["Mem             cuMemAlloc  cuMemFree  cuMemMap", "others          cuInit"],
+        )
+
+    def test_long_lists_are_wrapped_below_their_head(self) -> None:
+        lines = list(emulator_tables.wrapped("head", ["word"] * 40, 10))
+        self.assertGreater(len(lines), 1)
+        self.assertTrue(all(line.startswith(" " * 10 + "word") and len(line) <= emulator_tables.WIDTH for line in lines[1:]))
+
+    def test_a_tool_that_is_not_built_or_fails_is_an_error(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            build = Path(directory)
+            with self.assertRaisesRegex(emulator_tables.TableError, "is not built"):
+                emulator_tables.table("messages", build)
+            tool = build / emulator_tables.TOOLS / "tables"
+            tool.parent.mkdir(parents=True)
+            tool.write_text("#!/bin/sh\necho no library >&2\nexit 2\n", "utf-8")
+            tool.chmod(0o755)
+            with self.assertRaisesRegex(emulator_tables.TableError, "tables ended with 2: no library"):
+                emulator_tables.table("driver", build)
+
+
+class ChapterTable(unittest.TestCase):
+    def test_chapters_in_their_order_with_their_titles(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            root = Path(directory)
+            for name, title in (("02_two", "# Chapter 2: later"), ("01_one", "# Chapter 1: first")):
+                (root / "chapters" / name).mkdir(parents=True)
+                (root / "chapters" / name / "README.md").write_text(title + "\n\n# Not this\n", "utf-8")
+            (root / "chapters/meson.build").write_text("chapter_names = ['01_one', '02_two']\n", "utf-8")
+            rows = chapter_table.table(Workspace(root, root / "build"))
+        self.assertEqual(rows[2:], ["| 1 | [one](chapters/01_one/README.md) | first |", "| 2 | [two](chapters/02_two/README.md) | later |"])
+
+
+class ChapterExercises(unittest.TestCase):
+    def test_names_and_what_one_does(self) -> None:
+        task = mock.Mock(task="fill in: one line")
+        task.name = "e"
+        self.assertEqual(chapter_exercises.table([task])[2:], ["| `e` | fill in: one line |"])
+
+    def test_a_chapter_that_is_none_is_an_error(self) -> None:
+        self.assertEqual(chapter_exercises.main(["no_chapter"]), 1)
 
 
 class ExerciseMinutes(unittest.TestCase):

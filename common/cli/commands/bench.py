@@ -11,11 +11,12 @@ import datetime
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .. import backend, bench_claims, bench_run, bench_tables, bench_tuner, build, chapters, reasons
+from .. import backend, bench_chapters, bench_run, bench_tables, build, chapters, reasons
 from ..backend import Backend
+from ..bench_chapters import Bench, Tuner
 from ..bench_file import Measurements, Tables, read, rounded, show_table
 from ..chapters import Chapter
 from ..errors import FAILURE, UsageError, UserError
@@ -25,7 +26,6 @@ NAME = "bench"
 HELP = "measure on a GPU, or show what was measured"
 _DIRECTORY = Path("docs/measurements")
 _SHOWN = "h200.json"
-_TUNER = "transpose_tuner"
 _REPORT = "report"  # the tables of the chapters' own programs
 
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--programs", metavar="DIRECTORY", help="programs that are built already, all in one directory: build nothing"
     )
     parser.add_argument(
-        "--tune", action="store_true", help="run chapter 8's tuner too; its trials get a file of their own (5 minutes)"
+        "--tune", action="store_true", help="run the tuners that chapters have, too; their trials get a file of their own (5 minutes)"
     )
     parser.add_argument(
         "--against", metavar="FILE", help="note how well the times agree with those of an earlier run's file"
@@ -57,6 +57,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
         return show(Path(options.show) if options.show else workspace.root / _DIRECTORY / _SHOWN, options.all, own)
     known = chapters.all_chapters(workspace)
     chosen = [chapters.resolve(name, known) for name in options.chapter] or known
+    benches = bench_chapters.load(workspace.root, [chapter.directory for chapter in known])
     if backend.select(options.backend) is Backend.EMULATOR:
         raise UserError(
             "bench measures time, which the emulator does not have; it needs a GPU of compute capability 9.0 or newer "
@@ -66,11 +67,13 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     gpu = driver.gpus[0].name if driver and driver.gpus else "GPU"
     path = Path(options.output) if options.output else workspace.root / _DIRECTORY / f"{file_name(gpu)}.json"
     found = read(path) if path.exists() else Measurements()
-    programs = _programs(options, workspace, chosen)
+    programs = _programs(options, workspace, chosen, benches)
     _about(found, gpu, workspace, options.commit)
-    _measure(options, found, workspace, chosen, programs, path)
+    _measure(options, found, workspace, chosen, programs, path, benches)
     if options.against:
-        _finish(found, {"agreement": bench_tables.agreement(read(Path(options.against)).tables, found.tables)}, path)
+        derived = bench_chapters.derived(benches.values())
+        table = bench_tables.agreement(read(Path(options.against)).tables, found.tables, derived)
+        _finish(found, {"agreement": table}, path, benches)
     print(f"workbook: wrote {workspace.relative(path)}")
     _draw(workspace)
     failed = [claim for claim in found.claims if not claim.passed]
@@ -109,7 +112,9 @@ def show(path: Path, raw: bool, own: Sequence[reasons.Text] = ()) -> int:
     return FAILURE if failed else 0
 
 
-def _programs(options: argparse.Namespace, workspace: Workspace, chosen: Sequence[Chapter]) -> dict[str, Path]:
+def _programs(
+    options: argparse.Namespace, workspace: Workspace, chosen: Sequence[Chapter], benches: Mapping[str, Bench]
+) -> dict[str, Path]:
     """The programs of these chapters by name: NAME and NAME_bench, where a chapter has one."""
     names = {
         name: Path("chapters") / chapter.directory / name
@@ -118,9 +123,14 @@ def _programs(options: argparse.Namespace, workspace: Workspace, chosen: Sequenc
         if name == chapter.name or (workspace.root / "chapters" / chapter.directory / "bench.cu").exists()
     }
     if options.tune:
-        if "transpose" not in names:
-            raise UsageError("--tune is for chapter 8, transpose")
-        names[_TUNER] = names["transpose"].with_name(_TUNER)
+        tuners = {
+            tuner.program: Path("chapters") / chapter.directory / tuner.program
+            for chapter in chosen
+            if (tuner := benches[chapter.directory].tuner)
+        }
+        if not tuners:
+            raise UsageError(f"--tune is for {', '.join(name for name, bench in benches.items() if bench.tuner) or 'no chapter'}")
+        names |= tuners
     if options.programs:
         directory = Path(options.programs).absolute()
         found = {name: directory / name for name in names if (directory / name).exists()}
@@ -149,6 +159,7 @@ def _measure(
     chosen: Sequence[Chapter],
     programs: dict[str, Path],
     path: Path,
+    benches: Mapping[str, Bench],
 ) -> None:
     """Runs everything; the file is written after each program, so that an interruption loses little."""
     env = backend.environment(Backend.GPU, workspace)
@@ -157,36 +168,40 @@ def _measure(
     for chapter in chosen:
         print(f"workbook: measuring {chapter.directory}", flush=True)
         fresh: Tables = {}
+        bench = benches[chapter.directory]
         if program := programs.get(f"{chapter.name}_bench"):
             found.failures += bench_run.measure(program, env, fresh)
-            if chapter.name == "transpose":
-                found.failures += bench_run.ladder_counters(program, env, fresh)
-        if chapter.name == "transpose" and (program := programs.get(_TUNER)) and options.tune:
-            found.failures += _tune(found, program, env, fresh, path.with_name(f"{path.stem}_tuner.json"))
-        # Chapter 8's program does on the CPU what its bench does on the GPU: minutes for nothing new.
-        if (program := programs.get(chapter.name)) and chapter.name != "transpose":
+            if bench.then:
+                found.failures += bench.then(program, env, fresh)
+        if bench.tuner and (program := programs.get(bench.tuner.program)) and options.tune:
+            found.failures += _tune(bench.tuner, found, program, env, fresh, path.with_name(f"{path.stem}_tuner.json"))
+        if (program := programs.get(chapter.name)) and bench.own_program:
             found.failures += bench_run.chapter_table(program, env, fresh, f"{_REPORT}_{chapter.name}")
         found.conditions.append(bench_run.conditions(f"after {chapter.directory}"))
-        _finish(found, fresh, path)
+        _finish(found, fresh, path, benches)
 
 
-def _tune(found: Measurements, program: Path, env: dict[str, str], fresh: Tables, path: Path) -> list[str]:
+def _tune(
+    tuner: Tuner, found: Measurements, program: Path, env: dict[str, str], fresh: Tables, path: Path
+) -> list[str]:
     """Runs the tuner, writes its trials to a file of their own, and adds what readers want of them to `fresh`."""
     trials: Tables = {}
     failures = bench_run.measure(program, env, trials)
-    Measurements(found.about, found.conditions, bench_tuner.compact(trials), [], failures).write(path)
-    fresh |= bench_tuner.derive(trials)
+    Measurements(found.about, found.conditions, tuner.compact(trials), [], failures).write(path)
+    fresh |= tuner.derive(trials)
     return failures
 
 
-def _finish(found: Measurements, fresh: Tables, path: Path) -> None:
+def _finish(found: Measurements, fresh: Tables, path: Path, benches: Mapping[str, Bench]) -> None:
     """Takes fresh tables over, makes those for readers and the claims anew, and writes the file."""
+    every = benches.values()
+    raw = bench_chapters.raw(every)
     found.tables |= fresh
     for name, table in found.tables.items():
-        table.raw = name in bench_tables.RAW
+        table.raw = name in raw
     found.tables = rounded(found.tables)
-    found.tables |= rounded(bench_tables.derive(found.tables))
-    found.claims = bench_claims.check(found.tables)
+    found.tables |= rounded(bench_chapters.derive(every, found.tables))
+    found.claims = bench_chapters.check(every, found.tables)
     found.write(path)
 
 

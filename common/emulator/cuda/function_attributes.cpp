@@ -44,6 +44,12 @@ Error set_dynamic_shared(Function& function, int value) {
     return Error::success;
 }
 
+/// Threads of a block; of one whose sides are too large, more than any block has.
+unsigned threads_of(abi::Dim3 block) {
+    constexpr unsigned most = DeviceNumbers::max_threads_per_block;
+    return block.x > most || block.y > most || block.z > most ? most + 1 : block.x * block.y * block.z;
+}
+
 } // namespace
 
 abi::FunctionAttributes attributes_of(Function& function) {
@@ -136,10 +142,8 @@ Error parameter_info(Function& function, std::size_t index, std::size_t* offset,
 }
 
 unsigned largest_cluster(Function& function, abi::Dim3 block, std::size_t dynamic_shared) {
-    const auto threads = block.x * block.y * block.z;
-    for (unsigned size = function.nonportable_cluster ? DeviceNumbers::max_cluster
-                                                      : DeviceNumbers::portable_cluster;
-         size > 0; size /= 2)
+    const unsigned threads = threads_of(block);
+    for (unsigned size = DeviceNumbers::largest_cluster(function.nonportable_cluster); size > 0; size /= 2)
         if (active_clusters(function, threads, dynamic_shared, size) > 0)
             return size;
     return 0;
@@ -147,12 +151,11 @@ unsigned largest_cluster(Function& function, abi::Dim3 block, std::size_t dynami
 
 Error count_clusters(Function& function, abi::Dim3 block, std::size_t dynamic_shared, emu::Dim3 cluster,
                      int* count) {
-    const auto size = static_cast<unsigned>(cluster.volume());
-    const unsigned largest =
-        function.nonportable_cluster ? DeviceNumbers::max_cluster : DeviceNumbers::portable_cluster;
-    if (size == 0 || size > largest)
+    const std::uint64_t size = cluster.volume();
+    if (size == 0 || size > DeviceNumbers::largest_cluster(function.nonportable_cluster))
         return Error::invalid_cluster_size;
-    *count = static_cast<int>(active_clusters(function, block.x * block.y * block.z, dynamic_shared, size));
+    *count = static_cast<int>(
+        active_clusters(function, threads_of(block), dynamic_shared, static_cast<unsigned>(size)));
     return Error::success;
 }
 

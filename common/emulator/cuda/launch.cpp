@@ -8,66 +8,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 
 namespace emu::cuda {
 namespace {
 
 emu::Dim3 to_machine(abi::Dim3 d) { return {d.x, d.y, d.z}; }
-bool has_zero(abi::Dim3 d) { return d.x == 0 || d.y == 0 || d.z == 0; }
-std::uint64_t volume(abi::Dim3 d) { return std::uint64_t{d.x} * d.y * d.z; }
-std::string text(abi::Dim3 d) {
-    return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
-}
-
 [[noreturn]] void refuse(Error error, const Function& function, const std::string& why) {
     throw ApiError(error, "launch of " + function.readable_name() + " refused: " + why);
-}
-
-void check_shape(Function& function, const LaunchRequest& request) {
-    const abi::Dim3 grid = request.grid, block = request.block;
-    if (has_zero(grid) || has_zero(block))
-        refuse(Error::invalid_value, function,
-               "grid " + text(grid) + " and block " + text(block) + " must not have a zero");
-    if (block.x > 1024 || block.y > 1024 || block.z > 64 || volume(block) > 1024)
-        refuse(Error::invalid_value, function,
-               "block " + text(block) + " is larger than 1024 threads, or 64 in z");
-    if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
-        refuse(Error::invalid_value, function, "grid " + text(grid) + " exceeds 2147483647x65535x65535");
-    if (volume(block) > function.max_threads())
-        refuse(Error::launch_out_of_resources, function,
-               "block " + text(block) + " exceeds the kernel's launch bound of " +
-                   std::to_string(function.max_threads()) + " threads");
-}
-
-void check_shared(Function& function, const LaunchRequest& request) {
-    const std::uint32_t limit = function.dynamic_shared_limit();
-    if (request.dynamic_shared > limit)
-        refuse(
-            Error::invalid_value, function,
-            std::to_string(request.dynamic_shared) + " bytes of dynamic shared memory, but its limit is " +
-                std::to_string(limit) +
-                "; raise it with cudaFuncSetAttribute(cudaFuncAttributeMaxDynamicSharedMemorySize), up to " +
-                std::to_string(max_shared_per_block - function.kernel().static_shared));
-}
-
-void check_cluster(Function& function, const LaunchRequest& request, emu::Dim3 cluster) {
-    const std::uint64_t size = cluster.volume();
-    if (size == 1)
-        return;
-    const abi::Dim3 shape{cluster.x, cluster.y, cluster.z};
-    if (size == 0 || request.grid.x % cluster.x || request.grid.y % cluster.y || request.grid.z % cluster.z)
-        refuse(Error::invalid_cluster_size, function,
-               "grid " + text(request.grid) + " is not a multiple of the cluster " + text(shape));
-    const unsigned largest =
-        function.nonportable_cluster ? DeviceNumbers::max_cluster : DeviceNumbers::portable_cluster;
-    if (size > largest)
-        refuse(Error::invalid_cluster_size, function,
-               "a cluster of " + std::to_string(size) + " blocks, but at most " + std::to_string(largest) +
-                   " are allowed" +
-                   (function.nonportable_cluster
-                        ? ""
-                        : "; 16 need cudaFuncAttributeNonPortableClusterSizeAllowed"));
 }
 
 /// The driver's `extra` list: pairs of tag and pointer, ended by null.
@@ -128,6 +77,17 @@ bool is_cooperative(const LaunchRequest& request) {
         if (attribute.id == abi::LaunchAttributeId::cooperative)
             cooperative = attribute.value.number != 0;
     return cooperative;
+}
+
+/// All blocks of a cooperative grid run at once, or its barrier would wait for ever.
+void check_cooperative(Function& function, const emu::LaunchConfig& config) {
+    const unsigned each = blocks_per_multiprocessor(function, static_cast<unsigned>(config.block.volume()),
+                                                    config.dynamic_shared);
+    const std::uint64_t resident = std::uint64_t{each} * DeviceNumbers::multiprocessors;
+    if (config.grid.volume() > resident)
+        refuse(Error::cooperative_launch_too_large, function,
+               "a cooperative grid of " + std::to_string(config.grid.volume()) + " blocks, but only " +
+                   std::to_string(resident) + " can run at once");
 }
 
 /// Events among the attributes fire when the kernel's blocks have started or ended; both hold after it ran.
@@ -204,28 +164,23 @@ emu::Dim3 cluster_of(Function& function, std::span<const abi::LaunchAttribute> a
 
 KernelOperation prepare(Function& function, const LaunchRequest& request) {
     const Kernel& kernel = function.kernel();
-    check_shape(function, request);
-    check_shared(function, request);
-    const emu::Dim3 cluster = cluster_of(function, request.attributes);
-    check_cluster(function, request, cluster);
     KernelOperation operation;
     operation.function = &function;
-    operation.config.grid = to_machine(request.grid);
-    operation.config.block = to_machine(request.block);
-    operation.config.cluster = cluster;
-    operation.config.cluster_launch = is_cluster_launch(function, request.attributes);
-    operation.config.dynamic_shared = static_cast<std::uint32_t>(request.dynamic_shared);
-    operation.config.cooperative = is_cooperative(request);
-    if (operation.config.cooperative) {
-        const std::uint64_t resident =
-            std::uint64_t{blocks_per_multiprocessor(function, static_cast<unsigned>(volume(request.block)),
-                                                    request.dynamic_shared)} *
-            DeviceNumbers::multiprocessors;
-        if (volume(request.grid) > resident)
-            refuse(Error::cooperative_launch_too_large, function,
-                   "a cooperative grid of " + std::to_string(volume(request.grid)) + " blocks, but only " +
-                       std::to_string(resident) + " can run at once");
-    }
+    emu::LaunchConfig& config = operation.config;
+    config.grid = to_machine(request.grid);
+    config.block = to_machine(request.block);
+    config.cluster = cluster_of(function, request.attributes);
+    config.cluster_launch = is_cluster_launch(function, request.attributes);
+    // What does not fit in 32 bits is too much in any case.
+    config.dynamic_shared = static_cast<std::uint32_t>(
+        std::min<std::size_t>(request.dynamic_shared, std::numeric_limits<std::uint32_t>::max()));
+    config.cooperative = is_cooperative(request);
+    LaunchOutcome refused;
+    if (!State::get().device().admit(function.image->program(), function.name, config,
+                                     function.dynamic_shared_limit(), function.nonportable_cluster, refused))
+        refuse(translate(refused.error), function, refused.message);
+    if (config.cooperative)
+        check_cooperative(function, config);
     operation.parameters = copy_arguments(kernel, request);
     return operation;
 }

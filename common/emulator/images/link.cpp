@@ -1,9 +1,15 @@
 #include "images/link.hpp"
 
+#include "ptx/constant.hpp"
+#include "ptx/lexer.hpp"
+#include "ptx/locations.hpp"
+#include "ptx/messages.hpp"
+
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <limits>
 #include <map>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -11,203 +17,192 @@
 namespace emu::cuda {
 namespace {
 
-bool is_word(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%';
-}
+using ptx::Lexer;
+using ptx::Token;
+namespace messages = ptx::messages;
+
+using Names = std::map<std::string, std::string, std::less<>>;
 
 /// A declaration or definition between two ends of statements at module level.
 struct Statement {
-    std::string text;
-    std::string name;     ///< Empty for directives that declare nothing.
-    std::string linkage;  ///< "visible", "extern", "weak", "common" or empty.
-    bool defines = false; ///< A function with a body, or a variable that is not external.
-    bool is_file = false; ///< `.file`
+    Lexer begin;                   ///< At its first token.
+    std::uint32_t end = 0;         ///< Offset of the first byte behind it.
+    std::string_view name = {};    ///< Empty for directives that declare nothing.
+    std::string_view linkage = {}; ///< "visible", "extern", "weak", "common" or empty.
+    bool defines = false;          ///< A function with a body, or a variable that is not external.
     bool is_header = false;
     bool is_function = false;
+
+    std::string_view text() const {
+        const std::uint32_t start = begin.peek().offset;
+        return begin.source().text().substr(start, end - start);
+    }
 };
 
-/// Where the comment or string that starts at `i` ends; `i` itself if none starts there.
-std::size_t skip_opaque(std::string_view s, std::size_t i) {
-    if (s.substr(i, 2) == "//")
-        return std::min(s.find('\n', i), s.size());
-    if (s.substr(i, 2) == "/*") {
-        const std::size_t end = s.find("*/", i + 2);
-        return end == s.npos ? s.size() : end + 2;
-    }
-    if (s[i] == '"') {
-        std::size_t end = i + 1;
-        while (end < s.size() && s[end] != '"')
-            end += s[end] == '\\' ? 2 : 1;
-        return std::min(end + 1, s.size());
-    }
-    return i;
+template <std::size_t Size>
+bool one_of(std::string_view word, const std::array<std::string_view, Size>& words) {
+    return std::ranges::find(words, word) != words.end();
 }
 
-/// Calls `f(word, position)` for every identifier-like word outside comments and strings.
-template <class F>
-void for_words(std::string_view s, F&& f) {
-    for (std::size_t i = 0; i < s.size();) {
-        if (const std::size_t end = skip_opaque(s, i); end != i) {
-            i = end;
-        } else if (is_word(s[i])) {
-            std::size_t end_of_word = i;
-            while (end_of_word < s.size() && is_word(s[end_of_word]))
-                ++end_of_word;
-            f(s.substr(i, end_of_word - i), i);
-            i = end_of_word;
-        } else {
-            ++i;
-        }
+/// Moves past the numbers, names and strings, between commas, of a directive that no semicolon ends.
+void skip_operands(Lexer& lexer) {
+    const auto is_operand = [](const Token& token) {
+        return token.is(Token::Kind::number) || token.is(Token::Kind::identifier) ||
+               token.is(Token::Kind::string);
+    };
+    while (is_operand(lexer.peek())) {
+        const bool was_name = lexer.next().is(Token::Kind::string);
+        // `.file 1 "name"` has two operands without a comma.
+        if (!lexer.accept(',') && (was_name || !lexer.peek().is(Token::Kind::string)))
+            return;
     }
 }
 
-/// End of the statement that starts at `start`: behind its `;` or its outermost `}`, or, for directives
-/// without either (`.version`, `.file`), the end of the line.
-std::size_t end_of_statement(std::string_view s, std::size_t start) {
-    static constexpr std::string_view line_directives[] = {".version", ".target", ".address_size", ".file"};
-    for (const std::string_view directive : line_directives)
-        if (s.substr(start).starts_with(directive))
-            return std::min(s.find('\n', start), s.size());
+/// Moves past a statement that ends with its `;` or its outermost `}`.
+void skip_statement(Lexer& lexer, bool& has_body) {
+    const std::uint32_t start = lexer.peek().offset;
     int depth = 0;
     bool initialiser = false;
-    for (std::size_t i = start; i < s.size();) {
-        if (const std::size_t end = skip_opaque(s, i); end != i) {
-            i = end;
-            continue;
+    for (;;) {
+        if (lexer.peek().is(Token::Kind::end))
+            lexer.source().fail(start, messages::unfinished_statement);
+        const Token token = lexer.next();
+        initialiser |= depth == 0 && token.is('=');
+        if (token.is('{')) {
+            has_body |= !initialiser;
+            ++depth;
+        } else if (token.is('}') && --depth < 0) {
+            lexer.source().fail(token.offset, messages::stray_brace);
         }
-        const char c = s[i++];
-        initialiser |= c == '=' && depth == 0;
-        depth += c == '{' ? 1 : c == '}' ? -1 : 0;
-        if (depth == 0 && (c == ';' || (c == '}' && !initialiser)))
-            return i;
+        if (depth == 0 && (token.is(';') || (token.is('}') && !initialiser)))
+            return;
     }
-    return s.size();
 }
 
-/// Name a declaration introduces: of a function the word before its parameter list, behind a result in
-/// parentheses; of a variable the word before `[`, `=` or `;`.
-std::string declared_name(std::string_view s, bool is_function) {
-    std::string last;
+/// The name that a declaration introduces: the first one that is in no parentheses, as a function's result
+/// is.
+std::string_view declared_name(Lexer lexer, std::uint32_t end) {
     int depth = 0;
-    for (std::size_t i = 0; i < s.size();) {
-        if (const std::size_t end = skip_opaque(s, i); end != i) {
-            i = end;
-        } else if (is_word(s[i])) {
-            std::size_t end_of_word = i;
-            while (end_of_word < s.size() && is_word(s[end_of_word]))
-                ++end_of_word;
-            const bool directive = i > 0 && s[i - 1] == '.';
-            if (depth == 0 && !directive)
-                last = s.substr(i, end_of_word - i);
-            i = end_of_word;
-        } else {
-            const char c = s[i++];
-            const bool ends = is_function ? c == '{' || c == ';' : c == '[' || c == '=' || c == ';';
-            if (depth == 0 && (ends || (c == '(' && is_function && !last.empty())))
-                break;
-            depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-        }
+    while (lexer.peek().offset < end) {
+        const Token token = lexer.next();
+        if (token.is(Token::Kind::identifier) && depth == 0)
+            return token.text;
+        depth += token.is('(') ? 1 : token.is(')') ? -1 : 0;
     }
-    return last;
+    return {};
 }
 
-Statement classify(std::string text) {
-    Statement statement;
-    std::vector<std::string_view> directives;
-    for_words(text, [&](std::string_view word, std::size_t at) {
-        if (directives.size() < 4 && at > 0 && text[at - 1] == '.')
-            directives.push_back(word);
-    });
-    if (directives.empty()) {
-        statement.text = std::move(text);
-        return statement;
+/// Reads one statement; the lexer stands behind it then.
+Statement read_statement(Lexer& lexer) {
+    static constexpr std::array<std::string_view, 4> line_directives{"version", "target", "address_size",
+                                                                     "file"};
+    static constexpr std::array<std::string_view, 4> linkages{"visible", "extern", "weak", "common"};
+    static constexpr std::array<std::string_view, 4> spaces{"global", "const", "shared", "local"};
+    Statement statement{lexer};
+    Lexer ahead = lexer;
+    Token first = ahead.next();
+    if (!first.is(Token::Kind::directive))
+        lexer.fail_expected("a directive");
+    if (one_of(first.text, line_directives)) {
+        skip_operands(ahead);
+        statement.is_header = first.text != "file";
+        lexer = ahead;
+    } else {
+        if (one_of(first.text, linkages)) {
+            statement.linkage = first.text;
+            first = ahead.next();
+        }
+        bool has_body = false;
+        skip_statement(lexer, has_body);
+        statement.is_function = first.is_directive("func") || first.is_directive("entry");
+        if (statement.is_function || (first.is(Token::Kind::directive) && one_of(first.text, spaces))) {
+            statement.name = declared_name(ahead, lexer.previous_end());
+            statement.defines = statement.is_function ? has_body : statement.linkage != "extern";
+        }
     }
-    std::string_view first = directives[0];
-    statement.is_header = first == "version" || first == "target" || first == "address_size";
-    statement.is_file = first == "file";
-    constexpr std::array<std::string_view, 4> linkages{"visible", "extern", "weak", "common"};
-    if (std::ranges::find(linkages, first) != linkages.end()) {
-        statement.linkage = first;
-        first = directives.size() > 1 ? directives[1] : std::string_view();
-    }
-    const bool is_function = first == "func" || first == "entry";
-    constexpr std::array<std::string_view, 4> spaces{"global", "const", "shared", "local"};
-    if (is_function || std::ranges::find(spaces, first) != spaces.end()) {
-        statement.name = declared_name(text, is_function);
-        statement.defines = is_function ? text.find('{') != text.npos : statement.linkage != "extern";
-        statement.is_function = is_function;
-    }
-    statement.text = std::move(text);
+    statement.end = lexer.previous_end();
     return statement;
 }
 
-std::vector<Statement> split(std::string_view s) {
-    std::vector<Statement> statements;
-    for (std::size_t i = 0; i < s.size();) {
-        const std::size_t opaque = skip_opaque(s, i);
-        if (std::isspace(static_cast<unsigned char>(s[i]))) {
-            ++i;
-        } else if (opaque != i) {
-            i = opaque;
-        } else {
-            const std::size_t end = end_of_statement(s, i);
-            statements.push_back(classify(std::string(s.substr(i, end - i))));
-            i = end;
+/// Appends the statement, with other names and with the numbers of `.file N`, `.loc N` and `inlined_at N`
+/// moved on.
+class Rewriter {
+  public:
+    Rewriter(const Names& names, std::string label_suffix, std::uint32_t file_offset)
+        : names_(names), label_suffix_(std::move(label_suffix)), file_offset_(file_offset) {}
+
+    void append(const Statement& statement, std::string& out) {
+        const std::string_view all = statement.begin.source().text();
+        std::size_t copied = statement.begin.peek().offset;
+        bool before_file = false;
+        for (Lexer lexer = statement.begin; lexer.peek().offset < statement.end;) {
+            const Token token = lexer.next();
+            const std::string replacement = before_file ? file_number(lexer.source(), token) : name(token);
+            before_file =
+                token.is_directive("file") || token.is_directive("loc") || token.is_identifier("inlined_at");
+            if (replacement.empty())
+                continue;
+            out.append(all, copied, token.offset - copied);
+            out += replacement;
+            copied = token.offset + token.text.size();
         }
+        out.append(all, copied, statement.end - copied);
+        out += '\n';
     }
-    return statements;
-}
 
-/// Replaces words, and the file numbers of `.file N`, `.loc N` and `inlined_at N`.
-std::string rewrite(const std::string& text, const std::map<std::string, std::string, std::less<>>& names,
-                    const std::string& label_suffix, unsigned file_offset) {
-    std::string out;
-    std::size_t copied = 0;
-    std::string_view before;
-    for_words(text, [&](std::string_view word, std::size_t at) {
-        std::string replacement;
-        const bool file_number = before == "file" || before == "loc" || before == "inlined_at";
-        if (file_number && std::isdigit(static_cast<unsigned char>(word[0])))
-            replacement = std::to_string(std::stoul(std::string(word)) + file_offset);
-        else if (const auto found = names.find(word); found != names.end())
-            replacement = found->second;
-        else if (word.starts_with("$L__info_string"))
-            replacement = std::string(word) + label_suffix;
-        before = word;
-        if (replacement.empty())
-            return;
-        out.append(text, copied, at - copied);
-        out += replacement;
-        copied = at + word.size();
-    });
-    return out.append(text, copied);
-}
+    /// The highest number of a file that was met, before it was moved on.
+    std::uint32_t highest_file() const { return highest_file_; }
 
-unsigned highest_file(const std::vector<Statement>& statements) {
-    unsigned highest = 0;
-    for (const Statement& statement : statements)
-        if (statement.is_file) {
-            const std::size_t digit = statement.text.find_first_of("0123456789");
-            if (digit != std::string::npos)
-                highest = std::max(highest, static_cast<unsigned>(std::stoul(statement.text.substr(digit))));
-        }
-    return highest;
-}
+  private:
+    std::string file_number(const ptx::Source& source, const Token& token) {
+        constexpr std::string_view what = "a file number";
+        if (!token.is(Token::Kind::number))
+            source.fail(token.offset, messages::expected(what, token.text));
+        const ptx::Constant value = value_of(source, token);
+        if (!value.is_integer() || value.bits > ptx::most_files)
+            source.fail(token.offset, messages::out_of_range(what, ptx::most_files));
+        highest_file_ = std::max(highest_file_, static_cast<std::uint32_t>(value.bits));
+        return std::to_string(value.bits + file_offset_);
+    }
+
+    std::string name(const Token& token) const {
+        if (!token.is(Token::Kind::identifier))
+            return {};
+        if (const auto found = names_.find(token.text); found != names_.end())
+            return found->second;
+        return token.text.starts_with("$L__info_string") ? std::string(token.text) + label_suffix_
+                                                         : std::string();
+    }
+
+    const Names& names_;
+    std::string label_suffix_;
+    std::uint32_t file_offset_;
+    std::uint32_t highest_file_ = 0;
+};
+
+/// The statements of one module, which point into its text.
+struct Module {
+    explicit Module(std::string_view text)
+        // Fat binaries pad with NULs.
+        : source(std::make_unique<ptx::Source>(text.substr(0, text.find_last_not_of('\0') + 1))) {
+        if (text.size() > std::numeric_limits<std::int32_t>::max())
+            source->fail(0, messages::text_too_long);
+        for (Lexer lexer(*source); !lexer.peek().is(Token::Kind::end);)
+            statements.push_back(read_statement(lexer));
+    }
+    std::unique_ptr<ptx::Source> source; ///< Lexers point to it.
+    std::vector<Statement> statements;
+};
 
 class Linker {
   public:
-    explicit Linker(std::vector<std::string> texts) {
-        for (const std::string& text : texts)
-            modules_.push_back(split(text));
-        for (const auto& module : modules_)
-            for (const Statement& s : module)
-                if (s.defines && !s.linkage.empty())
-                    defined_.insert(s.name);
-    }
+    explicit Linker(const std::vector<std::string>& texts) : texts_(texts) {}
 
     std::string run() {
-        for (std::size_t i = 0; i < modules_.size(); ++i)
-            append(i);
+        for (std::size_t i = 0; i < texts_.size(); ++i)
+            in_module(i, [&] { read(i); });
+        for (std::size_t i = 0; i < texts_.size(); ++i)
+            in_module(i, [&] { append(i); });
         // PTX wants names declared before their use: prototypes of functions, then variables (whose
         // initialisers may name functions), then functions with bodies.
         return header_ + prototypes_ + variables_ + rest_;
@@ -220,22 +215,39 @@ class Linker {
         return s.name.empty() ? rest_ : variables_;
     }
 
-    void append(std::size_t index) {
-        std::map<std::string, std::string, std::less<>> names;
-        const std::string suffix = "$m" + std::to_string(index);
-        for (const Statement& s : modules_[index])
-            if (!s.name.empty() && s.linkage.empty() && s.defines && !local_names_.insert(s.name).second)
-                names[s.name] = s.name + suffix;
-        for (const Statement& s : modules_[index]) {
-            if (s.is_header) {
-                if (index == 0)
-                    header_ += s.text + "\n";
-                continue;
-            }
-            if (keep(s))
-                part_for(s) += rewrite(s.text, names, suffix, files_) + "\n";
+    /// Calls `work`; an error in the text then says in which module it is.
+    template <class Work>
+    void in_module(std::size_t index, Work&& work) const {
+        try {
+            work();
+        } catch (const ptx::ParseError& error) {
+            throw ptx::ParseError("module " + std::to_string(index + 1) + " of " +
+                                      std::to_string(texts_.size()) + " to link: " + error.what(),
+                                  error.excerpt());
         }
-        files_ += highest_file(modules_[index]);
+    }
+
+    void read(std::size_t index) {
+        modules_.emplace_back(texts_[index]);
+        for (const Statement& s : modules_.back().statements)
+            if (s.defines && !s.linkage.empty())
+                defined_.insert(s.name);
+    }
+
+    void append(std::size_t index) {
+        Names names;
+        const std::string suffix = "$m" + std::to_string(index);
+        for (const Statement& s : modules_[index].statements)
+            if (!s.name.empty() && s.linkage.empty() && s.defines && !local_names_.insert(s.name).second)
+                names[std::string(s.name)] = std::string(s.name) + suffix;
+        Rewriter rewriter(names, suffix, files_);
+        for (const Statement& s : modules_[index].statements) {
+            if (s.is_header && index == 0)
+                (header_ += s.text()) += '\n';
+            else if (!s.is_header && keep(s))
+                rewriter.append(s, part_for(s));
+        }
+        files_ += rewriter.highest_file();
     }
 
     /// Decides between several declarations of one symbol.
@@ -251,13 +263,14 @@ class Linker {
             return true;
         if (s.linkage == "weak" || s.linkage == "common")
             return false;
-        throw std::runtime_error("two source files define " + s.name);
+        throw std::runtime_error("two source files define " + std::string(s.name));
     }
 
-    std::vector<std::vector<Statement>> modules_;
-    std::set<std::string> defined_, declared_, placed_, local_names_;
+    const std::vector<std::string>& texts_; ///< Names are views into them.
+    std::vector<Module> modules_;
+    std::set<std::string_view> defined_, declared_, placed_, local_names_;
     std::string header_, prototypes_, variables_, rest_;
-    unsigned files_ = 0;
+    std::uint32_t files_ = 0;
 };
 
 } // namespace
@@ -265,7 +278,7 @@ class Linker {
 std::string link_ptx(std::vector<std::string> texts) {
     if (texts.size() == 1)
         return std::move(texts.front());
-    return Linker(std::move(texts)).run();
+    return Linker(texts).run();
 }
 
 } // namespace emu::cuda

@@ -10,7 +10,8 @@ namespace emu::cuda {
 
 /// One module that holds everything of `texts`: external declarations give way to definitions, weak
 /// duplicates to the first, and names of local linkage that occur in several modules become distinct. Throws
-/// std::runtime_error if two modules define the same symbol.
+/// std::runtime_error if two modules define the same symbol, and ptx::ParseError, which says in which module,
+/// where the text is damaged. A single text is returned as it is.
 std::string link_ptx(std::vector<std::string> texts);
 
 } // namespace emu::cuda

@@ -43,10 +43,12 @@ std::string text(Dim3 d) {
 LaunchOutcome check(const Kernel& kernel, const LaunchConfig& c, std::uint32_t max_dynamic_shared,
                     bool nonportable) {
     const ptx::Function& f = kernel.source();
-    if (zero(c.grid) || zero(c.block) || zero(c.cluster))
+    if (zero(c.grid) || zero(c.block))
         return refuse(LaunchError::invalid_configuration, "grid " + text(c.grid) + " and block " +
                                                               text(c.block) + " must have no zero dimension");
-    if (c.block.volume() > DeviceNumbers::max_threads_per_block || c.block.z > 64)
+    constexpr unsigned most = DeviceNumbers::max_threads_per_block;
+    // Each side too: the product of three large ones may be small again.
+    if (c.block.x > most || c.block.y > most || c.block.z > 64 || c.block.volume() > most)
         return refuse(LaunchError::invalid_configuration,
                       "block " + text(c.block) + " has more than 1024 threads, or more than 64 in z");
     if (c.grid.x > 2147483647u || c.grid.y > 65535 || c.grid.z > 65535)
@@ -71,10 +73,10 @@ LaunchOutcome check(const Kernel& kernel, const LaunchConfig& c, std::uint32_t m
                           " of static shared memory exceed the limit; above 48 KiB set "
                           "cudaFuncAttributeMaxDynamicSharedMemorySize, up to 227 KiB");
     const std::uint64_t size = c.cluster.volume();
-    if (c.grid.x % c.cluster.x || c.grid.y % c.cluster.y || c.grid.z % c.cluster.z)
+    if (zero(c.cluster) || c.grid.x % c.cluster.x || c.grid.y % c.cluster.y || c.grid.z % c.cluster.z)
         return refuse(LaunchError::invalid_cluster,
                       "grid " + text(c.grid) + " is not a multiple of the cluster " + text(c.cluster));
-    if (size > DeviceNumbers::max_cluster || (size > DeviceNumbers::portable_cluster && !nonportable))
+    if (size > DeviceNumbers::largest_cluster(nonportable))
         return refuse(LaunchError::invalid_cluster, "a cluster of " + std::to_string(size) +
                                                         " blocks is too large: 8 is portable, 16 needs "
                                                         "cudaFuncAttributeNonPortableClusterSizeAllowed");
@@ -107,10 +109,8 @@ LaunchOutcome Device::launch(Program& program, std::string_view name, const Laun
     return outcome;
 }
 
-std::shared_ptr<Launch> Device::prepare(Program& program, std::string_view name, const LaunchConfig& wanted,
-                                        std::span<const std::byte> parameters,
-                                        std::uint32_t max_dynamic_shared, bool nonportable,
-                                        LaunchOutcome& refused) {
+const Kernel* Device::admit(Program& program, std::string_view name, LaunchConfig& config,
+                            std::uint32_t max_dynamic_shared, bool nonportable, LaunchOutcome& refused) {
     const Kernel* kernel = nullptr;
     try {
         kernel = program.kernel(name);
@@ -125,24 +125,29 @@ std::shared_ptr<Launch> Device::prepare(Program& program, std::string_view name,
                                               {}});
         return nullptr;
     }
-    const auto give_up = [&](LaunchError error, const std::string& why) {
-        refused = refuse(error, why);
+    if (!kernel) {
+        refused = refuse(LaunchError::invalid_parameters, "the module has no kernel " + std::string(name));
         return nullptr;
-    };
-    if (!kernel)
-        return give_up(LaunchError::invalid_parameters, "the module has no kernel " + std::string(name));
-    LaunchInfo info;
-    info.kernel = kernel;
-    info.config = wanted;
+    }
     const auto& required = kernel->source().required_cluster;
-    if (wanted.cluster.volume() == 1 && required[0])
-        info.config.cluster = {required[0], std::max(1u, required[1]), std::max(1u, required[2])};
-    refused = check(*kernel, info.config, max_dynamic_shared, nonportable);
-    if (refused.error != LaunchError::none)
+    if (config.cluster == Dim3{} && required[0])
+        config.cluster = {required[0], std::max(1u, required[1]), std::max(1u, required[2])};
+    refused = check(*kernel, config, max_dynamic_shared, nonportable);
+    return refused.error == LaunchError::none ? kernel : nullptr;
+}
+
+std::shared_ptr<Launch> Device::prepare(Program& program, std::string_view name, const LaunchConfig& wanted,
+                                        std::span<const std::byte> parameters,
+                                        std::uint32_t max_dynamic_shared, bool nonportable,
+                                        LaunchOutcome& refused) {
+    LaunchInfo info;
+    info.config = wanted;
+    info.kernel = admit(program, name, info.config, max_dynamic_shared, nonportable, refused);
+    if (!info.kernel)
         return nullptr;
     info.serial = ++launches_;
     info.footprint = footprint_wish();
-    info.shared_size = kernel->dynamic_shared_offset + wanted.dynamic_shared;
+    info.shared_size = info.kernel->dynamic_shared_offset + wanted.dynamic_shared;
     return place(std::move(info), parameters, refused);
 }
 

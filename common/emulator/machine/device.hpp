@@ -29,6 +29,10 @@ struct DeviceNumbers {
     static constexpr unsigned registers_per_multiprocessor = 65536;
     static constexpr unsigned portable_cluster = 8;
     static constexpr unsigned max_cluster = 16;
+    /// Blocks of a cluster, at most; `nonportable`: the kernel permits more than every device can do.
+    static constexpr unsigned largest_cluster(bool nonportable) {
+        return nonportable ? max_cluster : portable_cluster;
+    }
 };
 
 /// Why a launch was refused before it began; the CUDA libraries translate.
@@ -71,7 +75,13 @@ class Device {
     LaunchOutcome launch(Program& program, std::string_view kernel, const LaunchConfig& config,
                          std::span<const std::byte> parameters,
                          std::uint32_t max_dynamic_shared = max_shared_per_block, bool nonportable = true);
-    /// The same without running it: a launch for executor().start(), or nullptr and the reason in `refused`.
+    /// Whether a launch of this shape would be admitted: the kernel, or nullptr and the reason in `refused`.
+    /// The one place where the rules of a launch are. A cluster that the kernel itself requires goes to
+    /// `config`.
+    const Kernel* admit(Program& program, std::string_view kernel, LaunchConfig& config,
+                        std::uint32_t max_dynamic_shared, bool nonportable, LaunchOutcome& refused);
+    /// The same as launch() without running it: a launch for executor().start(), or nullptr and the reason in
+    /// `refused`.
     std::shared_ptr<Launch> prepare(Program& program, std::string_view kernel, const LaunchConfig& config,
                                     std::span<const std::byte> parameters, std::uint32_t max_dynamic_shared,
                                     bool nonportable, LaunchOutcome& refused);

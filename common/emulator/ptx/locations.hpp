@@ -10,6 +10,9 @@
 
 namespace emu::ptx {
 
+/// The highest number that `.file` may give: damaged text must not ask for an endless list.
+inline constexpr std::uint64_t most_files = 1u << 20;
+
 /// Keeps each distinct location once. `inlined_at` names a place, not an entry; nvcc writes the call site's
 /// own `.loc` before the first inlined one, so the latest entry for that place continues the chain. It is
 /// certain if there is no other entry for the place, or if it stands directly before; else it is a guess.

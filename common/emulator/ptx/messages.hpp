@@ -49,6 +49,9 @@ inline constexpr std::string_view integer_needed =
     "a floating-point value cannot stand here; an integer is needed";
 
 // Module
+inline constexpr std::string_view unfinished_statement =
+    "this statement has neither a ';' nor a closing brace";
+inline constexpr std::string_view stray_brace = "this closing brace has no opening one";
 inline constexpr std::string_view missing_version =
     "a PTX module begins with .version, such as '.version 9.0'";
 inline constexpr std::string_view missing_target = "the module names no .target, such as '.target sm_90'";

@@ -9,7 +9,6 @@ namespace emu::ptx {
 
 namespace {
 
-constexpr std::uint64_t most_files = 1u << 20;
 constexpr std::uint64_t highest_line = 0xFFFF'FFFFu;
 
 } // namespace

@@ -4,6 +4,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from cli import chapters
+from cli.errors import UserError
+from cli.workspace import Workspace
+
 # The pages of docs/pages and docs/measurements in the order of reading; a page that is not named here stands before the glossary.
 BEFORE_CHAPTERS = ("setup",)
 AFTER_CHAPTERS = (
@@ -53,11 +57,10 @@ class Page:
 
 def chapter_directories(root: Path) -> list[str]:
     """The chapters in their order, from the list that also makes their programs."""
-    text = (root / "chapters/meson.build").read_text("utf-8")
-    match = re.search(r"chapter_names\s*=\s*\[(.*?)\]", text, re.DOTALL)
-    if match is None:
-        raise SiteError("chapters/meson.build has no list chapter_names")
-    return re.findall(r"'([^']+)'", match[1])
+    try:
+        return [chapter.directory for chapter in chapters.all_chapters(Workspace(root, root / "build"))]
+    except UserError as error:
+        raise SiteError(str(error)) from None
 
 
 def title_of(path: Path) -> str:

@@ -230,6 +230,8 @@ TEST_CASE("launches that are refused say so, and the next one works") {
     CHECK(cudaGetLastError() == cudaSuccess);
     scale<int, 3><<<0, 32>>>(out.data());
     CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+    scale<int, 3><<<1, dim3(1u << 31, 1u << 27, 64)>>>(out.data()); // 2^64 threads are not none.
+    CHECK(cudaGetLastError() != cudaSuccess);
     sum_in_shared<<<1, 32, 100 * 1024>>>(out.data(), out.data());
     CHECK(cudaGetLastError() == cudaErrorInvalidValue);
     bounded<<<1, 128>>>(out.data());

@@ -1,12 +1,16 @@
 // A program whose first argument says what it does; program_test.cpp runs it and looks at its output and
 // status.
 
+#include <atomic>
+#include <barrier>
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstring>
 #include <cuda_runtime.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 int* other_file_sum(int n); // program_other.cu
 
@@ -173,6 +177,30 @@ int unsupported_function() {
     return cudaGetLastError() == cudaErrorNotSupported ? 3 : 4;
 }
 
+/// Threads ask at the same time about a kernel that has an instruction which no assembler knows.
+int unknown_instruction() {
+    const char* const text = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n"
+                             "  .reg .b32 %r<2>;\n  frobnicate.b32 %r0, %r1;\n  ret;\n}\n";
+    cudaLibrary_t library = nullptr;
+    cudaKernel_t kernel = nullptr;
+    if (cudaLibraryLoadData(&library, text, nullptr, nullptr, 0, nullptr, nullptr, 0) != cudaSuccess ||
+        cudaLibraryGetKernel(&kernel, library, "k") != cudaSuccess)
+        return 1;
+    constexpr int threads = 16;
+    std::atomic<int> refused = 0;
+    std::barrier together(threads);
+    std::vector<std::jthread> asking;
+    for (int i = 0; i < threads; ++i)
+        asking.emplace_back([&] {
+            cudaFuncAttributes attributes{};
+            together.arrive_and_wait();
+            refused += cudaFuncGetAttributes(&attributes, kernel) == cudaErrorNotSupported;
+        });
+    asking.clear();
+    std::printf("%d of %d\n", refused.load(), threads);
+    return 3;
+}
+
 int fork_child() {
     int* data = nullptr;
     std::puts(cudaGetErrorName(cudaMalloc(&data, 4)));
@@ -228,6 +256,8 @@ int main(int argc, char** argv) {
         return grid_sync_of(true);
     if (is("unsupported"))
         return unsupported_function();
+    if (is("unknown-instruction"))
+        return unknown_instruction();
     if (is("fork"))
         return fork_child();
     if (is("late-free"))

@@ -222,6 +222,16 @@ TEST_CASE("an unsupported function is named once and returns an error") {
     CHECK(count(ended.err, "cudaMallocArray is not supported") == 1);
 }
 
+TEST_CASE("an unknown instruction is named once, however many threads ask") {
+    for (int round = 0; round < 5; ++round) {
+        const Finished ended = run_program("unknown-instruction");
+        CHECK(ended.exit_code == 3);
+        CHECK(ended.out == "16 of 16\n");
+        CHECK(count(ended.err, "error[unsupported-instruction]") == 1);
+        CHECK(count(ended.err, "frobnicate") >= 1);
+    }
+}
+
 TEST_CASE("a child of fork is told that it has no GPU") {
     const Finished ended = run_program("fork");
     CHECK(ended.exit_code == 0);

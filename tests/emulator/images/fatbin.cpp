@@ -165,6 +165,25 @@ TEST_CASE("a claimed size that the format cannot reach is refused before memory 
     CHECK_THROWS_AS(unpack(entries.at(0)), FatbinError);
 }
 
+TEST_CASE("what LZ4 cannot count is refused") {
+    const Bytes data = container({{FatbinEntry::Kind::ptx, 90, 0x11, sample, Part::lz4}});
+    FatbinEntry entry = read_fatbin(data).at(0);
+    const auto refused = [&] {
+        try {
+            static_cast<void>(unpack(entry));
+        } catch (const FatbinError& error) {
+            return std::string(error.what());
+        }
+        return std::string("unpacked");
+    };
+    CHECK(refused() == "unpacked");
+    // LZ4 counts in int: as one of its sizes, these are negative, or small again.
+    for (const std::uint64_t size : {std::uint64_t{1} << 31, (std::uint64_t{1} << 32) + 64}) {
+        entry.unpacked_size = size;
+        CHECK(refused().find("too large for LZ4") != std::string::npos);
+    }
+}
+
 TEST_CASE("machine code that is no ELF image tells no registers") {
     CHECK(registers_of_cubin({}).empty());
     std::mt19937 random(7);

@@ -1,12 +1,57 @@
-"""What the measurements of chapter 9, and of the causes in chapter 8, must show."""
+"""What is made of this chapter's measurements: tables for readers, and what they must show."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from .bench_file import Claim, Tables
-from .bench_rows import Rows, ratio
+from cli.bench_chapters import Bench
+from cli.bench_file import Claim, Row, Table, Tables, Value, heading
+from cli.bench_rows import Rows, ratio
+from cli.bench_tables import number, pivot
 
 
-def _clusters(tables: Tables) -> Iterator[Claim]:
+def _kib(value: Value) -> str:
+    return heading(f"{int(number(value)) // 1024} KiB", "GB/s")
+
+
+def _handovers_table(tables: Tables) -> Table:
+    """How a stage is handed back: a line for each way, columns for who loads, the batch and the cluster."""
+    rows = [row for row in tables["handover"].rows if row["cluster"] in (2, 8)]
+    table = Table(
+        "How a stage is handed back, and what the stream takes then",
+        {"handover": "how a stage is handed back"}
+        | {
+            f"{row['loads']}/{row['cluster']}/{row['batch']}": heading(
+                f"{row['loads']}, {int(number(row['batch'])) // 1024} KiB, clusters of {row['cluster']}", "ms"
+            )
+            for row in rows
+        },
+    )
+    lines: dict[str, Row] = {}
+    for row in rows:
+        line = lines.setdefault(str(row["handover"]), {"handover": row["handover"]})
+        line[f"{row['loads']}/{row['cluster']}/{row['batch']}"] = row.get("median_ms")
+    table.rows = list(lines.values())
+    return table
+
+
+def _causes_of_histogram_table(tables: Tables) -> Table:
+    names = {
+        ("in the block that has the bin", "sloping"): "in the block that has the bin, values slope",
+        ("in the block that has the bin", "even"): "in the block that has the bin, values are even",
+        ("in the own block", "sloping"): "in the own block",
+    }
+    table = Table(
+        "The histogram: where it counts, and how its values are spread",
+        {"cluster": "blocks of the cluster"} | {words: heading(words, "ms") for words in names.values()},
+    )
+    lines: dict[Value, Row] = {}
+    for row in tables["histogram_causes"].rows:
+        line = lines.setdefault(row["cluster"], {"cluster": row["cluster"]})
+        line[names[(str(row["counts"]), str(row["values"]))]] = row.get("median_ms")
+    table.rows = list(lines.values())
+    return table
+
+
+def _clusters_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["multicast"].rows)
     alone, shared = "each block loads", "multicast"
 
@@ -24,7 +69,7 @@ def _clusters(tables: Tables) -> Iterator[Claim]:
     yield Claim("multicast-eight", "clusters of eight, batches of 16 KiB: multicast takes longer", slower(8, 16), ">=", 1.15, "times")
 
 
-def _handover(tables: Tables) -> Iterator[Claim]:
+def _handover_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["handover"].rows)
 
     def costs(loads: str, way: str, than: str = "plain", cluster: int = 2, kib: int = 16) -> float | None:
@@ -40,7 +85,7 @@ def _handover(tables: Tables) -> Iterator[Claim]:
     yield Claim("handover-gathered", "multicast to eight blocks: one arrival per block instead of eight takes less time", gathered, "<=", 0.95, "times")
 
 
-def _stream(tables: Tables) -> Iterator[Claim]:
+def _stream_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows([row for row in tables["stream_limits"].rows if row["loads"] == "each block loads"])
 
     def rate(kib: int, stages: int, reads: str = "all") -> float | None:
@@ -52,7 +97,7 @@ def _stream(tables: Tables) -> Iterator[Claim]:
     yield Claim("stream-reads", "batches of 16 KiB of which 4 are read come faster", part, ">=", 1.2, "times")
 
 
-def _tiles(tables: Tables) -> Iterator[Claim]:
+def _tiles_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["multicast_tile"].where(cluster=4))
 
     def costs(kernel: str, than: str) -> float | None:
@@ -64,14 +109,14 @@ def _tiles(tables: Tables) -> Iterator[Claim]:
         yield Claim(f"tile-{id}", f"clusters of four, at the same barrier: {two} takes less time than {one}", costs(one, two), ">=", 1.02, "times")
 
 
-def _cluster_launch(tables: Tables) -> Iterator[Claim]:
+def _cluster_launch_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["cluster_launch"].rows)
     for size, least in ((1, 2.0), (2, 1.2)):
         figure = ratio(rows.time(cluster=size), rows.time(cluster=0))
         yield Claim(f"launch-cluster-{size}", f"blocks in clusters of {size} are launched more slowly than blocks without", figure, ">=", least, "times")
 
 
-def _causes(tables: Tables) -> Iterator[Claim]:
+def _causes_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["histogram_causes"].rows)
     there, home = "in the block that has the bin", "in the own block"
     cross = ratio(rows.time(counts=there, values="sloping", cluster=2), rows.time(counts=home, cluster=2))
@@ -80,7 +125,7 @@ def _causes(tables: Tables) -> Iterator[Claim]:
     yield Claim("histogram-slope", "clusters of sixteen: values that slope take longer than even ones", slope, ">=", 1.5, "times")
 
 
-def _exchange(tables: Tables) -> Iterator[Claim]:
+def _exchange_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["exchange"].rows)
     push, pull = (rows.time(way=f"{way} of 16 bytes", cluster=4) for way in ("stores", "loads"))
     yield Claim("exchange-push", "clusters of four: stores to a neighbour move more than loads from it", ratio(pull, push), ">=", 1.05, "times")
@@ -90,7 +135,7 @@ def _exchange(tables: Tables) -> Iterator[Claim]:
         yield Claim("exchange-l2", "bulk copies from L2 deliver more than those from a neighbour", ratio(l2, far), ">=", 1.5, "times")
 
 
-def _histogram(tables: Tables) -> Iterator[Claim]:
+def _histogram_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["cluster_size"].rows)
     one = rows.time(kernel="histogram", cluster=1)
     two = rows.time(kernel="histogram", cluster=2)
@@ -107,34 +152,7 @@ def _histogram(tables: Tables) -> Iterator[Claim]:
     )
 
 
-def _crowding(tables: Tables) -> Iterator[Claim]:
-    rows = Rows(tables["crowding"].rows)
-
-    def slower(kernel: str, blocks: int, than: str, of: int) -> float | None:
-        return ratio(rows.time(kernel=kernel, blocks_per_sm=blocks), rows.time(kernel=than, blocks_per_sm=of))
-
-    shared, swizzled, batched = "shared_tile", "tma_swizzled", "tma_batched"
-    yield Claim("crowding-shared", "two blocks on an SM: tma_plain is hardly slower than shared_tile", slower("tma_plain", 2, shared, 2), "<=", 1.3, "times")
-    yield Claim("crowding-batched", "two blocks on an SM: tma_swizzled is hardly slower than tma_batched", slower(swizzled, 2, batched, 2), "<=", 1.3, "times")
-    yield Claim("crowding-more", "tma_batched with sixteen blocks on an SM is faster than with two", slower(batched, 2, batched, 16), ">=", 1.8, "times")
-
-
-def _staying(tables: Tables) -> Iterator[Claim]:
-    rows = Rows(tables["staying"].where(extent="32768 x 32768"))
-    nth, next_one = "every n-th", "the next one, by a counter"
-    met, roles = rows.time(kernel="tma_persistent"), rows.time(kernel="tma_roles", loaded=3, tiles=nth, reads="")
-    yield Claim("staying-roles", "a ring without barriers of the block is no faster than tma_persistent", ratio(met, roles), "<=", 1.02, "times")
-    for kernel, stages in (("tma_roles", 4), ("tma_roles_direct", 12)):
-        figure = ratio(*(rows.time(kernel=kernel, loaded=stages, tiles=tiles) for tiles in (nth, next_one)))
-        yield Claim(f"staying-{kernel}", f"{kernel}, {stages} stages: faster if blocks claim the next tile", figure, ">=", 1.03, "times")
-    best = ratio(rows.time(kernel="kept_reads"), rows.time(tiles=next_one))
-    yield Claim("staying-best", "the best ring that claims its tiles comes to the last rung", best, ">=", 0.96, "times")
-    small = Rows(tables["staying"].where(extent="8192 x 8192"))
-    faster = ratio(small.time(kernel="kept_reads"), small.time(tiles=next_one))
-    yield Claim("staying-small", "at 8192 x 8192 such a ring is faster than the last rung", faster, ">=", 1.02, "times")
-
-
-def _publishing(tables: Tables) -> Iterator[Claim]:
+def _publishing_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["publishing"].rows)
 
     def stale(memory: str, arrive: str, wait: str) -> float | None:
@@ -148,16 +166,46 @@ def _publishing(tables: Tables) -> Iterator[Claim]:
     yield Claim("publishing-both", "the same with a plain arrival", stale("global", "plain", "acquire.cluster"), ">=", 1, "% stale")
 
 
-CLAIMS: tuple[tuple[tuple[str, ...], Callable[[Tables], Iterator[Claim]]], ...] = (
-    (("multicast",), _clusters),
-    (("handover",), _handover),
-    (("stream_limits",), _stream),
-    (("multicast_tile",), _tiles),
-    (("cluster_launch",), _cluster_launch),
-    (("histogram_causes",), _causes),
-    (("exchange",), _exchange),
-    (("cluster_size",), _histogram),
-    (("crowding",), _crowding),
-    (("staying",), _staying),
-    (("publishing",), _publishing),
+BENCH = Bench(
+    raw=("multicast", "handover", "stream_limits", "histogram_causes"),
+    tables={
+        "multicast_batches": (("multicast",), pivot(
+            "multicast",
+            "16 MiB for every block through a ring of 192 KiB: the rate at which all blocks get it, by the size of a batch",
+            {"cluster": "blocks of the cluster", "loads": "loads"},
+            "batch",
+            _kib,
+            "gb_per_s",
+        )),
+        "multicast_bytes": (("multicast",), pivot(
+            "multicast",
+            "What is asked of L2, for batches of 16 KiB",
+            {"cluster": "blocks of the cluster", "blocks": "blocks", "delivered": heading("delivered to blocks", "bytes")},
+            "loads",
+            lambda v: heading(f"{v}: asked of L2", "bytes"),
+            "l2_bytes",
+            batch=16384,
+        )),
+        "multicast_handovers": (("handover",), _handovers_table),
+        "multicast_stages": (("stream_limits",), pivot(
+            "stream_limits",
+            "Clusters of two: the rate by the size of a batch, the number of stages, and how much of a batch is read",
+            {"batch": heading("batch", "bytes"), "reads": "read of a batch", "loads": "loads"},
+            "stages",
+            lambda v: heading(f"{v} stages", "GB/s"),
+            "gb_per_s",
+        )),
+        "histogram_where": (("histogram_causes",), _causes_of_histogram_table),
+    },
+    claims=(
+        (("multicast",), _clusters_claims),
+        (("handover",), _handover_claims),
+        (("stream_limits",), _stream_claims),
+        (("multicast_tile",), _tiles_claims),
+        (("cluster_launch",), _cluster_launch_claims),
+        (("histogram_causes",), _causes_claims),
+        (("exchange",), _exchange_claims),
+        (("cluster_size",), _histogram_claims),
+        (("publishing",), _publishing_claims),
+    ),
 )

@@ -1,7 +1,7 @@
-"""What chapter 8's tuner tried: a file of its own with every trial, and the few tables that readers want of it."""
+"""What the tuner tried: a file of its own with every trial, and the few tables that readers want of it."""
 
-from .bench_file import Row, Table, Tables, Value, heading
-from .bench_tables import best
+from cli.bench_file import Row, Table, Tables, Value, heading
+from cli.bench_tables import best
 
 _SETTINGS = {
     "blocks_per_sm": "blocks per SM at most, 0: as many as fit",

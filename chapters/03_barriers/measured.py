@@ -1,12 +1,71 @@
-"""The claims of chapters 3 and 5 about what synchronising takes, and what comes of leaving it out."""
+"""What is made of this chapter's measurements: tables for readers, and what they must show."""
 
 from collections.abc import Iterator
 
-from .bench_file import Claim, Tables
-from .bench_rows import Rows, as_float, ratio, some
+from cli.bench_chapters import Bench
+from cli.bench_file import Claim, Row, Table, Tables, Value, heading
+from cli.bench_rows import Rows, as_float, ratio, some
+from cli.bench_tables import number
 
 
-def barriers(tables: Tables) -> Iterator[Claim]:
+def _sync_cost_table(tables: Tables) -> Table:
+    """The cycles of each operation against the number of warps."""
+    rows = tables["sync_cycles"].rows
+    warps = sorted({int(number(row["warps"])) for row in rows})
+    headings = {str(w): heading(f"{w} warp{'s' if w > 1 else ''}", "cycles") for w in warps}
+    table = Table("One operation after the other: cycles of each, by the number of warps", {"operation": "operation", **headings})
+    lines: dict[str, Row] = {}
+    for row in rows:
+        line = lines.setdefault(str(row["operation"]), {"operation": row["operation"]})
+        line[str(row["warps"])] = row.get("cycles")
+    table.rows = list(lines.values())
+    return table
+
+
+def _fence_cost_table(tables: Tables) -> Table:
+    """The cycles of each fence against what it has to order."""
+    rows = [row for row in tables["fence_cycles"].rows if row["warps"] == 1]
+    places = list(dict.fromkeys(str(row["after"]) for row in rows))
+    headings = {place: heading(f"after {place}", "cycles") for place in places}
+    table = Table("One fence after the other, one warp: cycles of each, with the store before it", {"fence": "fence", **headings})
+    lines: dict[str, Row] = {}
+    for row in rows:
+        line = lines.setdefault(str(row["fence"]), {"fence": row["fence"]})
+        line[str(row["after"])] = row.get("cycles")
+    table.rows = list(lines.values())
+    return table
+
+
+def _twins_loads_table(tables: Tables) -> Table:
+    """The twins by the loads that each producer has on its way."""
+    rows = [row for row in tables["twins"].rows if not str(row["wait"]).startswith("producer")]
+    loads = sorted({int(number(row["loads"])) for row in rows})
+    headings = {str(n): heading(f"{n} at a time" if n else "as compiled", "ms") for n in loads}
+    table = Table("The twins by the loads of each producer on their way", {"wait": "wait", "loops": "loops", **headings})
+    lines: dict[tuple[Value, Value], Row] = {}
+    for row in rows:
+        line = lines.setdefault((row["wait"], row["loops"]), {"wait": row["wait"], "loops": row["loops"]})
+        line[str(row["loads"])] = row.get("median_ms")
+    table.rows = list(lines.values())
+    return table
+
+
+def _pair_rates_table(tables: Tables) -> Table:
+    headings = {"read": "read", "written": "written", "gb_per_s": heading("rate", "GB/s"), "share": heading("of the copy", "%")}
+    table = Table("The kernel of two copies, 1 GB in all", headings)
+    table.rows = [{name: row.get(name) for name in headings} for row in tables["pair_mixes"].rows]
+    return table
+
+
+def _pair_mixes_claims(tables: Tables) -> Iterator[Claim]:
+    shares = {row.get("written"): as_float(row.get("share")) for row in tables["pair_mixes"].rows}
+    figure = ratio(shares.get("sums"), shares.get("sums and codes"))
+    yield Claim(
+        "pair-mixes", "six bytes read for four written get a larger share of the copy than six for six", figure, ">=", 1.01, "times"
+    )
+
+
+def _barriers_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["sync_cycles"].rows, "operation")
 
     def cycles(operation: str, warps: int) -> float | None:
@@ -24,7 +83,7 @@ def barriers(tables: Tables) -> Iterator[Claim]:
     yield Claim("sync-one-lane", "8 warps: arrivals of all lanes take no longer than those of one lane", ratio(all_lanes, one_lane), "<=", 1.1, "times")
 
 
-def fences(tables: Tables) -> Iterator[Claim]:
+def _fences_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["fence_cycles"].rows, "fence")
 
     def cycles(fence: str, after: str = "nothing") -> float | None:
@@ -41,7 +100,7 @@ def fences(tables: Tables) -> Iterator[Claim]:
     yield Claim("fence-waits", "the fence of the GPU takes longer after a store to global memory", waits, ">=", 1.2, "times")
 
 
-def turns(tables: Tables) -> Iterator[Claim]:
+def _turns_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["turn_cycles"].rows, "signal")
     sleeping, polling = (rows.figure("cycles", signal=f"mbarrier, arrive and {how}_wait") for how in ("try", "test"))
     yield Claim("turns-try", "who waits by try_wait hears sooner than who polls by test_wait", ratio(polling, sleeping), ">=", 1.3, "times")
@@ -49,13 +108,13 @@ def turns(tables: Tables) -> Iterator[Claim]:
     yield Claim("turns-named", "a named barrier hands over sooner than an mbarrier", ratio(sleeping, named), ">=", 1.5, "times")
 
 
-def misses(tables: Tables) -> Iterator[Claim]:
+def _misses_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["try_wait_misses"].rows, "delay")
     yield Claim("try-wait-sleeps", "a try_wait that fails has slept", rows.figure("per_look", delay=1_000_000), ">=", 1000, "cycles")
     yield Claim("try-wait-wakes", "a try_wait that slept returns soon after the arrival", rows.figure("cycles", delay=1_000_000), "<=", 200, "cycles")
 
 
-def twins(tables: Tables) -> Iterator[Claim]:
+def _twins_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["twins"].rows, "wait")
     eight = some(*(rows.time(wait=wait, loads=8) for wait in ("cuda::barrier, token", "mbarrier, token", "mbarrier, parity")))
     apart = ratio(max(eight, default=None), min(eight, default=None))
@@ -66,22 +125,20 @@ def twins(tables: Tables) -> Iterator[Claim]:
     yield Claim("twins-gain", "producer_consumer_mbarrier gains by eight loads at a time", twin, ">=", 1.3, "times")
 
 
-def prefetch(tables: Tables) -> Iterator[Claim]:
-    rows = Rows(tables["prefetch"].rows)
-
-    def gain(blocks: int) -> float | None:
-        without, ahead = (rows.time(kernel=kernel, blocks_per_sm=blocks) for kernel in ("add_one_loop", "add_one_prefetch"))
-        return ratio(without, ahead)
-
-    yield Claim("prefetch-few", "one block per SM: prefetching the next tile is faster", gain(1), ">=", 1.2, "times")
-    yield Claim("prefetch-many", "16 blocks per SM: prefetching the next tile wins nothing", gain(16), "<=", 1.01, "times")
-
-
-def overwritten(tables: Tables) -> Iterator[Claim]:
-    rows = tables["overwritten"].rows
-
-    def wrong(fenced: bool) -> list[float]:
-        return some(*(as_float(row["wrong"]) for row in rows if row["lanes_per_bank"] == 32 and (row["fence"] != "nobody") == fenced))
-
-    yield Claim("reads-overtaken", "without a fence words of the next tile come in", min(wrong(False), default=None), ">=", 1, "words")
-    yield Claim("reads-fenced", "with a fence no word is of the next tile", max(wrong(True), default=None), "<=", 0, "words")
+BENCH = Bench(
+    raw=("sync_cycles", "fence_cycles", "twins", "pair_mixes"),
+    tables={
+        "sync_cost": (("sync_cycles",), _sync_cost_table),
+        "fence_cost": (("fence_cycles",), _fence_cost_table),
+        "twins_loads": (("twins",), _twins_loads_table),
+        "pair_rates": (("pair_mixes",), _pair_rates_table),
+    },
+    claims=(
+        (("pair_mixes",), _pair_mixes_claims),
+        (("sync_cycles",), _barriers_claims),
+        (("fence_cycles",), _fences_claims),
+        (("turn_cycles",), _turns_claims),
+        (("try_wait_misses",), _misses_claims),
+        (("twins",), _twins_claims),
+    ),
+)

@@ -1,0 +1,138 @@
+"""What is made of this chapter's measurements: tables for readers, and what they must show."""
+
+from collections.abc import Iterator
+
+from cli.bench_chapters import Bench
+from cli.bench_claims import copies_agree
+from cli.bench_file import Claim, Row, Table, Tables, Value, heading
+from cli.bench_rows import Rows, as_float, ratio, some
+from cli.bench_tables import best, copy_rate, grids, number, share_of
+
+SLOWER = 1.0  # the one takes no less time than the other
+_PIPELINES = ("n_stages", "thread_scope", "specialized_warps", "four_at_a_time")
+
+
+def _arithmetic_table(tables: Tables) -> Table:
+    headings = {"work": "multiply-adds per element", "median_ms": heading("time", "ms"), "share": heading("a stream could reach", "% of the copy")}
+    table = Table("The arithmetic of a stream alone, without a copy", headings)
+    table.rows = [{name: row.get(name) for name in headings} for row in tables["pipeline_arithmetic"].rows]
+    return table
+
+
+def _index_table(tables: Tables) -> Table:
+    """A row for each kernel and number of stages, a column for each grid; shares of the copy."""
+    headings = {"kernel": "kernel", "stages": "stages", "1": heading("one block per SM", "% of the copy")}
+    headings |= {"6": heading("six blocks per SM", "% of the copy"), "each": heading("eight tiles per block", "% of the copy")}
+    table = Table("The stage of a tile: a remainder of 32 bits, of 64 bits, or counted", headings)
+    lines: dict[tuple[Value, Value], Row] = {}
+    for row in tables["pipeline_index"].rows:
+        line = lines.setdefault((row["kernel"], row["stages"]), {"kernel": row["kernel"], "stages": row["stages"]})
+        line["each" if row.get("tiles_per_block") else str(row["blocks_per_sm"])] = row.get("share")
+    table.rows = list(lines.values())
+    return table
+
+
+def _pipeline_best_table(tables: Tables) -> Table:
+    rows = tables["pipeline_stages"].rows
+    ceiling = copy_rate(rows)
+    works = sorted({int(number(row["work"])) for row in rows if row.get("work") is not None})
+    headings = {"kernel": "kernel", "stages": "stages"}
+    headings |= {f"work{w}": heading(f"{w} multiply-adds", "% of the copy") for w in works}
+    headings["one_block"] = heading("1 multiply-add, one block per SM", "% of the copy")
+    table = Table("A stream through a pipeline: the best number of blocks per SM, and a single one", headings)
+    lines: dict[tuple[Value, Value], Row] = {}
+    for row in best([row for row in rows if row.get("work") is not None], "kernel", "stages", "work"):
+        key = (row["kernel"], row["stages"])
+        line = lines.setdefault(key, {"kernel": row["kernel"], "stages": row["stages"]})
+        line[f"work{row['work']}"] = share_of(row, ceiling)
+    for row in rows:
+        if row.get("work") == 1 and row.get("blocks_per_sm") == 1 and row.get("median_ms") is not None:
+            lines[(row["kernel"], row["stages"])]["one_block"] = share_of(row, ceiling)
+    table.rows = list(lines.values())
+    return table
+
+
+def _index_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["pipeline_index"].rows)
+
+    def slower(bits: int, stages: int) -> float | None:
+        counted = rows.time(kernel="n_stages", stages=stages, blocks_per_sm=6)
+        return ratio(rows.time(kernel=f"remainder of {bits} bits", stages=stages, blocks_per_sm=6), counted)
+
+    for stages in (3, 6):
+        yield Claim(f"index-long-{stages}", f"{stages} stages: a remainder of 64 bits is slower than counting", slower(64, stages), ">=", 1.03, "times")
+        yield Claim(f"index-short-{stages}", f"{stages} stages: so is one of 32 bits", slower(32, stages), ">=", 1.01, "times")
+    yield Claim("index-mask", "4 stages: hardly, where the remainder is a mask", slower(64, 4), "<=", 1.02, "times")
+    times = [rows.time(kernel="n_stages", stages=stages, blocks_per_sm=6) for stages in (2, 3, 4, 6, 8)]
+    known = some(*times)
+    yield Claim("index-flat", "two to eight stages, six blocks per SM: within a few per cent", ratio(max(known, default=None), min(known, default=None)), "<=", 1.04, "times")
+
+
+def _arithmetic_claims(tables: Tables) -> Iterator[Claim]:
+    rows, alone = Rows(tables["pipeline_stages"].rows), Rows(tables["pipeline_arithmetic"].rows)
+    for work, relation, bound in ((1, "<=", 0.4), (64, ">=", 0.5)):
+        share = ratio(alone.time(work=work), rows.time(kernel="n_stages", work=work))
+        yield Claim(f"arithmetic-{work}", f"{work} multiply-adds: the part of n_stages' time that they take alone", share, relation, bound)
+
+
+def _entangled_claims(tables: Tables) -> Iterator[Claim]:
+    rows = {str(row["commits"]): row for row in tables["entangled_wait"].rows}
+    part = {name: ratio(as_float(row.get("older")), as_float(row.get("all"))) for name, row in rows.items()}
+    yield Claim("entangled-together", "a warp that commits together does not wait for its newer batch", part.get("together"), "<=", 0.3)
+    yield Claim("entangled-halves", "a warp that commits in two halves does", part.get("in two halves"), ">=", 0.7)
+
+
+def _pipeline_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["pipeline_stages"].rows)
+    yield Claim(
+        "stream-pipeline",
+        "a pipeline with little arithmetic streams at the speed of the copy",
+        max(some(*(rows.share(kernel=k, work=1) for k in _PIPELINES)), default=None),
+        ">=",
+        97,
+        "%",
+    )
+    one = rows.time(kernel="single_stage", work=1, blocks_per_sm=1)
+    two = rows.time(kernel="n_stages", stages=2, work=1, blocks_per_sm=1)
+    four = rows.time(kernel="n_stages", stages=4, work=1, blocks_per_sm=1)
+    yield Claim("stages-two", "one block per SM: two stages beat one", ratio(one, two), ">=", 1.1, "times")
+    yield Claim("stages-four", "one block per SM: four stages beat two", ratio(two, four), ">=", 1.02, "times")
+    unified = rows.time(kernel="with_specialized_staging_unified", work=1)
+    warps = rows.time(kernel="specialized_warps", work=1)
+    yield Claim("roles-warps", "roles for whole warps beat roles for even and odd threads", ratio(unified, warps), ">=", SLOWER, "times")
+
+
+def _timeline_claims(tables: Tables) -> Iterator[Claim]:
+    rows = tables["pipeline_timeline"]
+    for stages in (1, 2, 4):
+        tiles = rows.where(stages=stages)
+        if len(tiles) < 2 or tiles[0].get("issued") is None:
+            continue
+        early = sum(
+            (as_float(later["issued"]) or 0) < (as_float(tile["computed"]) or 0) for tile, later in zip(tiles, tiles[1:], strict=False)
+        )
+        count = len(tiles) - 1
+        if stages == 1:
+            yield Claim("timeline-1", "one stage: no copy is issued before the tile before was computed", early, "<=", 0)
+        else:
+            sentence = f"{stages} stages: the next copy is issued before this tile is computed"
+            yield Claim(f"timeline-{stages}", sentence, early, ">=", count)
+
+
+BENCH = Bench(
+    raw=("pipeline_index", "pipeline_arithmetic", "pipeline_stages"),
+    tables={
+        "arithmetic_alone": (("pipeline_arithmetic",), _arithmetic_table),
+        "index_best": (("pipeline_index",), _index_table),
+        "pipeline_best": (("pipeline_stages",), _pipeline_best_table),
+        "pipeline_grids": (("pipeline_stages",), grids("pipeline_stages", "kernel", "kernel")),
+    },
+    claims=(
+        (("pipeline_index",), _index_claims),
+        (("pipeline_arithmetic", "pipeline_stages"), _arithmetic_claims),
+        (("entangled_wait",), _entangled_claims),
+        (("pipeline_stages",), _pipeline_claims),
+        (("pipeline_timeline",), _timeline_claims),
+        (("pipeline_stages",), lambda tables: copies_agree("pipeline_stages", tables["pipeline_stages"].rows)),
+    ),
+)

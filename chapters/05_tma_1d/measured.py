@@ -1,0 +1,132 @@
+"""What is made of this chapter's measurements: tables for readers, and what they must show."""
+
+from collections.abc import Callable, Iterator
+
+from cli.bench_chapters import Bench
+from cli.bench_claims import copies_agree
+from cli.bench_file import Claim, Row, Table, Tables, Value, heading
+from cli.bench_rows import Rows, as_float, ratio, some
+from cli.bench_tables import TIMES, best, copy_rate, grids, number, share_of
+
+_ASYNC = ("cp.async, 4 bytes", "cp.async, 8 bytes", "cp.async, 16 bytes", "bulk load", "bulk load and store")
+
+
+def _copy_paths_best_table(tables: Tables) -> Table:
+    headings = {"path": "way to shared memory", "tile_bytes": heading("tile", "bytes"), "stages": "stages"}
+    table = Table("The best tile and number of stages of every way of copying", {**headings, **TIMES})
+    ceiling = copy_rate(tables["copy_paths"].rows, "path")
+    for row in best(tables["copy_paths"].rows, "path"):
+        if not str(row["path"]).startswith("copy"):
+            table.rows.append({**row, "share": share_of(row, ceiling)})
+    return table
+
+
+def _copy_paths_against_table(column: str, title: str) -> Callable[[Tables], Table]:
+    def make(tables: Tables) -> Table:
+        rows = [row for row in tables["copy_paths"].rows if row.get(column) is not None]
+        ceiling = copy_rate(tables["copy_paths"].rows, "path")
+        values = sorted({int(number(row[column])) for row in rows})
+        unit = "KiB" if column == "tile_bytes" else "stages" if values[-1] > 1 else "stage"
+        names = {v: f"{v // 1024 if column == 'tile_bytes' else v} {unit}" for v in values}
+        table = Table(title, {"path": "way to shared memory"} | {str(v): names[v] for v in values})
+        lines: dict[str, Row] = {}
+        for row in best(rows, "path", column):
+            line = lines.setdefault(str(row["path"]), {"path": row["path"]})
+            line[str(row[column])] = share_of(row, ceiling)
+        table.rows = list(lines.values())
+        return table
+
+    return make
+
+
+def _prefetch_gain_table(tables: Tables) -> Table:
+    """With and without the prefetch, side by side."""
+    headings = {"add_one_loop": heading("add_one_loop", "% of the copy"), "add_one_prefetch": heading("add_one_prefetch", "% of the copy")}
+    table = Table("Adding one, tile after tile, with and without asking for the next tile in L2", {"blocks_per_sm": "blocks per SM", **headings})
+    lines: dict[Value, Row] = {}
+    for row in tables["prefetch"].rows:
+        if not str(row["kernel"]).startswith("copy"):
+            line = lines.setdefault(row["blocks_per_sm"], {"blocks_per_sm": row["blocks_per_sm"]})
+            line[str(row["kernel"])] = row.get("share")
+    table.rows = list(lines.values())
+    return table
+
+
+def _paths_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["copy_paths"].rows, "path")
+    yield Claim(
+        "stream-bulk",
+        "a ring of bulk loads streams at the speed of the copy",
+        max(some(rows.share(path="bulk load"), rows.share(path="bulk load and store")), default=None),
+        ">=",
+        97,
+        "%",
+    )
+    yield Claim(
+        "stream-async", "cp.async of 16 bytes streams nearly as fast as the copy", rows.share(path="cp.async, 16 bytes"), ">=", 96, "%"
+    )
+    wide, narrow = rows.time(path="cp.async, 16 bytes"), rows.time(path="cp.async, 4 bytes")
+    yield Claim("wide-async", "cp.async: 16 bytes per access beat 4", ratio(narrow, wide), ">=", 1.01, "times")
+    plain = min(some(*(rows.time(path=f"registers, {n} bytes") for n in (4, 16))), default=None)
+    fastest = min(some(*(rows.time(path=path) for path in _ASYNC)), default=None)
+    yield Claim(
+        "plain-loses-little", "with the best tile, no way of copying beats plain registers by much", ratio(plain, fastest), "<=", 1.1, "times"
+    )
+    stay = rows.time(path="bulk load", tiles_per_block=0)
+    leave = min(some(*(rows.time(path="bulk load", tiles_per_block=each) for each in (1, 4, 16))), default=None)
+    yield Claim("blocks-make-room", "bulk loads: blocks that take a few tiles each beat blocks that stay", ratio(stay, leave), ">=", 1.02, "times")
+    few_plain = rows.time(path="registers, 16 bytes", tile_bytes=2048, tiles_per_block=0)
+    few_async = rows.time(path="cp.async, 16 bytes", tile_bytes=2048, stages=3, tiles_per_block=0)
+    yield Claim(
+        "async-wins-small", "tiles of 2 KiB: three stages of cp.async beat plain registers", ratio(few_plain, few_async), ">=", 1.3, "times"
+    )
+    one = rows.time(path="bulk load", tile_bytes=2048, stages=1, tiles_per_block=0)
+    two = rows.time(path="bulk load", tile_bytes=2048, stages=2, tiles_per_block=0)
+    yield Claim("stages-bulk", "tiles of 2 KiB: two stages of bulk loads beat one", ratio(one, two), ">=", 1.1, "times")
+
+
+def _ring_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["axpy_ring"].rows)
+    yield Claim("stream-axpy", "the ring of chapter 5 streams at the speed of the copy", rows.share(kernel="axpy_ring"), ">=", 97, "%")
+
+
+def _prefetch_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["prefetch"].rows)
+
+    def gain(blocks: int) -> float | None:
+        without, ahead = (rows.time(kernel=kernel, blocks_per_sm=blocks) for kernel in ("add_one_loop", "add_one_prefetch"))
+        return ratio(without, ahead)
+
+    yield Claim("prefetch-few", "one block per SM: prefetching the next tile is faster", gain(1), ">=", 1.2, "times")
+    yield Claim("prefetch-many", "16 blocks per SM: prefetching the next tile wins nothing", gain(16), "<=", 1.01, "times")
+
+
+def _overwritten_claims(tables: Tables) -> Iterator[Claim]:
+    rows = tables["overwritten"].rows
+
+    def wrong(fenced: bool) -> list[float]:
+        return some(*(as_float(row["wrong"]) for row in rows if row["lanes_per_bank"] == 32 and (row["fence"] != "nobody") == fenced))
+
+    yield Claim("reads-overtaken", "without a fence words of the next tile come in", min(wrong(False), default=None), ">=", 1, "words")
+    yield Claim("reads-fenced", "with a fence no word is of the next tile", max(wrong(True), default=None), "<=", 0, "words")
+
+
+BENCH = Bench(
+    raw=("copy_paths", "prefetch"),
+    tables={
+        "copy_paths_best": (("copy_paths",), _copy_paths_best_table),
+        "copy_paths_tiles": (("copy_paths",), _copy_paths_against_table("tile_bytes", "Share of the copy in per cent against the tile, at the best number of stages")),
+        "copy_paths_stages": (("copy_paths",), _copy_paths_against_table("stages", "Share of the copy in per cent against the number of stages, at the best tile")),
+        "copy_paths_grids": (("copy_paths",), grids("copy_paths", "path", "way to shared memory")),
+        "prefetch_gain": (("prefetch",), _prefetch_gain_table),
+    },
+    claims=(
+        (("copy_paths",), _paths_claims),
+        (("axpy_ring",), _ring_claims),
+        (("prefetch",), _prefetch_claims),
+        (("overwritten",), _overwritten_claims),
+        (("copy_paths",), lambda tables: copies_agree("copy_paths", tables["copy_paths"].rows, "path")),
+        (("axpy_ring",), lambda tables: copies_agree("axpy_ring", tables["axpy_ring"].rows)),
+        (("prefetch",), lambda tables: copies_agree("prefetch", tables["prefetch"].rows)),
+    ),
+)

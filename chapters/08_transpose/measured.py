@@ -1,0 +1,214 @@
+"""What is made of this chapter's measurements: tables for readers, and what they must show."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from cli import bench_run
+from cli.bench_chapters import Bench, Tuner
+from cli.bench_claims import copies_agree
+from cli.bench_file import Claim, Row, Table, Tables, Value, heading
+from cli.bench_rows import Rows, as_float, ratio, some
+from cli.bench_tables import TIMES, best, copy_rate, number, pivot, share_of
+
+from .tuner import trials
+
+LARGE = "32768 x 32768"
+MIDDLE = "8192 x 8192"
+
+# What Nsight Compute counts for each rung, and the columns that it goes to.
+COUNTERS = {
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum": ("wavefronts", "wavefronts of shared memory"),
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": ("conflicts", "of these bank conflicts"),
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": ("load_sectors", "sectors of loads"),
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": ("store_sectors", "sectors of stores"),
+    "lts__t_sectors_op_read.sum": ("l2_read_sectors", "sectors read in L2"),
+    "lts__t_sectors_op_write.sum": ("l2_write_sectors", "sectors written in L2"),
+    "dram__bytes_read.sum": ("dram_read", "read from DRAM (bytes)"),
+    "dram__bytes_write.sum": ("dram_written", "written to DRAM (bytes)"),
+}
+
+# What the counters, the tuner and the tables `crowding` and `staying` say about each rung.
+LIMITS = {
+    "global_only": "a warp's store touches 32 sectors and fills 4 bytes of each: L2 takes eight times the sectors, "
+    "and DRAM moves a fifth more than the matrix",
+    "shared_tile": "the 32 lanes that read a column meet in one bank: nine of ten wavefronts are conflicts",
+    "padded_tile": "4 bytes per access: with 16 the tuner's tile of this size has 90 %",
+    "tma_plain": "two tiles on an SM, and a column of the loaded tile lies in one bank",
+    "tma_swizzled": "two tiles on an SM: with two, tma_batched is a ninth faster, with 16 two and a half times as fast",
+    "tma_batched": "4 bytes per access, and 4 wavefronts for each column; what each costs was not measured",
+    "micro_tiles": "the order of blocks: column_walk differs in nothing else",
+    "tma_micro_tiles": "as tma_kept_reads, which gains by the policy and by what L2 fetches at a time",
+    "tma_persistent": "which block gets which tile: rings that claim the next tile are faster",
+    "column_walk": "how reads and writes share L2: with the policy alone the tuner had 1.3 points more",
+    "tma_kept_reads": "the tensor store from a second tile: with stores straight from registers the tuner had 0.9 points more",
+    "kept_reads": "reads and writes at once, as in the copy; the last three points are not explained",
+    "cuBLAS geam": "not ours",
+}
+
+
+def _count(program: Path, env: Mapping[str, str], tables: Tables) -> list[str]:
+    """Counts wavefronts and sectors of the rungs with Nsight Compute, if it is there and may count."""
+    title = "What the hardware counted for one launch of each rung, 32768 x 32768 float32"
+    command = ["-k", "regex:^(?!fill_|count_)", str(program), "--once", "--part", "ladder"]
+    table = Table(title, {"kernel": "rung"})
+    failures = bench_run.count(command, env, table, COUNTERS)
+    if table.rows:
+        tables["ladder_counters"] = table
+    return failures
+
+
+def _ladder_table(tables: Tables) -> Table:
+    headings = {"kernel": "rung", **TIMES, "wavefronts": heading("wavefronts of shared memory", "millions")}
+    headings |= {"sectors": heading("sectors written in L2", "millions"), "limit": "what limits it"}
+    rows = tables["ladder"].where(extent=LARGE, type="float32")
+    ceiling = copy_rate(rows)
+    counted = {row["kernel"]: row for row in tables["ladder_counters"].rows} if "ladder_counters" in tables else {}
+    table = Table(f"The ladder at {LARGE} float32", headings)
+    for row in rows:
+        name = str(row["kernel"])
+        if name.startswith("copy"):
+            continue
+        counts = counted.get(name, {})
+        millions: dict[str, Value] = {
+            column: number(counts[source]) / 1e6 if source in counts else None
+            for column, source in (("wavefronts", "wavefronts"), ("sectors", "l2_write_sectors"))
+        }
+        cells = {"kernel": name, "median_ms": row.get("median_ms"), "gb_per_s": row.get("gb_per_s")}
+        table.rows.append({**cells, "share": share_of(row, ceiling), **millions, "limit": LIMITS.get(name)})
+    table.rows.append({"kernel": "device-to-device copy", "gb_per_s": ceiling, "share": 100.0})
+    return table
+
+
+def _ladder_sizes_table(tables: Tables) -> Table:
+    rows = tables["ladder"].rows
+    places = list(dict.fromkeys((str(row["extent"]), str(row["type"])) for row in rows))
+    headings = {"kernel": "rung"} | {f"{e}/{t}": heading(f"{e} {t}", "% of the copy") for e, t in places}
+    table = Table("Every rung at every size; a rung that cannot take a matrix is left out", headings)
+    lines: dict[str, Row] = {}
+    for extent, kind in places:
+        here = tables["ladder"].where(extent=extent, type=kind)
+        ceiling = copy_rate(here)
+        for row in here:
+            if row["kernel"] == row.get("ran") and not str(row["kernel"]).startswith("copy"):
+                line = lines.setdefault(str(row["kernel"]), {"kernel": row["kernel"]})
+                line[f"{extent}/{kind}"] = share_of(row, ceiling)
+    table.rows = list(lines.values())
+    return table
+
+
+def _ladder_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["ladder"].where(extent=LARGE, type="float32"))
+    names = [str(row["kernel"]) for row in rows.rows if not str(row["kernel"]).startswith(("copy", "cuBLAS"))]
+    ranked = best([row for row in rows.rows if row["kernel"] in names], "kernel")
+    shares = {name: rows.share(kernel=name) for name in names}
+    last = names[-1] if names else ""
+    yield Claim("ladder-last", f"the last rung, {last}, comes to the copy's speed", shares.get(last), ">=", 97, "%")
+    tma = max(some(*(share for name, share in shares.items() if name.startswith("tma"))), default=None)
+    yield Claim("ladder-tma", "the best rung with tensor copies comes close", tma, ">=", 95, "%")
+    yield from _steps(rows)
+    fastest = min((as_float(row["median_ms"]) or 0 for row in ranked), default=None)
+    for id, name, sentence in (
+        ("cublas", "cuBLAS geam", "cuBLAS geam out of place"),
+        ("padded", "padded_tile", "a padded tile of 32 x 32"),
+        ("batched", "tma_batched", "TMA with swizzle and batching"),
+    ):
+        yield Claim(f"ladder-beats-{id}", f"the last rung beats {sentence}", ratio(rows.time(kernel=name), fastest), ">=", 1.02, "times")
+
+
+def _steps(rows: Rows) -> Iterator[Claim]:
+    """Each rung against the one that it improves."""
+    steps = (
+        ("global_only", "shared_tile"),
+        ("shared_tile", "padded_tile"),
+        ("tma_plain", "tma_swizzled"),
+        ("tma_swizzled", "tma_batched"),
+        ("padded_tile", "micro_tiles"),
+        ("tma_batched", "tma_micro_tiles"),
+        ("micro_tiles", "column_walk"),
+        ("column_walk", "kept_reads"),
+        ("tma_micro_tiles", "tma_kept_reads"),
+    )
+    for slow, fast in steps:
+        figure = ratio(rows.time(kernel=slow), rows.time(kernel=fast))
+        if figure is not None:
+            yield Claim(f"ladder-{fast}", f"{fast} is faster than {slow}", figure, ">=", 1.005, "times")
+
+
+def _ladder_sizes_claims(tables: Tables) -> Iterator[Claim]:
+    def rung(extent: str, kind: str = "float32") -> float | None:
+        rows = Rows(tables["ladder"].where(extent=extent, type=kind))
+        own = {str(row["kernel"]) for row in rows.rows if row["kernel"] == row.get("ran")}
+        return max(some(*(rows.share(kernel=name) for name in own if not name.startswith(("copy", "cuBLAS")))), default=None)
+
+    yield Claim("ladder-8192", f"the best rung at {MIDDLE}", rung(MIDDLE), ">=", 93, "%")
+    yield Claim("ladder-1000", "the best rung at 1000 x 3000, whose rows are multiples of 16 bytes", rung("1000 x 3000"), ">=", 85, "%")
+    yield Claim("ladder-bf16", f"the best rung at {LARGE} bfloat16", rung(LARGE, "bfloat16"), ">=", 95, "%")
+
+
+def _crowding_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["crowding"].rows)
+
+    def slower(kernel: str, blocks: int, than: str, of: int) -> float | None:
+        return ratio(rows.time(kernel=kernel, blocks_per_sm=blocks), rows.time(kernel=than, blocks_per_sm=of))
+
+    shared, swizzled, batched = "shared_tile", "tma_swizzled", "tma_batched"
+    yield Claim("crowding-shared", "two blocks on an SM: tma_plain is hardly slower than shared_tile", slower("tma_plain", 2, shared, 2), "<=", 1.3, "times")
+    yield Claim("crowding-batched", "two blocks on an SM: tma_swizzled is hardly slower than tma_batched", slower(swizzled, 2, batched, 2), "<=", 1.3, "times")
+    yield Claim("crowding-more", "tma_batched with sixteen blocks on an SM is faster than with two", slower(batched, 2, batched, 16), ">=", 1.8, "times")
+
+
+def _staying_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["staying"].where(extent="32768 x 32768"))
+    nth, next_one = "every n-th", "the next one, by a counter"
+    met, roles = rows.time(kernel="tma_persistent"), rows.time(kernel="tma_roles", loaded=3, tiles=nth, reads="")
+    yield Claim("staying-roles", "a ring without barriers of the block is no faster than tma_persistent", ratio(met, roles), "<=", 1.02, "times")
+    for kernel, stages in (("tma_roles", 4), ("tma_roles_direct", 12)):
+        figure = ratio(*(rows.time(kernel=kernel, loaded=stages, tiles=tiles) for tiles in (nth, next_one)))
+        yield Claim(f"staying-{kernel}", f"{kernel}, {stages} stages: faster if blocks claim the next tile", figure, ">=", 1.03, "times")
+    best = ratio(rows.time(kernel="kept_reads"), rows.time(tiles=next_one))
+    yield Claim("staying-best", "the best ring that claims its tiles comes to the last rung", best, ">=", 0.96, "times")
+    small = Rows(tables["staying"].where(extent="8192 x 8192"))
+    faster = ratio(small.time(kernel="kept_reads"), small.time(tiles=next_one))
+    yield Claim("staying-small", "at 8192 x 8192 such a ring is faster than the last rung", faster, ">=", 1.02, "times")
+
+
+BENCH = Bench(
+    raw=("ladder", "crowding", "staying"),
+    tables={
+        "ladder_large": (("ladder",), _ladder_table),
+        "ladder_sizes": (("ladder",), _ladder_sizes_table),
+        "ladder_crowding": (("crowding",), pivot(
+            "crowding",
+            "Some rungs with fewer blocks on each SM",
+            {"kernel": "rung", "threads": "threads of a block"},
+            "blocks_per_sm",
+            lambda v: heading(f"{v} block{'s' if v != 1 else ''} per SM", "GB/s"),
+            "gb_per_s",
+        )),
+        "staying_shares": (("staying",), pivot(
+            "staying",
+            "Blocks that stay, and who gets which tile; two rungs for comparison",
+            {
+                "kernel": "kernel",
+                "tiles": "tiles of a block",
+                "loaded": "stages of loaded tiles",
+                "turned": "stages of turned tiles",
+                "reads": "reads",
+            },
+            "extent",
+            lambda v: heading(str(v), "% of the copy"),
+            "share",
+        )),
+    },
+    claims=(
+        (("ladder",), _ladder_claims),
+        (("ladder",), _ladder_sizes_claims),
+        (("crowding",), _crowding_claims),
+        (("staying",), _staying_claims),
+        (("ladder",), lambda tables: copies_agree("ladder", tables["ladder"].where(extent=LARGE, type="float32"))),
+    ),
+    then=_count,
+    tuner=Tuner("transpose_tuner", trials.compact, trials.derive),
+    # The chapter's own program does on the CPU what its bench does on the GPU: minutes for nothing new.
+    own_program=False,
+)
