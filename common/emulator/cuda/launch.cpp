@@ -130,6 +130,13 @@ bool is_cooperative(const LaunchRequest& request) {
     return cooperative;
 }
 
+bool is_programmatic(const LaunchRequest& request) {
+    return std::ranges::any_of(request.attributes, [](const abi::LaunchAttribute& attribute) {
+        return attribute.id == abi::LaunchAttributeId::programmatic_stream_serialization &&
+               attribute.value.number != 0;
+    });
+}
+
 /// Events among the attributes fire when the kernel's blocks have started or ended; both hold after it ran.
 void record_events(State& state, const LaunchRequest& request) {
     for (const auto& attribute : request.attributes)
@@ -227,6 +234,7 @@ KernelOperation prepare(Function& function, const LaunchRequest& request) {
                        std::to_string(resident) + " can run at once");
     }
     operation.parameters = copy_arguments(kernel, request);
+    operation.programmatic = is_programmatic(request);
     return operation;
 }
 
