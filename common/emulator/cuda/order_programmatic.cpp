@@ -149,7 +149,9 @@ std::string Order::how_to_wait(const Overlap& overlap) {
                " without cudaLaunchAttributeProgrammaticStreamSerialization.";
     if (!overlap.careless.empty())
         text += std::string(text.empty() ? "Call" : " And call") + " cudaGridDependencySynchronize() in " +
-                between(overlap.careless) + ", before it ends" + ": then its end stands behind that of " +
+                between(overlap.careless) +
+                (overlap.careless.size() == 1 ? ", before it ends: then its end stands behind that of "
+                                              : ", before they end: then their ends stand behind that of ") +
                 overlap.earlier->facts.what + ".";
     return text;
 }

@@ -57,10 +57,9 @@ void Timeline::put_behind(const TaskRef& task, const std::vector<TaskRef>& behin
         (each == task->primary ? each->dependents : each->behind).push_back(task);
         ++task->open;
     }
-    for (const TaskRef& each : behind) // Nobody will begin before its end any more.
-        if (each && each != task->primary && each->stage == Task::Stage::begun)
-            if (const auto* kernel = std::get_if<KernelWork>(&each->work))
-                kernel->launch->grids().let_go();
+    for (const TaskRef& each : behind)
+        if (each && each != task->primary && each->stage == Task::Stage::begun && each->is_kernel())
+            state_.device().executor().note_question(); // Its end is waited for.
 }
 
 void Timeline::place(const TaskRef& task, const std::vector<TaskRef>& behind) {

@@ -10,6 +10,7 @@ namespace {
 constexpr std::uint64_t turn_of_younger = 16; ///< So many turns of older launches, then one of a younger one.
 /// A launch is held back no longer than this while the host is busy: it may look into memory for the end.
 constexpr auto longest_hold = std::chrono::milliseconds(100);
+constexpr std::ptrdiff_t most_held = 4; ///< Launches; of a longer chain the oldest goes on.
 constexpr auto shortest_nap = std::chrono::microseconds(50), longest_nap = std::chrono::microseconds(1000);
 
 } // namespace
@@ -176,6 +177,12 @@ void Executor::tell_stalled(Launch& launch) {
 
 void Executor::tell_held(Launch& launch) {
     launch.set_stalled();
+    {
+        const std::lock_guard lock(mutex_);
+        const auto is_held = [](const Running& each) { return each.launch->grids().has_held(); };
+        if (std::ranges::count_if(running_, is_held) > most_held)
+            let_go(*std::ranges::find_if(running_, is_held)->launch);
+    }
     if (on_stall)
         on_stall();
 }

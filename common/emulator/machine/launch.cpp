@@ -91,6 +91,8 @@ LaunchResult Launch::end() {
 }
 
 bool Launch::is_waiting(std::uint64_t moves) const {
+    if (live_clusters_ == 0)
+        return false; // It is about to end.
     const bool all_started = exhausted();
     return std::ranges::all_of(shares_,
                                [&](const auto& share) { return share->is_waiting(moves, all_started); });

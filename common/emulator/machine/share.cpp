@@ -57,9 +57,15 @@ bool Launch::Share::is_settled(std::uint64_t moves) const {
     return phase_.load() != Phase::idle || settled_at_.load() == moves;
 }
 
+/// Others end that, whatever its threads do until then.
+bool Launch::Share::rests_for_grids(const Cluster& cluster) const {
+    return cluster.is_held() || (cluster.waits_for_grids() && !launch_.grids().prerequisites_ended());
+}
+
 /// A wait may count, or read a clock: such a one is given up after very many looks only.
 bool Launch::Share::is_settled(const Resident& resident) const {
-    return resident.state.found() || resident.looks > std::max(long_wait / residents_.size(), short_wait);
+    return rests_for_grids(*resident.cluster) || resident.state.found() ||
+           resident.looks > std::max(long_wait / residents_.size(), short_wait);
 }
 
 /// The share's clusters are no longer all waiting: others that wait must look again.
@@ -118,6 +124,8 @@ Launch::Share::Step Launch::Share::step(Resident& resident) {
         return state == Cluster::State::idle ? Step::waits : Step::moved;
     }
     resident.gives_way = state == Cluster::State::idle;
+    if (resident.gives_way && rests_for_grids(cluster))
+        return Step::waits;
     if (!resident.gives_way)
         return step_without_progress(resident);
     ++resident.looks;
@@ -175,20 +183,21 @@ Launch::Turn Launch::Share::look() {
 bool Launch::Share::has_room() const {
     if (residents_.size() >= launch_.residency_)
         return false;
-    return !launch_.grids().holds() ||
+    return !launch_.grids().has_held() ||
            std::ranges::count_if(residents_, [](const Resident& each) { return each.cluster->is_held(); }) <
                most_held;
 }
 
 /// Clusters have no room to start, since others stand where they let other grids begin: one of these goes on.
 bool Launch::Share::let_one_go() {
-    if (launch_.waiting_blocks() == 0)
+    if (!launch_.grids().has_held() || launch_.waiting_blocks() == 0)
         return false;
     const auto first =
         std::ranges::find_if(residents_, [](const Resident& each) { return each.cluster->is_held(); });
     if (first == residents_.end())
         return false;
     first->cluster->let_go();
+    std::iter_swap(first, residents_.begin());
     stir();
     return true;
 }

@@ -69,6 +69,7 @@ class Launch::Share {
     void finish_front();
     bool give_up();
     bool is_settled(const Resident& resident) const;
+    bool rests_for_grids(const Cluster& cluster) const;
     void stir();
     Turn look();
     Turn leave();
