@@ -60,8 +60,8 @@ struct OperationPlace {
 
     // Of a kernel that may begin before its primary ends.
     OperationClock known; ///< What has ended all the same when it begins.
-    /// Of its clock, what may be under way when it begins, and what behind its griddepcontrol.wait. Known when
-    /// it has ended; the latest first.
+    /// Of its clock, what may be under way when it begins, and what behind its griddepcontrol.wait. Known
+    /// when it has ended; the latest first.
     std::vector<Unfinished> at_start, behind_wait;
 };
 
@@ -73,7 +73,7 @@ struct OperationFacts {
     std::string what;   ///< "kernel f", "the copy from device to host memory".
     std::string stream; ///< "stream 2", "the default stream".
     std::shared_ptr<const Footprint> footprint = nullptr; ///< Null: not known, or nothing.
-    std::shared_ptr<const GridFacts> grids = nullptr; ///< Of a kernel with griddepcontrol.
+    std::shared_ptr<const GridFacts> grids = nullptr;     ///< Of a kernel with griddepcontrol.
     bool non_blocking = false;                            ///< Its stream was made with cudaStreamNonBlocking.
     bool legacy = false;
     std::uint64_t graph = 0; ///< Number of the graph launch that it belongs to; 0: none.

@@ -1,10 +1,11 @@
 // Kernels that may begin before the one before them in their stream has ended: programmatic dependent launch.
 //
 // Such a kernel begins when all blocks of its primary have executed griddepcontrol.launch_dependents or have
-// ended; what the primary has written need not be visible then, in either case, so that the kernel has to wait
-// (CUDA programming guide, "Programmatic Dependent Launch and Synchronization"). griddepcontrol.wait waits
-// "until all prerequisite grids in flight have completed" (PTX ISA 9.7.13.13), and the one prerequisite is the
-// primary. Whether the grids before that have ended, too, is known only if the primary has waited itself.
+// ended; what the primary has written need not be visible then, in either case, so that the kernel has to
+// wait (CUDA programming guide, "Programmatic Dependent Launch and Synchronization"). griddepcontrol.wait
+// waits "until all prerequisite grids in flight have completed" (PTX ISA 9.7.13.13), and the one prerequisite
+// is the primary. Whether the grids before that have ended, too, is known only if the primary has waited
+// itself.
 
 #include "cuda/order.hpp"
 #include "cuda/order_words.hpp"

@@ -64,8 +64,8 @@ class Task {
     bool programmatic = false; ///< A kernel that may begin before the one before it in its stream has ended.
     /// That kernel, until this task has ended. It begins when all blocks of that have let it.
     TaskRef primary;
-    std::vector<TaskRef> dependents; ///< Whose primary this is and that have not been let begin,
-    std::vector<TaskRef> followers;  ///< … that have begun before its launch ended,
+    std::vector<TaskRef> dependents;  ///< Whose primary this is and that have not been let begin,
+    std::vector<TaskRef> followers;   ///< … that have begun before its launch ended,
     std::vector<TaskRef> ended_early; ///< … and whose launch has ended before.
     std::uint64_t chain = 0;          ///< The same for all that may run beside each other so; 0: none.
     bool triggered = false;

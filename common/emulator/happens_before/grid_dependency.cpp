@@ -103,8 +103,8 @@ class GridListener final : public ClusterListener {
     }
 
   private:
-    /// Nobody in the cluster has waited. The machine lets threads pass their wait only when nobody else in the
-    /// cluster can go on, so whatever does not stand behind a wait comes before all of them.
+    /// Nobody in the cluster has waited. The machine lets threads pass their wait only when nobody else in
+    /// the cluster can go on, so whatever does not stand behind a wait comes before all of them.
     bool is_early() const { return is_dependent_ && !cluster_.has_waited_for_grids() && !too_many_; }
 
     void add(Address begin, std::uint64_t bytes, Touch touch, std::uint32_t pc) {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What kernels do with griddepcontrol: what they touch before they have waited, and what they read after they
-/// have let others begin. Whoever orders launches compares that.
+/// What kernels do with griddepcontrol: what they touch before they have waited, and what they read after
+/// they have let others begin. Whoever orders launches compares that.
 
 #include "machine/events.hpp"
 

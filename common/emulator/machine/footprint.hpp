@@ -42,8 +42,8 @@ struct GridFacts {
     bool waited = false;    ///< A thread executed griddepcontrol.wait.
     /// In some block a thread had done so before the block let others begin, be it by its end.
     bool waited_first = false;
-    /// Of a kernel that waited: what it did before, or without standing behind a thread that had waited. Null:
-    /// not known.
+    /// Of a kernel that waited: what it did before, or without standing behind a thread that had waited.
+    /// Null: not known.
     std::shared_ptr<const Footprint> early = nullptr;
     /// Instructions that read global memory after their block had let others begin, in ascending order.
     std::vector<std::uint32_t> behind_trigger;

@@ -11,7 +11,8 @@ namespace {
 constexpr std::uint64_t budget =
     1u << 18;                            ///< Instructions of a cluster before its worker looks at the others.
 constexpr std::uint64_t long_way = 4096; ///< Steps that a circle may have.
-constexpr std::ptrdiff_t most_held = 16; ///< Clusters of a worker that stand where they let other grids begin.
+constexpr std::ptrdiff_t most_held =
+    16; ///< Clusters of a worker that stand where they let other grids begin.
 constexpr std::uint64_t short_budget = 1u << 12; ///< Of one that runs in circles.
 constexpr std::uint64_t long_runner =
     16; ///< Budgets after which the worker also starts the next cluster: it may be awaited.
@@ -183,9 +184,9 @@ Launch::Turn Launch::Share::look() {
 bool Launch::Share::has_room() const {
     if (residents_.size() >= launch_.residency_)
         return false;
-    return !launch_.grids().has_held() ||
-           std::ranges::count_if(residents_, [](const Resident& each) { return each.cluster->is_held(); }) <
-               most_held;
+    return !launch_.grids().has_held() || std::ranges::count_if(residents_, [](const Resident& each) {
+                                              return each.cluster->is_held();
+                                          }) < most_held;
 }
 
 /// Clusters have no room to start, since others stand where they let other grids begin: one of these goes on.

@@ -1,5 +1,5 @@
-// Kernels that may begin before the one before them in their stream has ended. The first argument names a case,
-// the second is `wrong` or `right`. The right ones give their results on a GPU as well;
+// Kernels that may begin before the one before them in their stream has ended. The first argument names a
+// case, the second is `wrong` or `right`. The right ones give their results on a GPU as well;
 // programmatic_test.cpp says what the emulator must find.
 #include <cuda_runtime.h>
 
@@ -10,7 +10,8 @@
 
 namespace {
 
-constexpr int threads = 128, blocks = 4, size = threads * blocks, bytes = size * static_cast<int>(sizeof(int));
+constexpr int threads = 128, blocks = 4, size = threads * blocks,
+              bytes = size * static_cast<int>(sizeof(int));
 
 __device__ int index() { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
 __device__ void trigger() { cudaTriggerProgrammaticLaunchCompletion(); }
@@ -90,11 +91,13 @@ __global__ void consume_by_copy(const int* in, int* out) {
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         if (!early)
             wait();
-        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(at), "n"(threads * 4) : "memory");
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                         static_cast<unsigned>(__cvta_generic_to_shared(staged))),
-                     "l"(in + blockIdx.x * threads), "n"(threads * 4), "r"(at)
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(at), "n"(threads * 4)
                      : "memory");
+        asm volatile(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                static_cast<unsigned>(__cvta_generic_to_shared(staged))),
+            "l"(in + blockIdx.x * threads), "n"(threads * 4), "r"(at)
+            : "memory");
     }
     __syncthreads();
     unsigned done = 0;
@@ -244,9 +247,7 @@ void pair(void (*first)(const int*, int*), void (*second)(const int*, int*), cud
     out.expect(2);
 }
 
-void early_read(bool wrong) {
-    pair(produce<At::begin>, wrong ? consume<At::end> : consume<At::begin>);
-}
+void early_read(bool wrong) { pair(produce<At::begin>, wrong ? consume<At::end> : consume<At::begin>); }
 void late_trigger(bool wrong) { pair(produce<At::end>, wrong ? consume<At::end> : consume<At::begin>); }
 void never_waits(bool wrong) {
     const Stream stream;
@@ -395,7 +396,8 @@ void known_at_start(bool) {
     launch_early(consume<At::never>, nullptr, first, out);
     out.expect(2);
 }
-/// What is launched without the attribute, or waits for the stream by an event, stands behind the whole chain.
+/// What is launched without the attribute, or waits for the stream by an event, stands behind the whole
+/// chain.
 void whole_chain(bool by_event) {
     const Array in, first, second, out;
     const Stream one, two;

@@ -79,8 +79,9 @@ void check(const std::string& name, const std::vector<std::string>& words, bool 
 } // namespace
 
 TEST_CASE("a read before the wait") {
-    const std::string says = "reads the 2048 bytes of device memory, which kernel produce<(At)1> before it writes, "
-                             "and has not waited for the kernel before: it may begin before that one has ended";
+    const std::string says =
+        "reads the 2048 bytes of device memory, which kernel produce<(At)1> before it writes, "
+        "and has not waited for the kernel before: it may begin before that one has ended";
     const std::string advice = "Move the read behind cudaGridDependencySynchronize()";
     check("early-read", {says, advice, "consume<(At)2> reads here", "produce<(At)1> writes here"});
     check("late-trigger", {"has not waited for the kernel before", advice});
@@ -88,19 +89,22 @@ TEST_CASE("a read before the wait") {
 }
 
 TEST_CASE("a write before the wait") {
-    check("early-clear", {"writes the 2048 bytes of device memory, which kernel trigger_then_read before it reads",
-                          "Move the write behind cudaGridDependencySynchronize()"});
+    check("early-clear",
+          {"writes the 2048 bytes of device memory, which kernel trigger_then_read before it reads",
+           "Move the write behind cudaGridDependencySynchronize()"});
     check("early-overwrite", {"which kernel set_late<(At)1> before it writes as well",
                               "Move the write behind cudaGridDependencySynchronize()"});
 }
 
 TEST_CASE("no wait at all") {
-    check("never-waits", {"in stream 1 reads", "Kernel consume<(At)0> never waits.",
-                          "Call cudaGridDependencySynchronize() before the read, or launch kernel consume<(At)0> "
-                          "without cudaLaunchAttributeProgrammaticStreamSerialization."});
+    check("never-waits",
+          {"in stream 1 reads", "Kernel consume<(At)0> never waits.",
+           "Call cudaGridDependencySynchronize() before the read, or launch kernel consume<(At)0> "
+           "without cudaLaunchAttributeProgrammaticStreamSerialization."});
     // Nothing of the kernel before runs any more, but what it wrote may not be visible yet. Here it is.
-    check("never-triggers", {"No thread of kernel produce<(At)0> calls cudaTriggerProgrammaticLaunchCompletion(), "
-                             "but the end of its blocks counts as that call"},
+    check("never-triggers",
+          {"No thread of kernel produce<(At)0> calls cudaTriggerProgrammaticLaunchCompletion(), "
+           "but the end of its blocks counts as that call"},
           false);
 }
 
@@ -109,10 +113,11 @@ TEST_CASE("a wait of another thread, which this one does not stand behind") {
 }
 
 TEST_CASE("a kernel between that never waits") {
-    check("chain", {"Its wait covers the kernel before it alone, and the kernel between them never waits: kernel "
-                    "middle<(At)0, (At)1> may end before kernel produce<(At)1> does.",
-                    "Call cudaGridDependencySynchronize() in the kernel between, kernel middle<(At)0, (At)1>, "
-                    "before it ends"});
+    check("chain",
+          {"Its wait covers the kernel before it alone, and the kernel between them never waits: kernel "
+           "middle<(At)0, (At)1> may end before kernel produce<(At)1> does.",
+           "Call cudaGridDependencySynchronize() in the kernel between, kernel middle<(At)0, (At)1>, "
+           "before it ends"});
     check("long-chain", {"the kernels between them never wait: kernel middle<(At)0, (At)1> and kernel "
                          "middle<(At)0, (At)2> may end before",
                          "in the kernels between, "});
@@ -130,7 +135,8 @@ TEST_CASE("edges of graphs that let a kernel begin early") {
 }
 
 TEST_CASE("what stands behind a wait, or needs none, is silent and right") {
-    for (const char* name : {"preamble", "warps", "read-before", "waited-for", "known-at-start", "whole-chain"})
+    for (const char* name :
+         {"preamble", "warps", "read-before", "waited-for", "known-at-start", "whole-chain"})
         for (const char* variant : {"wrong", "right"})
             check_silent(name, variant);
 }
