@@ -15,8 +15,10 @@ Node* Graph::add(Operation operation, std::vector<Node*> dependencies) {
 }
 
 void Graph::remove(Node* node) {
-    for (const auto& each : nodes_)
+    for (const auto& each : nodes_) {
         std::erase(each->dependencies, node);
+        std::erase(each->programmatic, node);
+    }
     std::erase_if(nodes_, [&](const auto& each) { return each.get() == node; });
 }
 
@@ -37,9 +39,12 @@ std::shared_ptr<Graph> Graph::clone() const {
         twins[node.get()]->id = node->id;
         twins[node.get()]->attributes = node->attributes;
     }
-    for (const auto& node : nodes_)
+    for (const auto& node : nodes_) {
         for (Node* dependency : node->dependencies)
             twins[node.get()]->dependencies.push_back(twins.at(dependency));
+        for (Node* dependency : node->programmatic)
+            twins[node.get()]->programmatic.push_back(twins.at(dependency));
+    }
     copy->next_id_ = next_id_;
     copy->original_ = this;
     copy->objects = objects;
@@ -100,6 +105,11 @@ Error Graph::launch_nodes(State& state, const std::vector<TaskRef>& behind, cons
                 order_event(*event, task, before);
             style.apply(*task);
             task->facts.captured = node->captured;
+            if (task->is_kernel() && !node->programmatic.empty()) // Of several, the others end before.
+                if (const TaskRef& primary = tasks[node->programmatic.front()]; primary->is_kernel()) {
+                    state.device().wish_for(FootprintWish::all);
+                    task->primary = primary;
+                }
             if (const Error error = state.timeline().add(task, before); error != Error::success)
                 return error;
         }

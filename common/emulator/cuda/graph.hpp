@@ -23,6 +23,8 @@ struct Node {
     bool captured = false;                                    ///< Made by a stream capture.
     std::map<int, abi::LaunchAttributeValue> attributes = {}; ///< Of a kernel; those that only guide speed.
     std::vector<void*> arguments = {};                        ///< What cudaGraphKernelNodeGetParams gave out.
+    /// The dependencies before whose end the node's kernel may begin (cudaGraphKernelNodePortProgrammatic).
+    std::vector<Node*> programmatic = {};
 };
 
 class Graph {

@@ -90,6 +90,13 @@ void check_cooperative(Function& function, const emu::LaunchConfig& config) {
                    std::to_string(resident) + " can run at once");
 }
 
+bool is_programmatic(const LaunchRequest& request) {
+    return std::ranges::any_of(request.attributes, [](const abi::LaunchAttribute& attribute) {
+        return attribute.id == abi::LaunchAttributeId::programmatic_stream_serialization &&
+               attribute.value.number != 0;
+    });
+}
+
 /// Events among the attributes fire when the kernel's blocks have started or ended; both hold after it ran.
 void record_events(State& state, const LaunchRequest& request) {
     for (const auto& attribute : request.attributes)
@@ -182,6 +189,7 @@ KernelOperation prepare(Function& function, const LaunchRequest& request) {
     if (config.cooperative)
         check_cooperative(function, config);
     operation.parameters = copy_arguments(kernel, request);
+    operation.programmatic = is_programmatic(request);
     return operation;
 }
 

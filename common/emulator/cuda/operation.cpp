@@ -196,8 +196,11 @@ TaskRef task_of(State& state, const Operation& operation) {
     const auto task = empty_task();
     task->facts = facts_of(state, operation);
     if (const auto* kernel = std::get_if<KernelOperation>(&operation)) {
+        if (kernel->programmatic)
+            state.device().wish_for(FootprintWish::all);
         task->work = KernelWork{prepare_kernel(state, *kernel)};
         task->name = kernel->function->readable_name();
+        task->programmatic = kernel->programmatic;
         return task;
     }
     task->work = QuickWork([&state, operation, &facts = task->facts] { // The task outlives its work.

@@ -26,6 +26,9 @@ struct KernelOperation {
     Function* function = nullptr;
     emu::LaunchConfig config;
     std::vector<std::byte> parameters; ///< The parameter block, at the kernel's offsets.
+    /// It may begin before the kernel before it in its stream has ended
+    /// (cudaLaunchAttributeProgrammaticStreamSerialization).
+    bool programmatic = false;
 };
 
 /// A copy of `depth` slices of `height` rows of `width` bytes.

@@ -74,6 +74,8 @@ void Order::place(Task& task, const std::vector<TaskRef>& behind) {
     open_guards(); // For what is going to run.
     OperationPlace& place = task.order;
     place.clock = host_;
+    if (task.primary)
+        place.known = host_;
     Line* line = nullptr;
     for (const TaskRef& each : behind) {
         if (!each)
@@ -83,6 +85,8 @@ void Order::place(Task& task, const std::vector<TaskRef>& behind) {
             continue;
         }
         place.clock.join(each->order.clock);
+        if (task.primary && each != task.primary)
+            place.known.join(each->order.clock);
         const auto known = lines_.find(each->order.line);
         if (!line && each->stream == task.stream && known != lines_.end() &&
             known->second.tail == each->order.number) {
@@ -116,7 +120,7 @@ bool Order::is_unsure(const OperationClock& clock) const {
     });
 }
 
-void Order::ended(const Task& task) {
+void Order::ended(Task& task) {
     if (!enabled_ || task.order.line == 0)
         return;
     const std::lock_guard lock(mutex_);
@@ -124,9 +128,12 @@ void Order::ended(const Task& task) {
     --line.pending;
     --pending_;
     bool unsure = task.facts.unsure;
+    if (task.primary)
+        find_unfinished(task);
     if (task.facts.footprint && !task.facts.footprint->pieces.empty()) {
         Operation operation{task.facts, task.order, {}};
         unsure |= compare(operation);
+        unsure |= compare_programmatic(operation);
         drop_watches(*operation.facts.footprint);
         if (operation.facts.watched && !unsure) {
             watch(operation);
@@ -148,7 +155,7 @@ void Order::ended(const Task& task) {
     close_guards();
 }
 
-Order::Relation Order::relate(const Footprint& earlier, const Footprint& later) {
+Order::Relation Order::relate(const Footprint& earlier, const Footprint& later, const Matters& matters) {
     Relation result;
     const bool swapped = earlier.pieces.size() < later.pieces.size();
     const auto& few = swapped ? earlier.pieces : later.pieces;
@@ -159,7 +166,7 @@ Order::Relation Order::relate(const Footprint& earlier, const Footprint& later) 
             const FootprintPiece& first = swapped ? one : *other;
             const FootprintPiece& second = swapped ? *other : one;
             result.communicates |= communicate(first.touch, second.touch, earlier.fences && later.fences);
-            if (!disturbs(first.touch, second.touch))
+            if (!disturbs(first.touch, second.touch) || (matters && !matters(first, second)))
                 continue;
             const Address begin = std::max(first.begin, second.begin), end = std::min(first.end, second.end);
             if (!result.clash.earlier)
@@ -171,6 +178,15 @@ Order::Relation Order::relate(const Footprint& earlier, const Footprint& later) 
             break;
     }
     return result;
+}
+
+const Order::Operation* Order::find(const Unfinished& operation) const {
+    const auto line = lines_.find(operation.line);
+    if (line == lines_.end())
+        return nullptr;
+    const auto found = std::ranges::lower_bound(line->second.live, operation.number, {},
+                                                [](const Operation& each) { return each.place.number; });
+    return found != line->second.live.end() && found->place.number == operation.number ? &*found : nullptr;
 }
 
 /// True if the operation may be ordered with others by what it read.

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -43,11 +44,25 @@ class OperationClock {
     std::vector<std::pair<std::uint64_t, std::uint32_t>> entries_; ///< By line, ascending.
 };
 
+/// An operation behind which another stands in its stream, but that may not have ended yet.
+struct Unfinished {
+    std::uint64_t line = 0;
+    std::uint32_t number = 0;
+    /// Kernels between the two that never wait: would they, it had ended.
+    std::vector<std::string> careless;
+};
+
 /// The place of an operation among the others.
 struct OperationPlace {
     std::uint64_t line = 0; ///< 0: it has none yet.
     std::uint32_t number = 0;
     OperationClock clock; ///< Itself and all that it stands behind.
+
+    // Of a kernel that may begin before its primary ends.
+    OperationClock known; ///< What has ended all the same when it begins.
+    /// Of its clock, what may be under way when it begins, and what behind its griddepcontrol.wait. Known
+    /// when it has ended; the latest first.
+    std::vector<Unfinished> at_start, behind_wait;
 };
 
 enum class OperationKind : std::uint8_t { other, kernel, copy, fill, free, record };
@@ -58,6 +73,7 @@ struct OperationFacts {
     std::string what;   ///< "kernel f", "the copy from device to host memory".
     std::string stream; ///< "stream 2", "the default stream".
     std::shared_ptr<const Footprint> footprint = nullptr; ///< Null: not known, or nothing.
+    std::shared_ptr<const GridFacts> grids = nullptr;     ///< Of a kernel with griddepcontrol.
     bool non_blocking = false;                            ///< Its stream was made with cudaStreamNonBlocking.
     bool legacy = false;
     std::uint64_t graph = 0; ///< Number of the graph launch that it belongs to; 0: none.
@@ -76,7 +92,7 @@ class Order {
     /// Gives a task its place behind others (null: none).
     void place(Task& task, const std::vector<std::shared_ptr<Task>>& behind);
     /// The task is done; its facts are complete. Compares it with all that it is not ordered with.
-    void ended(const Task& task);
+    void ended(Task& task);
     /// The task is about to change these bytes of memory that the host reaches: the host's own changes come
     /// before.
     void before_write(Address begin, Address end);
@@ -114,8 +130,27 @@ class Order {
         Clash clash;               ///< Null pointers: none.
         bool communicates = false; ///< One saw what the other stored to tell others.
     };
-    static Relation relate(const Footprint& earlier, const Footprint& later);
+    /// `matters`: which two pieces to compare at all.
+    using Matters = std::function<bool(const FootprintPiece& earlier, const FootprintPiece& later)>;
+    static Relation relate(const Footprint& earlier, const Footprint& later, const Matters& matters = {});
     bool compare(const Operation& later);
+    const Operation* find(const Unfinished& operation) const;
+
+    // order_programmatic.cpp
+    static void find_unfinished(Task& task);
+    bool compare_programmatic(const Operation& later);
+    /// An operation that may be under way while a later kernel has not waited, or has waited in vain.
+    struct Overlap {
+        const Operation *earlier = nullptr, *later = nullptr;
+        const Footprint* footprint = nullptr; ///< Of the later one, meanwhile.
+        bool early = true;                    ///< It has not waited.
+        std::vector<std::string> careless;    ///< Kernels between them, but for which its wait would help.
+        Clash clash;
+    };
+    std::vector<Overlap> overlaps(const Operation& later) const;
+    void tell_overlap(const Overlap& overlap);
+    static std::string why_not_waited(const Overlap& overlap);
+    static std::string how_to_wait(const Overlap& overlap);
     bool is_unsure(const OperationClock& clock) const;
     bool stores_for_host(const OperationFacts& facts) const;
     void watch(Operation& operation);

@@ -2,6 +2,7 @@
 
 #include "cuda/diagnostics.hpp"
 #include "cuda/order.hpp"
+#include "cuda/order_words.hpp"
 #include "cuda/state.hpp"
 #include "machine/reports.hpp"
 
@@ -21,47 +22,6 @@ const char* kind_of(Allocation::Kind kind) {
     default:
         return "device memory";
     }
-}
-
-const char* verb(Touch touch) {
-    switch (touch) {
-    case Touch::read:
-    case Touch::strong_read:
-        return "reads";
-    case Touch::free:
-        return "frees";
-    default:
-        return "writes";
-    }
-}
-
-std::string capitalised(std::string text) {
-    if (!text.empty() && text.front() >= 'a' && text.front() <= 'z')
-        text.front() = static_cast<char>(text.front() - 'a' + 'A');
-    return text;
-}
-
-std::string with_stream(const OperationFacts& facts) {
-    return facts.what + " in " + (facts.graph ? "a graph launched in " : "") + facts.stream;
-}
-/// The same beside the other operation.
-std::string with_stream(const OperationFacts& facts, const OperationFacts& beside) {
-    return facts.graph && facts.graph == beside.graph ? facts.what + " of the same graph"
-                                                      : with_stream(facts);
-}
-
-/// "a kernel", "a copy"
-std::string a_kind(const OperationFacts& facts) {
-    return facts.kind == OperationKind::kernel ? "a kernel"
-           : facts.kind == OperationKind::fill ? "a memset"
-                                               : "a copy";
-}
-
-void add_line(std::vector<SourceLine>& lines, const OperationFacts& facts, const FootprintPiece& piece) {
-    if (piece.line >= facts.footprint->lines.size())
-        return;
-    lines.push_back(facts.footprint->lines[piece.line]);
-    lines.back().role = facts.what + " " + verb(piece.touch) + " here";
 }
 
 } // namespace

@@ -188,6 +188,10 @@ Error Streams::submit_task(State& state, void* handle, const TaskRef& task, cons
     {
         const std::lock_guard lock(order_);
         std::vector<TaskRef> before = place(state, handle, target, style);
+        if (task->programmatic && target.tail && target.tail->is_kernel()) {
+            task->primary = target.tail;
+            state.timeline().drop_outlasting(*task, before);
+        }
         if (event)
             order_event(*event, task, before);
         state.timeline().place(task, before);
@@ -252,8 +256,12 @@ Error Streams::submit(State& state, void* handle, Operation operation) {
     }
     if (!target.capture)
         return run(state, handle, target, operation);
-    target.last = {target.capture->graph->add(std::move(operation), target.last)};
-    target.last.front()->captured = true;
+    Node* const node = target.capture->graph->add(std::move(operation), target.last);
+    node->captured = true;
+    if (const auto* kernel = std::get_if<KernelOperation>(&node->operation); kernel && kernel->programmatic)
+        if (target.last.size() == 1) // Joined streams are waited for as a whole.
+            node->programmatic = target.last;
+    target.last = {node};
     return Error::success;
 }
 

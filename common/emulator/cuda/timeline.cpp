@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <random>
 #include <thread>
+#include <utility>
 
 namespace emu::cuda {
 
@@ -23,7 +26,7 @@ bool Timeline::is_stalled(const Task& task) {
         return true;
     case Task::Stage::begun:
         if (const auto* kernel = std::get_if<KernelWork>(&task.work))
-            return kernel->launch->stalled();
+            return task.launch_ended || kernel->launch->stalled();
         return !std::holds_alternative<QuickWork>(task.work);
     case Task::Stage::queued:
         return std::ranges::any_of(task.before, [](const TaskRef& each) {
@@ -38,14 +41,25 @@ Error Timeline::add(const TaskRef& task, const std::vector<TaskRef>& behind) {
     return start(task);
 }
 
+void Timeline::drop_outlasting(const Task& task, std::vector<TaskRef>& behind) {
+    const std::lock_guard lock(mutex_);
+    for (const Task* each = task.primary->primary.get(); each; each = each->primary.get())
+        std::erase_if(behind, [&](const TaskRef& other) { return other.get() == each; });
+}
+
 void Timeline::put_behind(const TaskRef& task, const std::vector<TaskRef>& behind) {
+    for (const TaskRef& each : behind) {
+        if (!each || each == task || each->stage == Task::Stage::done ||
+            std::ranges::find(task->before, each) != task->before.end() ||
+            (each == task->primary && each->triggered))
+            continue;
+        task->before.push_back(each);
+        (each == task->primary ? each->dependents : each->behind).push_back(task);
+        ++task->open;
+    }
     for (const TaskRef& each : behind)
-        if (each && each != task && each->stage != Task::Stage::done &&
-            std::ranges::find(task->before, each) == task->before.end()) {
-            task->before.push_back(each);
-            each->behind.push_back(task);
-            ++task->open;
-        }
+        if (each && each != task->primary && each->stage == Task::Stage::begun && each->is_kernel())
+            state_.device().executor().note_question(); // Its end is waited for.
 }
 
 void Timeline::place(const TaskRef& task, const std::vector<TaskRef>& behind) {
@@ -113,7 +127,7 @@ void Timeline::begin(std::deque<TaskRef> ready) {
             } catch (...) {
                 error = translate_exception("");
             }
-        std::ranges::move(finish(task, error), std::back_inserter(ready));
+        std::ranges::move(finish_all(task, error), std::back_inserter(ready));
     }
 }
 
@@ -123,6 +137,11 @@ void Timeline::begin_kernel(const TaskRef& task, const KernelWork& work) {
         const TaskRef about = weak.lock();
         return about ? describe_around(*about) : std::string();
     };
+    depend_on_primary(task, *work.launch);
+    work.launch->grids().on_triggered = [this, weak] {
+        if (const TaskRef about = weak.lock())
+            trigger(about);
+    };
     try {
         state_.device().executor().start(
             work.launch, [this, task](LaunchResult result) { end_launch(task, std::move(result)); });
@@ -131,6 +150,54 @@ void Timeline::begin_kernel(const TaskRef& task, const KernelWork& work) {
         failed.error = std::current_exception();
         end_launch(task, std::move(failed));
     }
+}
+
+/// What the launch has to know of the kernel before whose end it may begin.
+void Timeline::depend_on_primary(const TaskRef& task, Launch& launch) {
+    GridDependency& grids = launch.grids();
+    const std::lock_guard lock(mutex_);
+    if (const TaskRef& primary = task->primary) {
+        grids.depend(primary->launch_ended);
+        task->chain = primary->chain;
+        if (!primary->launch_ended)
+            primary->followers.push_back(task);
+    } else {
+        task->chain = ++last_chain_;
+    }
+    grids.chain = task->chain;
+    const Settings& settings = launch.settings();
+    const bool random = settings.order == CompletionOrder::random;
+    if (settings.order == CompletionOrder::late ||
+        (random && std::minstd_rand(static_cast<unsigned>(settings.seed + launch.info().serial))() & 64))
+        grids.hold_back();
+}
+
+/// Every block of the kernel lets others begin.
+void Timeline::trigger(const TaskRef& task) {
+    std::deque<TaskRef> ready;
+    {
+        const std::lock_guard lock(mutex_);
+        task->triggered = true;
+        for (const TaskRef& each : std::exchange(task->dependents, {}))
+            if (--each->open == 0)
+                ready.push_back(each);
+    }
+    begin(std::move(ready));
+}
+
+/// Its launch has ended. It has itself only when the kernel before has, so that whoever stands behind it
+/// stands behind both.
+bool Timeline::outlasts(const TaskRef& task) {
+    const std::lock_guard lock(mutex_);
+    task->launch_ended = true;
+    for (const TaskRef& each : std::exchange(task->followers, {}))
+        if (const auto* kernel = std::get_if<KernelWork>(&each->work))
+            kernel->launch->grids().end_prerequisites();
+    if (!task->primary || task->primary->stage == Task::Stage::done)
+        return true;
+    task->primary->ended_early.push_back(task);
+    changed_.notify_all();
+    return false;
 }
 
 void Timeline::end_launch(const TaskRef& task, LaunchResult result) {
@@ -145,9 +212,23 @@ void Timeline::end_launch(const TaskRef& task, LaunchResult result) {
     if (result.fault != Fault::none)
         state_.set_pending(error_of(result.fault));
     task->facts.footprint = std::move(result.footprint);
+    task->facts.grids = std::move(result.grids);
     task->facts.unsure |= std::get<KernelWork>(task->work).launch->has_company();
-    const auto ready = finish(task, Error::success);
+    if (!outlasts(task))
+        return;
+    const auto ready = finish_all(task, Error::success);
     begin({ready.begin(), ready.end()});
+}
+
+/// The same as finish(), with those that have only waited for the end of this task.
+std::vector<TaskRef> Timeline::finish_all(const TaskRef& task, Error error) {
+    std::vector<TaskRef> ready, ended{task};
+    for (std::size_t i = 0; i < ended.size(); ++i) {
+        std::ranges::move(finish(ended[i], error), std::back_inserter(ready));
+        const std::lock_guard lock(mutex_);
+        std::ranges::move(std::exchange(ended[i]->ended_early, {}), std::back_inserter(ended));
+    }
+    return ready;
 }
 
 /// Returns those that may begin now.
@@ -155,14 +236,17 @@ std::vector<TaskRef> Timeline::finish(const TaskRef& task, Error error) {
     order_.ended(*task);
     std::vector<TaskRef> ready;
     Work gone; // Destroyed without the lock.
+    TaskRef before;
     const std::lock_guard lock(mutex_);
     task->stage = Task::Stage::done;
     task->error = error;
+    task->launch_ended = true;
     gone = std::exchange(task->work, QuickWork());
-    for (const TaskRef& each : task->behind)
-        if (--each->open == 0)
-            ready.push_back(each);
-    task->behind.clear();
+    before = std::exchange(task->primary, nullptr);
+    for (auto* const waiting : {&task->behind, &task->dependents})
+        for (const TaskRef& each : std::exchange(*waiting, {}))
+            if (--each->open == 0)
+                ready.push_back(each);
     open_.erase(task);
     changed_.notify_all();
     return ready;
@@ -231,6 +315,7 @@ void Timeline::poll() {
 
 void Timeline::wait(const std::vector<TaskRef>& tasks) {
     const HostThreads::As waiting(HostThreads::Role::waiting, state_.device().executor().host_threads());
+    const Executor::EndsWanted wanted(state_.device().executor());
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
         return std::ranges::all_of(
@@ -255,6 +340,7 @@ void Timeline::wait_for_all() {
 bool Timeline::is_done(const TaskRef& task) const { return all_done({task}); }
 
 bool Timeline::all_done(const std::vector<TaskRef>& tasks) const {
+    state_.device().executor().note_question();
     const std::lock_guard lock(mutex_);
     return std::ranges::all_of(tasks,
                                [](const TaskRef& task) { return !task || task->stage == Task::Stage::done; });
@@ -272,6 +358,7 @@ void Timeline::close() {
     constexpr auto look = std::chrono::milliseconds(5);
     HostThreads& threads = state_.device().executor().host_threads();
     const HostThreads::As last(HostThreads::Role::passive, threads);
+    const Executor::EndsWanted wanted(state_.device().executor());
     std::unique_lock lock(mutex_);
     while (!open_.empty()) {
         changed_.wait_for(lock, look);

@@ -59,6 +59,19 @@ class Task {
     std::vector<TaskRef> before; ///< That it waits for.
     std::vector<TaskRef> behind; ///< That wait for it.
     std::size_t open = 0;        ///< How many of `before` have not ended.
+
+    // -- programmatic dependent launch
+    bool programmatic = false; ///< A kernel that may begin before the one before it in its stream has ended.
+    /// That kernel, until this task has ended. It begins when all blocks of that have let it.
+    TaskRef primary;
+    std::vector<TaskRef> dependents;  ///< Whose primary this is and that have not been let begin,
+    std::vector<TaskRef> followers;   ///< … that have begun before its launch ended,
+    std::vector<TaskRef> ended_early; ///< … and whose launch has ended before.
+    std::uint64_t chain = 0;          ///< The same for all that may run beside each other so; 0: none.
+    bool triggered = false;
+    bool launch_ended = false;
+
+    bool is_kernel() const { return !name.empty(); }
 };
 
 /// What the stream gives to its tasks.
@@ -95,6 +108,8 @@ class Timeline {
     /// The two halves of add(): the task gets its place; it begins as soon as it may.
     void place(const TaskRef& task, const std::vector<TaskRef>& behind);
     Error start(const TaskRef& task);
+    /// In a stream a task does not itself stand behind kernels that may outlast its primary.
+    void drop_outlasting(const Task& task, std::vector<TaskRef>& behind);
     /// For a task whose predecessors come later: it has its place, but does not begin before release().
     void hold(const TaskRef& task);
     Error release(const TaskRef& task, const std::vector<TaskRef>& behind);
@@ -123,7 +138,11 @@ class Timeline {
     void run_host_functions();
     void poll();
     std::vector<TaskRef> finish(const TaskRef& task, Error error);
+    std::vector<TaskRef> finish_all(const TaskRef& task, Error error);
     void end_launch(const TaskRef& task, LaunchResult result);
+    bool outlasts(const TaskRef& task);
+    void depend_on_primary(const TaskRef& task, Launch& launch);
+    void trigger(const TaskRef& task);
     static bool is_stalled(const Task& task);
 
     State& state_;
@@ -135,6 +154,7 @@ class Timeline {
     std::condition_variable host_wanted_, poll_wanted_;
     std::deque<TaskRef> host_queue_;
     std::vector<TaskRef> polled_;
+    std::uint64_t last_chain_ = 0;
     bool host_thread_ = false, poll_thread_ = false; ///< They exist; they never end.
 };
 

@@ -158,4 +158,44 @@ std::shared_ptr<const Footprint> footprint_of(const GlobalShadow& shadow, const 
     return footprint;
 }
 
+std::vector<FootprintPiece> disjoint(std::vector<FootprintPiece> pieces) {
+    std::vector<Address> edges;
+    for (const FootprintPiece& each : pieces)
+        edges.insert(edges.end(), {each.begin, each.end});
+    std::ranges::sort(edges);
+    edges.erase(std::ranges::unique(edges).begin(), edges.end());
+    std::ranges::sort(pieces, {}, &FootprintPiece::begin);
+    const auto disturbs_less = [](const FootprintPiece* a, const FootprintPiece* b) {
+        return a->touch < b->touch;
+    };
+    std::vector<FootprintPiece> result;
+    std::vector<const FootprintPiece*> open;
+    auto next = pieces.begin();
+    for (const Address edge : edges) {
+        std::erase_if(open, [&](const FootprintPiece* each) { return each->end <= edge; });
+        for (; next != pieces.end() && next->begin == edge; ++next)
+            open.push_back(&*next);
+        if (!result.empty() && result.back().end > edge) // Opened with the edge before it.
+            result.back().end = edge;
+        if (open.empty())
+            continue;
+        const FootprintPiece& most = **std::ranges::max_element(open, disturbs_less);
+        if (!result.empty() && result.back().end == edge && result.back().touch == most.touch &&
+            result.back().line == most.line)
+            result.back().end = most.end;
+        else
+            result.push_back({edge, most.end, most.touch, most.line});
+    }
+    return result;
+}
+
+std::shared_ptr<const Footprint> footprint_of(std::vector<FootprintPiece> pieces, const Kernel& kernel,
+                                              const GlobalMemory& memory) {
+    auto footprint = std::make_shared<Footprint>();
+    footprint->pieces = std::move(pieces);
+    footprint->fences = has_fences(kernel);
+    finish(*footprint, kernel, memory, FootprintWish::all);
+    return footprint;
+}
+
 } // namespace emu::check

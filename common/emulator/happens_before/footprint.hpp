@@ -9,6 +9,7 @@
 #include "machine/program.hpp"
 
 #include <memory>
+#include <vector>
 
 namespace emu::check {
 
@@ -17,5 +18,13 @@ namespace emu::check {
 std::shared_ptr<const Footprint> footprint_of(const GlobalShadow& shadow, const RecordStore& records,
                                               const Kernel& kernel, const GlobalMemory& memory,
                                               FootprintWish wish);
+
+/// The pieces, which may overlap, in ascending order and disjoint: of several touches the one that disturbs
+/// others most.
+std::vector<FootprintPiece> disjoint(std::vector<FootprintPiece> pieces);
+
+/// A footprint of disjoint pieces whose `line` is the instruction.
+std::shared_ptr<const Footprint> footprint_of(std::vector<FootprintPiece> pieces, const Kernel& kernel,
+                                              const GlobalMemory& memory);
 
 } // namespace emu::check

@@ -1,6 +1,7 @@
 #include "library/observers.hpp"
 #include "counters/counters.hpp"
 #include "findings/report.hpp"
+#include "happens_before/grid_dependency.hpp"
 #include "machine/device.hpp"
 #include "recording/trace.hpp"
 #include "rules/checks.hpp"
@@ -9,8 +10,10 @@ namespace emu {
 
 void add_default_observers(Device& device) {
     const Settings& settings = device.settings();
-    if (settings.checks)
+    if (settings.checks) {
         device.add_observer(make_checks());
+        device.add_observer(check::make_grid_observer());
+    }
     if (!settings.counters_file.empty())
         device.add_observer(std::make_unique<Counters>(settings.counters_file));
     if (!settings.trace_file.empty())

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace emu {
@@ -80,6 +81,11 @@ class Block {
 
     MbarrierTable& mbarriers() { return mbarriers_; }
 
+    /// A thread has executed griddepcontrol.launch_dependents, or all have ended.
+    bool has_triggered() const { return triggered_; }
+    /// False if it had already.
+    bool trigger() { return !std::exchange(triggered_, true); }
+
   private:
     bool is_complete(const BlockBarrier& barrier) const;
     void complete(unsigned id);
@@ -95,6 +101,7 @@ class Block {
     std::array<BlockBarrier, 16> barriers_;
     std::array<std::vector<WarpLanes>, 16> last_arrivals_; ///< Of each.
     std::uint64_t ended_barriers_ = 0;
+    bool triggered_ = false;
     MbarrierTable mbarriers_;
 };
 

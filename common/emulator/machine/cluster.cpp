@@ -4,6 +4,7 @@
 #include "machine/reports.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace emu {
 namespace {
@@ -43,6 +44,8 @@ bool Cluster::stopped() const { return launch_.stopped(); }
 
 Cluster::State Cluster::run(std::uint64_t budget) {
     const bool random = launch_.settings().order == CompletionOrder::random;
+    if (is_held())
+        return State::idle;
     // Bounded waits come to their end and look again, though there is no hope from within.
     if (idle_rounds_ > rounds_before_deadlock)
         static_cast<void>(time_out_waits(false));
@@ -66,6 +69,8 @@ Cluster::State Cluster::run(std::uint64_t budget) {
                 async_.maybe_land();
             if (stopped())
                 return State::finished;
+            if (is_held())
+                return State::idle;
         }
         if (!alive) {
             finish();
@@ -79,7 +84,7 @@ Cluster::State Cluster::run(std::uint64_t budget) {
         if (ran && busy && ++spinning_rounds_ < rounds_before_landing)
             continue;
         spinning_rounds_ = 0;
-        if (async_.land_one())
+        if (async_.land_one() || pass_grid_wait())
             continue;
         if (ran && busy) {
             idle_rounds_ = 0;
@@ -122,6 +127,56 @@ void Cluster::finish() {
 void Cluster::block_finished(Block& block) {
     async_.block_exited(block);
     emit(&ClusterListener::on_block_exit, block);
+    trigger_dependents(block);
+}
+
+void Cluster::trigger_dependents(Block& block) {
+    if (!block.trigger())
+        return;
+    if (!block.finished())
+        emit(&ClusterListener::on_grid_trigger, block);
+    launch_.grids().note_block();
+    const auto ended = [](const auto& each) { return each->finished(); };
+    const auto triggered = [](const auto& each) { return each->has_triggered(); };
+    if (!launch_.grids().holds() || !std::ranges::all_of(blocks_, triggered) ||
+        std::ranges::all_of(blocks_, ended))
+        return;
+    held_ = true;
+    launch_.grids().note_held(1);
+}
+
+void Cluster::let_go() {
+    if (std::exchange(held_, false))
+        launch_.grids().note_held(-1);
+}
+
+bool Cluster::arrive_at_grid_wait(const WarpLanes& lanes) {
+    if (!launch_.grids().is_dependent())
+        return true;
+    if (!waited_for_grids_) {
+        grid_waiters_ += static_cast<std::uint32_t>(std::popcount(lanes.mask));
+        return false;
+    }
+    emit(&ClusterListener::on_grid_wait, lanes);
+    return true;
+}
+
+/// Threads wait until nobody else in the cluster can go on, even if the grids before have ended: what the
+/// others do until then does not stand behind the wait, in no order of execution.
+bool Cluster::pass_grid_wait() {
+    if (grid_waiters_ == 0 || !launch_.grids().prerequisites_ended())
+        return false;
+    grid_waiters_ = 0;
+    waited_for_grids_ = true;
+    for (Warp* warp : warps_) {
+        const LaneMask lanes = warp->waiting(Wait::grids, 0);
+        if (!lanes)
+            continue;
+        emit(&ClusterListener::on_grid_wait, WarpLanes{warp, lanes, warp->pc()});
+        warp->release_after(lanes);
+    }
+    made_progress();
+    return true;
 }
 
 std::uint64_t Cluster::state_hash() const {

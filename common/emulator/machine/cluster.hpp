@@ -93,6 +93,18 @@ class Cluster {
     bool cluster_barrier_done(const Warp& warp, unsigned lane) const;
     void cluster_barrier_recheck(); ///< After a thread exited.
 
+    // -- griddepcontrol
+    /// The block lets the grids behind this one begin.
+    void trigger_dependents(Block& block);
+    /// All its blocks have, and stand still there for a while (GridDependency::hold_back).
+    bool is_held() const { return held_ && launch_.grids().holds(); }
+    void let_go();
+    /// Lanes come to griddepcontrol.wait. True if they need not wait (any more).
+    bool arrive_at_grid_wait(const WarpLanes& lanes);
+    bool waits_for_grids() const { return grid_waiters_ > 0; }
+    /// A thread has passed griddepcontrol.wait.
+    bool has_waited_for_grids() const { return waited_for_grids_; }
+
     bool stopped() const;
 
     /// Nothing in the launch can go on: reports who waits for what and stops.
@@ -117,6 +129,7 @@ class Cluster {
 
   private:
     bool time_out_waits(bool others_poll);
+    bool pass_grid_wait();
     void finish();
     void complete_cluster_barrier();
     Window find_window(Address address);
@@ -134,6 +147,8 @@ class Cluster {
     unsigned spinning_rounds_ = 0;
     unsigned idle_rounds_ = 0;
     bool finished_ = false;
+    bool held_ = false, waited_for_grids_ = false;
+    std::uint32_t grid_waiters_ = 0; ///< Lanes.
 
     std::uint64_t cluster_phase_ = 0;
     std::uint32_t cluster_arrived_ = 0;

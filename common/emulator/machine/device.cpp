@@ -146,6 +146,8 @@ std::shared_ptr<Launch> Device::prepare(Program& program, std::string_view name,
     if (!info.kernel)
         return nullptr;
     info.serial = ++launches_;
+    if (program.controls_grids()) // A kernel that may begin before this one has ended is compared with it.
+        wish_for(FootprintWish::all);
     info.footprint = footprint_wish();
     info.shared_size = info.kernel->dynamic_shared_offset + wanted.dynamic_shared;
     return place(std::move(info), parameters, refused);

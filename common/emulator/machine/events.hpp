@@ -19,6 +19,7 @@ class Block;
 class Cluster;
 class Device;
 struct Footprint;
+struct GridFacts;
 struct LaunchInfo;
 
 enum class AccessKind : std::uint8_t { read, write, atomic };
@@ -201,6 +202,11 @@ class ClusterListener {
     virtual void on_tensor_map_access(Warp&, unsigned /*lane*/, std::uint32_t /*pc*/, Address /*map*/,
                                       AccessKind) {}
 
+    /// Lanes have passed griddepcontrol.wait of a launch that began before others had ended.
+    virtual void on_grid_wait(const WarpLanes&) {}
+    /// A thread of the block executes its first griddepcontrol.launch_dependents.
+    virtual void on_grid_trigger(Block&) {}
+
     virtual void on_thread_exit(const WarpLanes&) {}
     virtual void on_block_start(Block&) {}
     virtual void on_block_exit(Block&) {}
@@ -217,6 +223,8 @@ class Observer {
     virtual void on_launch_end(const LaunchInfo&) {}
     /// Asked before on_launch_end() of a launch that wishes for it: what its blocks read and wrote.
     virtual std::shared_ptr<const Footprint> footprint(const LaunchInfo&) { return nullptr; }
+    /// Asked before on_launch_end(): what it did with griddepcontrol.
+    virtual std::shared_ptr<const GridFacts> grid_facts(const LaunchInfo&) { return nullptr; }
 };
 
 } // namespace emu

@@ -1,7 +1,6 @@
 #include "machine/executor.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <future>
 #include <system_error>
 
@@ -9,6 +8,9 @@ namespace emu {
 namespace {
 
 constexpr std::uint64_t turn_of_younger = 16; ///< So many turns of older launches, then one of a younger one.
+/// A launch is held back no longer than this while the host is busy: it may look into memory for the end.
+constexpr auto longest_hold = std::chrono::milliseconds(100);
+constexpr std::ptrdiff_t most_held = 4; ///< Launches; of a longer chain the oldest goes on.
 constexpr auto shortest_nap = std::chrono::microseconds(50), longest_nap = std::chrono::microseconds(1000);
 
 } // namespace
@@ -36,13 +38,23 @@ void Executor::start(std::shared_ptr<Launch> launch, OnEnd on_end) {
     launch->begin(static_cast<unsigned>(workers_.size()));
     if (stopping_)
         launch->stop();
+    note_company(*launch);
     running_.push_back({std::move(launch), std::move(on_end)});
-    if (running_.size() > 1)
-        for (const Running& each : running_)
-            each.launch->note_company();
+    asked_ = false;
+    held_since_.reset();
     ++version_;
     note_move();
     changed_.notify_all();
+}
+
+/// Launches that run beside each other only because one may begin before the other ends keep no company:
+/// what each of them may know of the other is known.
+void Executor::note_company(Launch& fresh) {
+    for (const Running& each : running_)
+        if (fresh.grids().chain == 0 || each.launch->grids().chain != fresh.grids().chain) {
+            each.launch->note_company();
+            fresh.note_company();
+        }
 }
 
 LaunchResult Executor::run(std::shared_ptr<Launch> launch) {
@@ -163,6 +175,41 @@ void Executor::tell_stalled(Launch& launch) {
         on_stall();
 }
 
+void Executor::tell_held(Launch& launch) {
+    launch.set_stalled();
+    {
+        const std::lock_guard lock(mutex_);
+        const auto is_held = [](const Running& each) { return each.launch->grids().has_held(); };
+        if (std::ranges::count_if(running_, is_held) > most_held)
+            let_go(*std::ranges::find_if(running_, is_held)->launch);
+    }
+    if (on_stall)
+        on_stall();
+}
+
+/// The older ones end as late as they may.
+Launch* Executor::youngest_held() const {
+    const auto held = std::find_if(running_.rbegin(), running_.rend(),
+                                   [](const Running& each) { return each.launch->grids().has_held(); });
+    return held == running_.rend() ? nullptr : held->launch.get();
+}
+
+/// Nothing else can go on.
+bool Executor::may_go(const Launch* held) {
+    if (!held)
+        return false;
+    const auto now = std::chrono::steady_clock::now();
+    if (!held_since_)
+        held_since_ = now;
+    return ends_wanted_ > 0 || asked_ || now - *held_since_ > longest_hold;
+}
+
+void Executor::let_go(Launch& held) {
+    held.grids().let_go();
+    held_since_.reset();
+    note_move();
+}
+
 /// Called by a worker all of whose clusters wait. Finds out which launches have come to a stop, and which of
 /// them nothing can help.
 void Executor::settle() {
@@ -172,7 +219,13 @@ void Executor::settle() {
         if (ending_ > 0 || stopping_)
             return;
         const std::uint64_t moves = moves_;
-        if (settle_launches(moves, stalled))
+        const bool quiet = settle_launches(moves, stalled);
+        const bool all_wait = stalled.empty() && std::ranges::all_of(running_, [&](const Running& each) {
+                                  return each.launch->is_waiting(moves);
+                              });
+        if (Launch* const held = youngest_held(); all_wait && may_go(held))
+            let_go(*held);
+        else if (quiet)
             settle_standstill(moves);
     }
     if (!stalled.empty() && on_stall)
@@ -191,8 +244,14 @@ bool Executor::settle_launches(std::uint64_t moves, std::vector<Launch*>& stalle
         const std::uint64_t stuck = launch.stuck_cluster();
         if (stuck == Launch::no_cluster && !launch.stalled()) {
             launch.set_stalled();
-            launch.note_company(); // The host goes on meanwhile.
+            if (!launch.rests_for_grids())
+                launch.note_company(); // The host goes on meanwhile.
             stalled.push_back(&launch);
+        }
+        if (launch.grids().has_held() && !launch.grids().has_triggered()) {
+            let_go(launch); // Others of its blocks wait for those, and nobody can begin yet.
+            all = false;
+            continue;
         }
         if (!launch.is_quiet(moves)) {
             all = false;
@@ -210,6 +269,8 @@ bool Executor::settle_launches(std::uint64_t moves, std::vector<Launch*>& stalle
 void Executor::settle_standstill(std::uint64_t moves) {
     std::optional<std::string> threads = host_threads_.standstill();
     if (threads && standstill_ && standstill_->moves == moves && standstill_->threads == *threads) {
+        if (Launch* const held = youngest_held())
+            return let_go(*held);
         Launch& oldest = *running_.front().launch;
         oldest.condemn(oldest.first_cluster());
         return;

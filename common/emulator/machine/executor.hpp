@@ -6,6 +6,7 @@
 #include "machine/launch.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -40,6 +41,21 @@ class Executor {
     /// Stops all launches and ends the workers. Nothing may be started any more.
     void shut_down();
 
+    /// While it lives, somebody waits for the end of launches: those that are held back
+    /// (GridDependency::hold_back) go on when nothing else can.
+    class EndsWanted {
+      public:
+        explicit EndsWanted(Executor& executor) : count_(executor.ends_wanted_) { ++count_; }
+        ~EndsWanted() { --count_; }
+        EndsWanted(const EndsWanted&) = delete;
+        EndsWanted& operator=(const EndsWanted&) = delete;
+
+      private:
+        std::atomic<unsigned>& count_;
+    };
+    /// Somebody has asked whether launches have ended, and may do so until they have.
+    void note_question() { asked_ = true; }
+
     HostThreads& host_threads() { return host_threads_; }
     /// Called, by a worker, when a launch has stalled; set before the first start.
     std::function<void()> on_stall;
@@ -49,6 +65,7 @@ class Executor {
     void note_move() { ++moves_; }
     std::uint64_t moves() const { return moves_.load(); }
     void tell_stalled(Launch& launch);
+    void tell_held(Launch& launch);
 
   private:
     struct Running {
@@ -61,6 +78,10 @@ class Executor {
     Launch::Turn turn(unsigned self, Launch& launch);
     void finish(const Running& running);
     void settle();
+    void note_company(Launch& fresh);
+    Launch* youngest_held() const;
+    bool may_go(const Launch* held);
+    void let_go(Launch& held);
     bool settle_launches(std::uint64_t moves, std::vector<Launch*>& stalled);
     void settle_standstill(std::uint64_t moves);
     void need_workers(std::uint64_t wanted);
@@ -80,6 +101,10 @@ class Executor {
         std::uint64_t moves = 0;
     };
     std::optional<Standstill> standstill_;
+    std::atomic<unsigned> ends_wanted_{0};
+    std::atomic<bool> asked_{false};
+    /// Since when nothing but a launch that is held back can go on.
+    std::optional<std::chrono::steady_clock::time_point> held_since_;
     std::vector<std::thread> workers_;
 };
 

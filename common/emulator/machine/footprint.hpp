@@ -7,6 +7,7 @@
 #include "machine/diagnostic.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace emu {
@@ -33,6 +34,19 @@ struct Footprint {
     std::vector<FootprintPiece> pieces; ///< In ascending order, disjoint.
     std::vector<SourceLine> lines;      ///< Without a role.
     bool fences = false; ///< The kernel's code has fences, or loads and stores with acquire or release.
+};
+
+/// What a kernel did with griddepcontrol, as far as its order with other kernels depends on it.
+struct GridFacts {
+    bool triggered = false; ///< A thread executed griddepcontrol.launch_dependents.
+    bool waited = false;    ///< A thread executed griddepcontrol.wait.
+    /// In some block a thread had done so before the block let others begin, be it by its end.
+    bool waited_first = false;
+    /// Of a kernel that waited: what it did before, or without standing behind a thread that had waited.
+    /// Null: not known.
+    std::shared_ptr<const Footprint> early = nullptr;
+    /// Instructions that read global memory after their block had let others begin, in ascending order.
+    std::vector<std::uint32_t> behind_trigger;
 };
 
 /// How much of its footprint a launch keeps.

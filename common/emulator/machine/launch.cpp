@@ -2,6 +2,7 @@
 
 #include "machine/cluster.hpp"
 #include "machine/device.hpp"
+#include "machine/executor.hpp"
 #include "machine/share.hpp"
 
 #include <algorithm>
@@ -44,7 +45,8 @@ struct Launch::Output {
 };
 
 Launch::Launch(Device& device, LaunchInfo info)
-    : device_(device), info_(std::move(info)), output_(std::make_unique<Output>()) {}
+    : device_(device), info_(std::move(info)), grids_(info_.config.grid.volume()),
+      output_(std::make_unique<Output>()) {}
 
 Launch::~Launch() {
     if (info_.grid_workspace)
@@ -76,6 +78,8 @@ LaunchResult Launch::end() {
         if (info_.footprint != FootprintWish::none)
             if (auto footprint = observer->footprint(info_))
                 result.footprint = std::move(footprint);
+        if (auto grids = observer->grid_facts(info_))
+            result.grids = std::move(grids);
         observer->on_launch_end(info_);
     }
     flush_output();
@@ -87,6 +91,8 @@ LaunchResult Launch::end() {
 }
 
 bool Launch::is_waiting(std::uint64_t moves) const {
+    if (live_clusters_ == 0)
+        return false; // It is about to end.
     const bool all_started = exhausted();
     return std::ranges::all_of(shares_,
                                [&](const auto& share) { return share->is_waiting(moves, all_started); });
@@ -95,6 +101,13 @@ bool Launch::is_waiting(std::uint64_t moves) const {
 bool Launch::is_quiet(std::uint64_t moves) const {
     return is_waiting(moves) &&
            std::ranges::all_of(shares_, [&](const auto& share) { return share->is_settled(moves); });
+}
+
+void Launch::tell_triggered() {
+    if (grids_.on_triggered)
+        grids_.on_triggered();
+    if (grids_.has_held())
+        device_.executor().tell_held(*this);
 }
 
 std::uint64_t Launch::stuck_cluster() const {

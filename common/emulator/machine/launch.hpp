@@ -7,6 +7,7 @@
 #include "machine/diagnostic.hpp"
 #include "machine/events.hpp"
 #include "machine/footprint.hpp"
+#include "machine/grid_dependency.hpp"
 #include "machine/program.hpp"
 
 #include <atomic>
@@ -83,6 +84,7 @@ struct LaunchResult {
     std::exception_ptr error =
         nullptr; ///< What kept the emulator itself from going on, such as lack of memory.
     std::shared_ptr<const Footprint> footprint = nullptr; ///< If it was wished for and checks are on.
+    std::shared_ptr<const GridFacts> grids = nullptr;     ///< If the kernel uses griddepcontrol.
 };
 
 /// One grid, from its start to its end. Its clusters are divided among the executor's workers; a cluster
@@ -122,6 +124,9 @@ class Launch {
     std::function<std::string()> waiting_behind;
     std::string queued_behind() const { return waiting_behind ? waiting_behind() : std::string(); }
 
+    GridDependency& grids() { return grids_; }
+    const GridDependency& grids() const { return grids_; }
+
     /// Blocks of which no thread is left, and blocks that have not started.
     std::uint64_t ended_blocks() const;
     std::uint64_t waiting_blocks() const;
@@ -152,6 +157,12 @@ class Launch {
     /// It waits for something outside of itself, or has run for long: the host need not wait for its end.
     bool stalled() const { return stalled_.load(std::memory_order_acquire); }
     void set_stalled() { stalled_.store(true, std::memory_order_release); }
+    /// All blocks have let other grids begin, or have ended. If some stand still there, the host goes on.
+    void tell_triggered();
+    /// Its clusters stand still for other grids alone: held back, or at griddepcontrol.wait.
+    bool rests_for_grids() const {
+        return grids_.has_held() || (grids_.is_dependent() && !grids_.prerequisites_ended());
+    }
     /// Another launch or the host has acted beside it.
     bool has_company() const { return company_.load(std::memory_order_relaxed); }
     void note_company() { company_.store(true, std::memory_order_relaxed); }
@@ -172,6 +183,7 @@ class Launch {
     std::atomic<bool> stopped_{false};
     std::atomic<bool> stalled_{false}, company_{false};
     std::atomic<bool> ended_{false};
+    GridDependency grids_;
     std::atomic<std::uint64_t> next_cluster_{0};
     std::atomic<std::uint64_t> live_clusters_{0}; ///< Started, or about to be, and not yet gone.
     std::atomic<std::uint64_t> instructions_{0};

@@ -21,7 +21,9 @@ void relocate(const ptx::Variable& variable, std::byte* bytes, const std::vector
 } // namespace
 
 Program::Program(ptx::Module module, GlobalMemory& memory)
-    : module_(std::move(module)), memory_(memory), variable_address_(module_.variables.size()) {
+    : module_(std::move(module)),
+      controls_grids_(module_.text && module_.text->find("griddepcontrol.") != std::string::npos),
+      memory_(memory), variable_address_(module_.variables.size()) {
     for (std::size_t i = 0; i < module_.variables.size(); ++i) {
         const ptx::Variable& v = module_.variables[i];
         if (v.space != ptx::Space::global && v.space != ptx::Space::constant)

@@ -148,6 +148,8 @@ class Program {
 
     const ptx::Module& module() const { return module_; }
     GlobalMemory& memory() const { return memory_; }
+    /// Some kernel of it has griddepcontrol: launches may begin before others have ended.
+    bool controls_grids() const { return controls_grids_; }
 
     /// Decodes a kernel by its (mangled) name; nullptr if the module has none. Throws DecodeError.
     /// Thread-safe.
@@ -158,6 +160,7 @@ class Program {
 
   private:
     ptx::Module module_;
+    const bool controls_grids_;
     GlobalMemory& memory_;
     std::vector<Address> variable_address_;
     std::unordered_map<std::string, std::unique_ptr<Kernel>> kernels_;

@@ -11,6 +11,8 @@ namespace {
 constexpr std::uint64_t budget =
     1u << 18;                            ///< Instructions of a cluster before its worker looks at the others.
 constexpr std::uint64_t long_way = 4096; ///< Steps that a circle may have.
+constexpr std::ptrdiff_t most_held =
+    16; ///< Clusters of a worker that stand where they let other grids begin.
 constexpr std::uint64_t short_budget = 1u << 12; ///< Of one that runs in circles.
 constexpr std::uint64_t long_runner =
     16; ///< Budgets after which the worker also starts the next cluster: it may be awaited.
@@ -56,9 +58,15 @@ bool Launch::Share::is_settled(std::uint64_t moves) const {
     return phase_.load() != Phase::idle || settled_at_.load() == moves;
 }
 
+/// Others end that, whatever its threads do until then.
+bool Launch::Share::rests_for_grids(const Cluster& cluster) const {
+    return cluster.is_held() || (cluster.waits_for_grids() && !launch_.grids().prerequisites_ended());
+}
+
 /// A wait may count, or read a clock: such a one is given up after very many looks only.
 bool Launch::Share::is_settled(const Resident& resident) const {
-    return resident.state.found() || resident.looks > std::max(long_wait / residents_.size(), short_wait);
+    return rests_for_grids(*resident.cluster) || resident.state.found() ||
+           resident.looks > std::max(long_wait / residents_.size(), short_wait);
 }
 
 /// The share's clusters are no longer all waiting: others that wait must look again.
@@ -117,6 +125,8 @@ Launch::Share::Step Launch::Share::step(Resident& resident) {
         return state == Cluster::State::idle ? Step::waits : Step::moved;
     }
     resident.gives_way = state == Cluster::State::idle;
+    if (resident.gives_way && rests_for_grids(cluster))
+        return Step::waits;
     if (!resident.gives_way)
         return step_without_progress(resident);
     ++resident.looks;
@@ -171,6 +181,28 @@ Launch::Turn Launch::Share::look() {
     return settled ? Turn::idle : Turn::looks;
 }
 
+bool Launch::Share::has_room() const {
+    if (residents_.size() >= launch_.residency_)
+        return false;
+    return !launch_.grids().has_held() || std::ranges::count_if(residents_, [](const Resident& each) {
+                                              return each.cluster->is_held();
+                                          }) < most_held;
+}
+
+/// Clusters have no room to start, since others stand where they let other grids begin: one of these goes on.
+bool Launch::Share::let_one_go() {
+    if (!launch_.grids().has_held() || launch_.waiting_blocks() == 0)
+        return false;
+    const auto first =
+        std::ranges::find_if(residents_, [](const Resident& each) { return each.cluster->is_held(); });
+    if (first == residents_.end())
+        return false;
+    first->cluster->let_go();
+    std::iter_swap(first, residents_.begin());
+    stir();
+    return true;
+}
+
 Launch::Turn Launch::Share::turn() {
     Turn did = run_one();
     // While all wait, a turn is a look at each of them.
@@ -185,7 +217,7 @@ Launch::Turn Launch::Share::run_one() {
     if (launch_.stopped() || give_up())
         return leave();
     start_ |= residents_.empty();
-    if (more_ && start_ && residents_.size() < launch_.residency_) {
+    if (more_ && start_ && has_room()) {
         if (auto next = launch_.start_next()) {
             residents_.push_front({std::move(next)});
             stir();
@@ -198,6 +230,8 @@ Launch::Turn Launch::Share::run_one() {
         return leave();
     Resident& resident = residents_.front();
     const Step did = step(resident);
+    if (launch_.grids().take_triggered())
+        launch_.tell_triggered();
     if (did == Step::finished) {
         stir();
         finish_front();
@@ -214,8 +248,8 @@ Launch::Turn Launch::Share::run_one() {
             launch_.device().executor().tell_stalled(launch_);
     }
     std::rotate(residents_.begin(), residents_.begin() + 1, residents_.end());
-    const bool can_start = more_ && residents_.size() < launch_.residency_;
-    if (idle_streak_ <= residents_.size() || can_start)
+    const bool can_start = more_ && has_room();
+    if (idle_streak_ <= residents_.size() || can_start || (more_ && let_one_go()))
         return Turn::moved;
     return look();
 }

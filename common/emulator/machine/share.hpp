@@ -69,11 +69,15 @@ class Launch::Share {
     void finish_front();
     bool give_up();
     bool is_settled(const Resident& resident) const;
+    bool rests_for_grids(const Cluster& cluster) const;
     void stir();
     Turn look();
     Turn leave();
+    bool has_room() const;
+    bool let_one_go();
     static bool only_helps_itself(const Resident& resident) {
-        return resident.cluster->outside_uses() == resident.outside_uses;
+        return resident.cluster->outside_uses() == resident.outside_uses && !resident.cluster->is_held() &&
+               !resident.cluster->waits_for_grids();
     }
 
     Launch& launch_;

@@ -24,6 +24,7 @@ enum class Wait : std::uint8_t {
     warp_sync,       ///< At a warp-synchronous instruction, for the other lanes of its mask.
     block_barrier,   ///< At bar/barrier.
     cluster_barrier, ///< At barrier.cluster.wait.
+    grids,           ///< At griddepcontrol.wait.
     mbarrier, ///< At mbarrier.try_wait: woken when the phase completes, or by a time-out, and then executes
               ///< again.
 };

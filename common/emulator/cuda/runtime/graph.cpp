@@ -28,6 +28,14 @@ Error add_node(const char* function, void** node, void* graph, void* const* depe
     });
 }
 
+/// An edge that says more than that one node stands behind another.
+void note_edge(Node& node, Node* before, const abi::EdgeData& edge) {
+    constexpr unsigned char programmatic = 1; // cudaGraphDependencyTypeProgrammatic
+    constexpr unsigned char at_trigger = 1;   // cudaGraphKernelNodePortProgrammatic
+    if (edge.type == programmatic && edge.from_port == at_trigger)
+        node.programmatic.push_back(before);
+}
+
 /// Replaces the operation of a node of a graph, or of its copy in an executable graph when `exec` is given.
 template <class MakeOperation>
 Error set_node(const char* function, std::optional<void*> exec, void* handle, MakeOperation&& operation) {
@@ -154,10 +162,14 @@ Error cudaGraphAddEventWaitNode(void** node, void* graph, void* const* dependenc
     return add_node(__func__, node, graph, dependencies, count,
                     [&](State& state) { return event_operation(state, event, false); });
 }
-Error cudaGraphAddNode(void** node, void* graph, void* const* dependencies, const abi::EdgeData*,
+Error cudaGraphAddNode(void** node, void* graph, void* const* dependencies, const abi::EdgeData* edges,
                        std::size_t count, abi::NodeParams* params) {
-    return add_node(__func__, node, graph, dependencies, count,
-                    [&](State& state) { return to_operation(state, params); });
+    const Error error = add_node(__func__, node, graph, dependencies, count,
+                                 [&](State& state) { return to_operation(state, params); });
+    if (error == Error::success)
+        for (std::size_t i = 0; edges && i < count; ++i)
+            note_edge(*static_cast<Node*>(*node), static_cast<Node*>(dependencies[i]), edges[i]);
+    return error;
 }
 
 Error cudaGraphKernelNodeSetParams(void* node, const abi::KernelNodeParams* params) {
@@ -270,12 +282,16 @@ Error cudaGraphNodeGetDependencies(void* node, void** dependencies, abi::EdgeDat
         return give_nodes(state.graphs().node(node).dependencies, dependencies, count);
     });
 }
-Error cudaGraphAddDependencies(void* graph, void* const* from, void* const* to, const abi::EdgeData*,
+Error cudaGraphAddDependencies(void* graph, void* const* from, void* const* to, const abi::EdgeData* edges,
                                std::size_t count) {
     return runtime_call(__func__, [&](State& state) {
         static_cast<void>(state.graphs().graph(graph));
-        for (std::size_t i = 0; i < count; ++i)
-            state.graphs().node(to[i]).dependencies.push_back(&state.graphs().node(from[i]));
+        for (std::size_t i = 0; i < count; ++i) {
+            Node &before = state.graphs().node(from[i]), &behind = state.graphs().node(to[i]);
+            behind.dependencies.push_back(&before);
+            if (edges)
+                note_edge(behind, &before, edges[i]);
+        }
         return Error::success;
     });
 }
@@ -283,8 +299,10 @@ Error cudaGraphRemoveDependencies(void* graph, void* const* from, void* const* t
                                   std::size_t count) {
     return runtime_call(__func__, [&](State& state) {
         static_cast<void>(state.graphs().graph(graph));
-        for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t i = 0; i < count; ++i) {
             std::erase(state.graphs().node(to[i]).dependencies, &state.graphs().node(from[i]));
+            std::erase(state.graphs().node(to[i]).programmatic, &state.graphs().node(from[i]));
+        }
         return Error::success;
     });
 }

@@ -41,7 +41,18 @@ Flow run_fence(Warp& warp, const Op& op, LaneMask mask) {
     return Flow::next;
 }
 
-Flow run_nothing(Warp&, const Op&, LaneMask) { return Flow::next; }
+Flow run_launch_dependents(Warp& warp, const Op&, LaneMask) {
+    warp.cluster().trigger_dependents(warp.block());
+    if (warp.cluster().is_held())
+        warp.yield();
+    return Flow::next;
+}
+
+Flow run_grid_wait(Warp& warp, const Op&, LaneMask mask) {
+    if (warp.cluster().arrive_at_grid_wait({&warp, mask, warp.pc()}))
+        return Flow::next;
+    return warp.block_lanes(mask, Wait::grids, 0);
+}
 
 void finish(DecodeContext& context, Op& op, const FenceEvent& event) {
     auto o = std::make_unique<FenceOperands>();
@@ -126,9 +137,8 @@ void decode_proxy_tensormap(DecodeContext& context, Op& op) {
 }
 
 void decode_griddepcontrol(DecodeContext& context, Op& op) {
-    // Grids run one after the other here: what griddepcontrol.wait waits for is always there.
     context.allow({"wait", "launch_dependents"});
-    op.handler = run_nothing;
+    op.handler = context.has("wait") ? run_grid_wait : run_launch_dependents;
 }
 
 constexpr InstructionRow rows[] = {
