@@ -4,6 +4,7 @@
 
 #include "machine/address.hpp"
 #include "machine/memory.hpp"
+#include "ptx/debug_types.hpp"
 #include "ptx/module.hpp"
 
 #include <cstdint>
@@ -149,6 +150,10 @@ class Program {
     const ptx::Module& module() const { return module_; }
     GlobalMemory& memory() const { return memory_; }
 
+    /// The types of the module's variables, where the program has debug information. Read when first asked
+    /// for. Thread-safe.
+    const ptx::DebugTypes& debug_types() const;
+
     /// Decodes a kernel by its (mangled) name; nullptr if the module has none. Throws DecodeError.
     /// Thread-safe.
     const Kernel* kernel(std::string_view name);
@@ -160,6 +165,8 @@ class Program {
     ptx::Module module_;
     GlobalMemory& memory_;
     std::vector<Address> variable_address_;
+    mutable std::once_flag types_are_read_;
+    mutable std::unique_ptr<const ptx::DebugTypes> types_;
     std::unordered_map<std::string, std::unique_ptr<Kernel>> kernels_;
     std::mutex mutex_;
 };
