@@ -52,6 +52,11 @@ Program::~Program() {
             memory_.release(address);
 }
 
+const ptx::DebugTypes& Program::debug_types() const {
+    std::call_once(types_are_read_, [this] { types_ = std::make_unique<ptx::DebugTypes>(module_); });
+    return *types_;
+}
+
 const Kernel* Program::kernel(std::string_view name) {
     const std::lock_guard lock(mutex_);
     const std::string key(name);

@@ -4,6 +4,7 @@
 
 #include "machine/address.hpp"
 #include "machine/memory.hpp"
+#include "ptx/debug_types.hpp"
 #include "ptx/module.hpp"
 
 #include <cstdint>
@@ -151,6 +152,10 @@ class Program {
     /// Some kernel of it has griddepcontrol: launches may begin before others have ended.
     bool controls_grids() const { return controls_grids_; }
 
+    /// The types of the module's variables, where the program has debug information. Read when first asked
+    /// for. Thread-safe.
+    const ptx::DebugTypes& debug_types() const;
+
     /// Decodes a kernel by its (mangled) name; nullptr if the module has none. Throws DecodeError.
     /// Thread-safe.
     const Kernel* kernel(std::string_view name);
@@ -163,6 +168,8 @@ class Program {
     const bool controls_grids_;
     GlobalMemory& memory_;
     std::vector<Address> variable_address_;
+    mutable std::once_flag types_are_read_;
+    mutable std::unique_ptr<const ptx::DebugTypes> types_;
     std::unordered_map<std::string, std::unique_ptr<Kernel>> kernels_;
     std::mutex mutex_;
 };

@@ -1,11 +1,9 @@
 #include "machine/reports.hpp"
 
 #include "machine/device.hpp"
-
-#include <cxxabi.h>
+#include "machine/variable_names.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 
 namespace emu {
@@ -13,14 +11,6 @@ namespace {
 
 std::string triple(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     return "(" + std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + ")";
-}
-
-std::string demangle(std::string_view mangled) {
-    int status = 0;
-    const std::string text(mangled);
-    const std::unique_ptr<char, void (*)(void*)> plain(
-        abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), std::free);
-    return status == 0 ? plain.get() : text;
 }
 
 /// An address further than that from all allocations did not get there by a wrong index.
@@ -47,15 +37,6 @@ std::vector<SharedVariable> shared_variables(const Kernel& kernel) {
     return all;
 }
 
-/// The name of a variable without its function.
-std::string plain_name(std::string_view name) {
-    std::string plain = demangle(name);
-    if (const auto colon = plain.rfind("::");
-        colon != std::string::npos && plain.find(')') != std::string::npos)
-        plain = plain.substr(colon + 2);
-    return plain;
-}
-
 std::string bytes_behind(std::uint64_t distance, const std::string& what) {
     return distance == 0 ? "right behind " + what : count_of(distance, "byte") + " past the end of " + what;
 }
@@ -78,8 +59,11 @@ std::string shared_name(const LaunchInfo& info, std::uint32_t offset) {
     const Kernel& kernel = *info.kernel;
     if (offset < shared_reserved)
         return "shared memory offset " + std::to_string(offset);
-    if (offset >= kernel.dynamic_shared_offset && offset < info.shared_size)
-        return "dynamic shared memory + " + std::to_string(offset - kernel.dynamic_shared_offset);
+    if (offset >= kernel.dynamic_shared_offset && offset < info.shared_size) {
+        const std::uint32_t inside = offset - kernel.dynamic_shared_offset;
+        return dynamic_byte_name(kernel, inside)
+            .value_or("dynamic shared memory + " + std::to_string(inside));
+    }
     // The last variable that begins before the offset, unless the memory of the launch lies between.
     std::optional<SharedVariable> nearest;
     for (const SharedVariable& v : shared_variables(kernel))
@@ -95,10 +79,10 @@ std::string shared_name(const LaunchInfo& info, std::uint32_t offset) {
     if (!nearest)
         return "shared memory offset " + std::to_string(offset);
     const std::uint32_t inside = offset - nearest->start;
-    const std::string name = plain_name(nearest->name);
     if (inside >= nearest->size)
-        return bytes_behind(inside - nearest->size, name + " (" + std::to_string(nearest->size) + " bytes)");
-    return name + (inside ? " + " + std::to_string(inside) : "");
+        return bytes_behind(inside - nearest->size,
+                            plain_name(nearest->name) + " (" + std::to_string(nearest->size) + " bytes)");
+    return byte_name(*kernel.program, nearest->name, nearest->size, inside);
 }
 
 bool is_shared_variable(const LaunchInfo& info, std::uint32_t offset, std::uint64_t bytes) {

@@ -171,6 +171,12 @@ struct Function {
     }
 };
 
+/// A `.section` of debug information, as text: few programs have one, and fewer need it.
+struct DebugSection {
+    std::string_view name; ///< Without the dot: "debug_info".
+    std::string_view text; ///< What stands between its braces.
+};
+
 /// A whole module. Owns its text; every string_view points into it.
 struct Module {
     std::unique_ptr<const std::string> text;
@@ -181,6 +187,7 @@ struct Module {
     std::vector<Location> locations;
     std::vector<Variable> variables;
     std::vector<Function> functions;
+    std::vector<DebugSection> debug_sections; ///< In the order of the text; see debug_types.hpp.
     /// Names that do not stand in the text as they are, such as members of `.global .u32 x<4>`.
     std::vector<std::unique_ptr<const std::string>> made_names;
 

@@ -140,22 +140,25 @@ void ModuleParser::address_size() {
         source_.fail(number.offset, messages::only_64_bit);
 }
 
-/// Debug sections say nothing that a run needs: skipped up to the matching brace.
+/// Debug sections say nothing that a run needs: kept as text up to the matching brace.
 void ModuleParser::section() {
     lexer_.next();
     if (!lexer_.peek().is(Token::Kind::directive) && !lexer_.peek().is(Token::Kind::identifier))
         lexer_.fail_expected("the name of a section");
-    lexer_.next();
+    const Token name = lexer_.next();
     if (lexer_.accept(','))
         while (!lexer_.peek().is('{') && !lexer_.peek().is(Token::Kind::end))
             lexer_.next();
     lexer_.expect('{');
+    const std::uint32_t first = lexer_.previous_end();
     for (unsigned depth = 1; depth > 0;) {
         if (lexer_.peek().is(Token::Kind::end))
             lexer_.fail_expected("'}'");
         const Token token = lexer_.next();
         depth += token.is('{') ? 1u : 0u;
         depth -= token.is('}') ? 1u : 0u;
+        if (depth == 0)
+            module_.debug_sections.push_back({name.text, source_.text().substr(first, token.offset - first)});
     }
 }
 

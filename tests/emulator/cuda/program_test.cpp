@@ -316,11 +316,13 @@ TEST_CASE("code that is not optimised names the calls too; without line informat
     CHECK(count(stuck, "      called from " + place(header, "// waits") + "\n      called from " +
                            place(file, "// acquires") + "\n") == 1);
     CHECK(count(stuck, "(initialised at " + place(header, "// full") + ", the 2nd of 2)") == 1);
+    CHECK(count(stuck, "mbarrier ring.full[1] ") == 1); // nvcc writes types with -G only
 
     const std::string called = run_emulated({unoptimised, "races"}).err;
     INFO(called);
     CHECK(count(called, "      called from " + place(file, "// written in a loop") + "\n") == 1);
     CHECK(count(called, "      called from " + place(file, "// written alone") + "\n") == 1);
+    CHECK(count(called, " at tile[") >= 2);
 
     const std::string races = run_emulated({compile(scratch, "plain", options), "races"}).err;
     INFO(races);

@@ -209,7 +209,7 @@ TEST_CASE("deadlock: those who arrive have ended") {
                                "must go through as many rounds", "parity"});
     // At an mbarrier that has had no arrival yet, for which the same loop waits.
     const std::string loop = "mov.u32 %r5, full;\nC:\nmbarrier.try_wait.parity.shared.b64 %p7, [%r5], 0;\n"
-                             "@!%p7 bra C;\nadd.u32 %r5, %r5, 8;\nsetp.le.u32 %p5, %r5, %r6;\n@%p5 bra C;\n";
+                             "@!%p7 bra C;\nsetp.ne.u32 %p5, %r5, %r6;\nmov.u32 %r5, %r6;\n@%p5 bra C;\n";
     require_root(
         two_roles(1, arrive("full"), "mov.u32 %r6, empty;\n" + loop),
         {"thread (0,0,0) of block (0,0,0) and 31 more: at mbarrier empty, phase 0",

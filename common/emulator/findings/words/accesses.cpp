@@ -2,6 +2,7 @@
 
 #include "machine/device.hpp"
 #include "machine/reports.hpp"
+#include "machine/variable_names.hpp"
 
 namespace emu::check {
 namespace {
@@ -82,10 +83,12 @@ std::string place(Cluster& cluster, const Actor& actor, unsigned k, unsigned n) 
     const auto allocation = cluster.launch().device().memory().find(actor.word + k);
     if (!allocation)
         return bytes + "global memory";
-    const std::string offset = std::to_string(actor.word + k - allocation->base);
-    return bytes + (allocation->name.empty() ? "offset " + offset + " of a global allocation of " +
-                                                   std::to_string(allocation->size) + " bytes"
-                                             : allocation->name + " + " + offset + " in global memory");
+    const std::uint64_t offset = actor.word + k - allocation->base;
+    if (allocation->name.empty())
+        return bytes + "offset " + std::to_string(offset) + " of a global allocation of " +
+               std::to_string(allocation->size) + " bytes";
+    return bytes + global_byte_name(*cluster.info().kernel->program, *allocation, offset) +
+           " in global memory";
 }
 
 std::string barrier_name(Cluster& cluster, std::uint32_t address) {
