@@ -81,7 +81,7 @@ const Kernel& Function::kernel() {
             return *found;
     } catch (const DecodeError& error) {
         if (!explained.exchange(true))
-            report(State::get().device(), {Finding::unsupported_instruction,
+            report(State::get(), {Finding::unsupported_instruction,
                                            Fault::illegal_instruction,
                                            readable_name(),
                                            error.what(),

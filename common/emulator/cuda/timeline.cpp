@@ -135,7 +135,7 @@ void Timeline::begin_kernel(const TaskRef& task, const KernelWork& work) {
 
 void Timeline::end_launch(const TaskRef& task, LaunchResult result) {
     for (const Diagnostic& diagnostic : result.diagnostics)
-        report(state_.device(), diagnostic);
+        report(state_, diagnostic);
     if (result.error)
         try {
             std::rethrow_exception(result.error);

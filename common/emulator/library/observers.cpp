@@ -1,5 +1,6 @@
 #include "library/observers.hpp"
 #include "counters/counters.hpp"
+#include "library/settings.hpp"
 #include "findings/report.hpp"
 #include "machine/device.hpp"
 #include "recording/trace.hpp"
@@ -7,10 +8,9 @@
 
 namespace emu {
 
-void add_default_observers(Device& device) {
-    const Settings& settings = device.settings();
+void add_default_observers(Device& device, const Settings& settings) {
     if (settings.checks)
-        device.add_observer(make_checks());
+        device.add_observer(make_checks(settings));
     if (!settings.counters_file.empty())
         device.add_observer(std::make_unique<Counters>(settings.counters_file));
     if (!settings.trace_file.empty())

@@ -4,7 +4,6 @@
 /// events of one cluster (for launches without clusters: of one block) come from one host thread, in the
 /// order of emulated execution.
 
-#include "machine/diagnostic.hpp"
 #include "machine/program.hpp"
 
 #include <cstdint>
@@ -18,6 +17,7 @@ namespace emu {
 class Block;
 class Cluster;
 class Device;
+struct Deadlock;
 struct Footprint;
 struct LaunchInfo;
 
@@ -201,6 +201,8 @@ class ClusterListener {
     virtual void on_tensor_map_access(Warp&, unsigned /*lane*/, std::uint32_t /*pc*/, Address /*map*/,
                                       AccessKind) {}
 
+    /// Nothing in the cluster can go on, and the launch is about to stop.
+    virtual void on_deadlock(const Deadlock&) {}
     virtual void on_thread_exit(const WarpLanes&) {}
     virtual void on_block_start(Block&) {}
     virtual void on_block_exit(Block&) {}

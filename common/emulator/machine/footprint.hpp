@@ -4,7 +4,7 @@
 /// operations compares those that may overlap in time.
 
 #include "machine/address.hpp"
-#include "machine/diagnostic.hpp"
+#include "findings/diagnostic.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -2,6 +2,7 @@
 
 #include "machine/cluster.hpp"
 #include "machine/decoder.hpp"
+#include "machine/mistake.hpp"
 
 #include <algorithm>
 
@@ -329,9 +330,7 @@ void Warp::leave_frame(std::uint32_t frame, LaneMask lanes) {
 Flow Warp::call(LaneMask mask, const DecodedFunction& caller, const DecodedFunction& callee) {
     const std::uint32_t frame = next_frame(caller, callee);
     if (frame + callee.frame_bytes > frame_limit) {
-        cluster().report(Finding::stack_overflow, Fault::illegal_address, *this, pc_,
-                         static_cast<unsigned>(std::countr_zero(mask)), "The calls are nested too deeply.",
-                         "Check the condition that ends the recursion.");
+        Place::first(*this, mask).report(Finding::stack_overflow, Fault::illegal_address, "stack-calls");
         return exit_lanes(mask);
     }
     if (frames_.size() < frame + callee.frame_bytes)
@@ -363,10 +362,7 @@ Flow Warp::call(LaneMask mask, const DecodedFunction& caller, const DecodedFunct
             live_frames_.push_back({frame, end_of_frame(frame, callee), &callee, entered});
     }
     if (overflow) {
-        cluster().report(Finding::stack_overflow, Fault::illegal_address, *this, pc_,
-                         static_cast<unsigned>(std::countr_zero(overflow)),
-                         "A thread's local memory is used up by nested calls.",
-                         "Check the condition that ends the recursion, or use smaller local arrays.");
+        Place::first(*this, overflow).report(Finding::stack_overflow, Fault::illegal_address, "stack-local");
         for_lanes(overflow, [&](unsigned lane) { wait_[lane] = Wait::exited; });
         exited_ |= overflow;
         block_.thread_exited({this, overflow, pc_});

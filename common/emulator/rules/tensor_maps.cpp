@@ -2,7 +2,7 @@
 
 #include "findings/words/accesses.hpp"
 #include "machine/device.hpp"
-#include "machine/reports.hpp"
+#include "findings/places.hpp"
 #include "rules/analysis/tensor_map_history.hpp"
 #include "rules/rule.hpp"
 

@@ -3,7 +3,7 @@
 /// Names of what takes part in a finding: threads, places in memory, asynchronous operations.
 
 #include "happens_before/engine.hpp"
-#include "machine/diagnostic.hpp"
+#include "findings/diagnostic.hpp"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 /// Why the wait or the barrier that a program has does not order what it should, and what to write instead.
 
 #include "happens_before/engine.hpp"
-#include "machine/diagnostic.hpp"
+#include "findings/diagnostic.hpp"
 
 #include <string>
 #include <vector>

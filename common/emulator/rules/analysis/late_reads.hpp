@@ -6,7 +6,7 @@
 /// to wait for it.
 
 #include "happens_before/vector_clock.hpp"
-#include "machine/diagnostic.hpp"
+#include "findings/diagnostic.hpp"
 #include "machine/warp.hpp"
 
 #include <array>

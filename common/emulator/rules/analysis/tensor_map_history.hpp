@@ -6,7 +6,7 @@
 
 #include "happens_before/launch_state.hpp"
 #include "happens_before/threads.hpp"
-#include "machine/diagnostic.hpp"
+#include "findings/diagnostic.hpp"
 
 #include <array>
 #include <cstddef>
