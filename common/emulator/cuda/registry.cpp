@@ -82,11 +82,11 @@ const Kernel& Function::kernel() {
     } catch (const DecodeError& error) {
         if (!explained.exchange(true))
             report(State::get(), {Finding::unsupported_instruction,
-                                           Fault::illegal_instruction,
-                                           readable_name(),
-                                           error.what(),
-                                           {},
-                                           {}});
+                                  Fault::illegal_instruction,
+                                  readable_name(),
+                                  error.what(),
+                                  {},
+                                  {}});
         throw ApiError(Error::not_supported);
     }
     throw ApiError(Error::invalid_device_function, "the module has no kernel " + name);

@@ -114,8 +114,9 @@ std::string why_not_zero(const Process& p) {
 } // namespace
 
 State::State()
-    : settings_(settings_or_exit()), device_(std::make_unique<Device>(settings_, make_reporter())), streams_(std::make_unique<Streams>()),
-      graphs_(std::make_unique<Graphs>()), timeline_(std::make_unique<Timeline>(*this)) {
+    : settings_(settings_or_exit()), device_(std::make_unique<Device>(settings_, make_reporter())),
+      streams_(std::make_unique<Streams>()), graphs_(std::make_unique<Graphs>()),
+      timeline_(std::make_unique<Timeline>(*this)) {
     add_default_observers(*device_, settings_);
 }
 

@@ -93,8 +93,7 @@ void FindingLog::report(Diagnostic diagnostic, bool fatal) {
     const std::lock_guard lock(mutex_);
     const Kernel& kernel = *launch_.info().kernel;
     diagnostic.kernel = kernel.name;
-    diagnostic.lines_of_ptx =
-        !diagnostic.locations.empty() && kernel.program->module().locations.size() <= 1;
+    diagnostic.lines_of_ptx = !diagnostic.locations.empty() && kernel.program->module().locations.size() <= 1;
     const bool error = is_error(diagnostic);
     const bool news = is_news(diagnostic, fatal);
     launch_.note_fault(diagnostic.fault);

@@ -12,8 +12,8 @@
 
 namespace emu {
 
-/// The findings of one launch. A finding is told once per name and lines with their callers; copies of it that
-/// differ only in their instructions are counted.
+/// The findings of one launch. A finding is told once per name and lines with their callers; copies of it
+/// that differ only in their instructions are counted.
 class FindingLog final : public LaunchReporter {
   public:
     explicit FindingLog(Launch& launch) : launch_(launch) {}

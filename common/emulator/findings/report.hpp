@@ -18,8 +18,8 @@ std::string format(const Diagnostic& diagnostic);
 /// finding that occurs in several copies of the same lines has "more":N, the number of the others.
 std::string format_json(const Diagnostic& diagnostic);
 
-/// Writes a finding to stderr and, if `report_file` is not empty, as a line at the end of that file. After the
-/// first one that names lines of the PTX, says how to see the program's own.
+/// Writes a finding to stderr and, if `report_file` is not empty, as a line at the end of that file. After
+/// the first one that names lines of the PTX, says how to see the program's own.
 void publish(const Diagnostic& diagnostic, const std::string& report_file);
 
 /// Text as a JSON string, quotes included. Bytes that are not UTF-8 pass unchanged.

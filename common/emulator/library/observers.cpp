@@ -1,7 +1,7 @@
 #include "library/observers.hpp"
 #include "counters/counters.hpp"
-#include "library/settings.hpp"
 #include "findings/report.hpp"
+#include "library/settings.hpp"
 #include "machine/device.hpp"
 #include "recording/trace.hpp"
 #include "rules/checks.hpp"

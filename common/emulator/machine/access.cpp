@@ -67,8 +67,7 @@ void report_outside(Warp& warp, const AccessExtra& access, Space space, unsigned
     const bool in_window =
         access.space == Space::global && (in_shared_window(address) || in_local_window(address));
     place.report(Finding::out_of_bounds, in_window ? Fault::invalid_address_space : Fault::illegal_address,
-                 "access-outside-global",
-                 {{"does", access.kind}, {"where", GlobalBytes{address, bytes}}});
+                 "access-outside-global", {{"does", access.kind}, {"where", GlobalBytes{address, bytes}}});
 }
 
 std::byte* shared_pointer(Warp& warp, const AccessExtra& access, Address address, unsigned bytes) {

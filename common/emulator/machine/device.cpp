@@ -119,7 +119,8 @@ std::shared_ptr<Launch> Device::prepare(Program& program, std::string_view name,
         return nullptr;
     }
     if (!kernel) {
-        refused = refusal(LaunchError::invalid_parameters, {"launch-no-kernel", {{"name", std::string(name)}}});
+        refused =
+            refusal(LaunchError::invalid_parameters, {"launch-no-kernel", {{"name", std::string(name)}}});
         return nullptr;
     }
     LaunchInfo info;

@@ -136,7 +136,8 @@ void Launch::fail(std::exception_ptr error) {
 }
 
 void Launch::report_endless_loop(Cluster& cluster, bool counted) {
-    const auto looping = std::ranges::find_if(cluster.warps(), [](Warp* warp) { return warp->runnable() != 0; });
+    const auto looping =
+        std::ranges::find_if(cluster.warps(), [](Warp* warp) { return warp->runnable() != 0; });
     if (looping == cluster.warps().end())
         return;
     Warp& warp = **looping;

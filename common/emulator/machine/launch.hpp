@@ -53,7 +53,7 @@ struct LaunchInfo {
 struct LaunchResult {
     Fault fault = Fault::none;
     std::vector<Diagnostic> diagnostics; ///< As the device's reporter gave them; none without one.
-    std::uint64_t instructions = 0; ///< Thread instructions executed.
+    std::uint64_t instructions = 0;      ///< Thread instructions executed.
     std::exception_ptr error =
         nullptr; ///< What kept the emulator itself from going on, such as lack of memory.
     std::shared_ptr<const Footprint> footprint = nullptr; ///< If it was wished for and checks are on.

@@ -27,7 +27,8 @@ class LocalMemory {
     void set_local_top(unsigned lane, std::uint32_t top) { local_top_[lane] = top; }
 
   protected:
-    /// `stride`: bytes that each thread needs at most without recursion; `top`: bytes that are taken at first.
+    /// `stride`: bytes that each thread needs at most without recursion; `top`: bytes that are taken at
+    /// first.
     LocalMemory(std::uint32_t stride, std::uint32_t top);
     void reserve_local(std::uint32_t bytes);
 

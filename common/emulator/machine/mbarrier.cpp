@@ -35,9 +35,8 @@ bool check_tx(const Mbarrier& barrier, const MbarrierEvent& event) {
     const std::int64_t tx = barrier.tx + event.tx;
     if (event.tx <= limit && tx >= -limit && tx <= limit)
         return true;
-    place_of(event).report(
-        Finding::tx_count_mismatch, Fault::launch_failure, "mbarrier-tx-range",
-        {{"barrier", SharedPlace{event.address}}, {"tx", tx}, {"change", event.tx}});
+    place_of(event).report(Finding::tx_count_mismatch, Fault::launch_failure, "mbarrier-tx-range",
+                           {{"barrier", SharedPlace{event.address}}, {"tx", tx}, {"change", event.tx}});
     return false;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Where what goes wrong in a launch is told. The machine hands on facts; whoever makes the device chooses who
-/// puts them into words.
+/// Where what goes wrong in a launch is told. The machine hands on facts; whoever makes the device chooses
+/// who puts them into words.
 
 #include <memory>
 #include <string>

@@ -103,8 +103,7 @@ std::uint64_t bytes_in_whole_steps(const TensorMap& map);
 std::optional<Flaw> tensor_map_error(const TensorMap& map);
 
 /// Checks the map and writes its 128 bytes. Returns tensor_map_error(map); on an error nothing is written.
-std::optional<Flaw> encode_tensor_map(const TensorMap& map,
-                                      std::span<std::byte, tensor_map_bytes> out);
+std::optional<Flaw> encode_tensor_map(const TensorMap& map, std::span<std::byte, tensor_map_bytes> out);
 
 /// Writes the bytes of a map without checking it.
 void write_tensor_map(const TensorMap& map, std::span<std::byte, tensor_map_bytes> out);

@@ -243,8 +243,7 @@ namespace {
 /// The bytes of the map, or nullptr after a report.
 const std::byte* map_in_memory(const Place& place, std::uint64_t address) {
     if (in_local_window(address) || in_shared_window(address) || in_code_window(address)) {
-        report_tensor_map(place, "map-in-window",
-                          {{"space", in_shared_window(address) ? "shared" : "local"}},
+        report_tensor_map(place, "map-in-window", {{"space", in_shared_window(address) ? "shared" : "local"}},
                           Fault::illegal_address);
         return nullptr;
     }

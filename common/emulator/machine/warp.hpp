@@ -32,7 +32,7 @@ class Warp : public Lanes, public LocalMemory {
     unsigned index() const { return index_; } ///< In the block.
     unsigned thread_of(unsigned lane) const {
         return index_ * warp_size + lane;
-    }                                             ///< Linear thread in the block.
+    } ///< Linear thread in the block.
 
     // -- operands
     /// The 32 values of a row. T must have the operand's size.

@@ -1,9 +1,9 @@
 #include "recording/trace.hpp"
 #include "findings/report.hpp"
 
-#include "machine/cluster.hpp"
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
+#include "machine/cluster.hpp"
 
 #include <algorithm>
 #include <cstdio>

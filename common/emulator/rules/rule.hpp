@@ -51,9 +51,9 @@ struct Desk {
 class Rule : public FactListener {
   public:
     explicit Rule(const Desk& desk)
-        : engine_(desk.engine), findings_(desk.findings), settings_(desk.settings), cluster_(engine_.cluster()),
-          launch_(engine_.launch()), threads_(engine_.threads()), operations_(engine_.operations()),
-          mbarriers_(engine_.mbarriers()) {}
+        : engine_(desk.engine), findings_(desk.findings), settings_(desk.settings),
+          cluster_(engine_.cluster()), launch_(engine_.launch()), threads_(engine_.threads()),
+          operations_(engine_.operations()), mbarriers_(engine_.mbarriers()) {}
 
   protected:
     const Kernel& kernel() const { return *cluster_.info().kernel; }

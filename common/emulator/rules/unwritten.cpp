@@ -1,8 +1,8 @@
 // Values that mean nothing: where they are read, and what is said where they are used.
 
+#include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
 #include "machine/device.hpp"
-#include "findings/places.hpp"
 #include "rules/analysis/values.hpp"
 #include "rules/rule.hpp"
 

@@ -1,11 +1,11 @@
 // Counters and time lines of whole launches.
 
 #include "counters/counters.hpp"
+#include "findings/log.hpp"
 #include "json.hpp"
+#include "library/settings.hpp"
 #include "recording/trace.hpp"
 #include "report.hpp"
-#include "findings/log.hpp"
-#include "library/settings.hpp"
 #include "rules/check_support.hpp"
 
 #include <algorithm>

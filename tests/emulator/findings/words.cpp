@@ -57,7 +57,8 @@ TEST_CASE("kinds of mistakes are unique, and what they say is complete") {
         INFO(words->kind);
         CHECK(kinds.insert(words->kind).second);
         CHECK(emu::find_words(words->kind) == words);
-        CHECK(words->kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos);
+        CHECK(words->kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") ==
+              std::string_view::npos);
         CHECK_FALSE(words->message.empty());
         if (!words->advice.empty()) { // Else a part of a sentence.
             CHECK((words->advice.ends_with('.') || words->advice.ends_with(".advice}")));

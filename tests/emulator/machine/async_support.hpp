@@ -61,7 +61,8 @@ inline std::string wait_parity(const std::string& barrier, const std::string& pa
 
 class Machine {
   public:
-    explicit Machine(const Order& order = {emu::CompletionOrder::late, 1}) : device_(settings(order), emu::make_reporter()) {}
+    explicit Machine(const Order& order = {emu::CompletionOrder::late, 1})
+        : device_(settings(order), emu::make_reporter()) {}
     explicit Machine(const emu::Settings& chosen) : device_(chosen, emu::make_reporter()) {}
 
     /// Global memory with these contents.

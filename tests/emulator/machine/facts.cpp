@@ -81,7 +81,8 @@ class Deadlocks final : public Observer {
 
 LaunchOutcome launch(Device& device, const std::string& body, Dim3 block = {64, 1, 1}) {
     const auto program = device.load(kernel_text(body));
-    const std::array<std::uint64_t, 2> parameters{device.memory().allocate(256, Allocation::Kind::device), 64};
+    const std::array<std::uint64_t, 2> parameters{device.memory().allocate(256, Allocation::Kind::device),
+                                                  64};
     LaunchConfig config;
     config.block = block;
     return device.launch(*program, "k", config, std::as_bytes(std::span(parameters)).first(12));

@@ -26,9 +26,8 @@ std::size_t words_in(const std::string& text) {
 /// condition and its reason are one line. The rest of the sentence and the place are added in decoder.cpp.
 bool is_reason_of_decoder(const Literal& literal) {
     static constexpr std::array functions{"unsupported(", "malformed(", "DecodeError("};
-    return std::ranges::any_of(functions, [&](const char* function) {
-        return literal.before.find(function) != std::string::npos;
-    });
+    return std::ranges::any_of(
+        functions, [&](const char* function) { return literal.before.find(function) != std::string::npos; });
 }
 
 /// Longer texts that are no words for a reader, and why they stay.
@@ -47,8 +46,8 @@ const std::set<std::string> exceptions{
 } // namespace
 
 TEST_CASE("a literal and what stands before it are found, comments are not") {
-    const auto found = literals_of(without_comments(
-        "#include \"x\"\nint a; // \"no\"\nf(\"one \" \"two\", '\"'); /* \"no\" */ char c = 'x'; g(\"a\\\"b\");"));
+    const auto found = literals_of(without_comments("#include \"x\"\nint a; // \"no\"\nf(\"one \" \"two\", "
+                                                    "'\"'); /* \"no\" */ char c = 'x'; g(\"a\\\"b\");"));
     REQUIRE(found.size() == 2);
     CHECK(found[0].text == "one two");
     CHECK(found[0].before.find("f(") != std::string::npos);
@@ -71,8 +70,9 @@ TEST_CASE("the machine has no sentences") {
 }
 
 TEST_CASE("the machine knows nothing of what lies above it") {
-    const std::regex include("#include \"(findings|happens_before|rules|counters|recording|library|images|cuda)/"
-                             "([^\"]*)\"");
+    const std::regex include(
+        "#include \"(findings|happens_before|rules|counters|recording|library|images|cuda)/"
+        "([^\"]*)\"");
     for (const auto& [file, source] : sources_in("machine"))
         for (auto it = std::sregex_iterator(source.begin(), source.end(), include);
              it != std::sregex_iterator(); ++it) {

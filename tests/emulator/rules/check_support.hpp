@@ -3,10 +3,10 @@
 /// kernel that a finding must name carry the comment `//!`.
 #pragma once
 
-#include "findings/report.hpp"
-#include "machine/async_support.hpp"
 #include "findings/log.hpp"
+#include "findings/report.hpp"
 #include "library/settings.hpp"
+#include "machine/async_support.hpp"
 #include "rules/checks.hpp"
 
 #include <set>

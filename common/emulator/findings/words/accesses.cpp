@@ -1,8 +1,8 @@
 #include "findings/words/accesses.hpp"
 
-#include "machine/device.hpp"
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
+#include "machine/device.hpp"
 
 namespace emu::check {
 namespace {

@@ -15,12 +15,14 @@ constexpr MistakeWords table[] = {
     {"trap", "The kernel executed a trap instruction.",
      "The program or a library it uses stops here on purpose: look at the condition before it."},
     {"trap-grid-sync",
-     "The kernel executed a trap instruction. Cooperative groups do so when grid.sync() is called in a launch "
+     "The kernel executed a trap instruction. Cooperative groups do so when grid.sync() is called in a "
+     "launch "
      "that is not cooperative.",
      "Launch the kernel with cudaLaunchCooperativeKernel, or with the launch attribute "
      "cudaLaunchAttributeCooperative, and no more blocks than the device can hold at once."},
     {"breakpoint", "The kernel executed a brkpt instruction, and no debugger is there to continue it.",
-     "Libraries put one where a program was built for another architecture than the code needs (CUTLASS does): "
+     "Libraries put one where a program was built for another architecture than the code needs (CUTLASS "
+     "does): "
      "check -gencode. Otherwise take out the breakpoint."},
     {"assertion", "Assertion `{condition}` failed in {function}.",
      "The kernel's author states this must hold here: look at the values it compares."},

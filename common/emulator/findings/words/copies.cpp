@@ -9,8 +9,7 @@ namespace {
 constexpr MistakeWords table[] = {
     {"bulk-size", "A bulk copy of {bytes} bytes: the size must be a multiple of 16.",
      "Copy a multiple of 16 bytes in bulk and the rest with ordinary loads and stores."},
-    {"cp-async-source-size",
-     "cp.async with a src-size of {bytes} bytes, more than its cp-size of {size}.",
+    {"cp-async-source-size", "cp.async with a src-size of {bytes} bytes, more than its cp-size of {size}.",
      "src-size says how many of the cp-size bytes are read; the rest becomes zero."},
     {"multicast-mask",
      "The multicast mask {mask} names blocks outside the cluster, which has {blocks} block(s).",

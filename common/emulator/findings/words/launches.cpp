@@ -16,9 +16,8 @@ constexpr MistakeWords table[] = {
      "{dynamic} bytes of dynamic and {static} of static shared memory exceed the limit; above 48 KiB set "
      "cudaFuncAttributeMaxDynamicSharedMemorySize, up to 227 KiB"},
     {"launch-cluster-shape", "grid {grid} is not a multiple of the cluster {cluster}"},
-    {"launch-cluster-size",
-     "a cluster of {blocks} blocks is too large: 8 is portable, 16 needs "
-     "cudaFuncAttributeNonPortableClusterSizeAllowed"},
+    {"launch-cluster-size", "a cluster of {blocks} blocks is too large: 8 is portable, 16 needs "
+                            "cudaFuncAttributeNonPortableClusterSizeAllowed"},
     {"launch-no-kernel", "the module has no kernel {name}"},
     {"launch-no-parameters", "no memory is left for the kernel's parameters"},
     {"launch-no-grid-barrier", "no memory is left for the grid's barrier"},

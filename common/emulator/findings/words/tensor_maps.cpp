@@ -9,7 +9,8 @@ namespace {
 constexpr std::string_view where_maps_lie =
     "Pass the CUtensorMap as a const __grid_constant__ kernel parameter, in __constant__ memory, or in "
     "global memory with fence.proxy.tensormap.";
-constexpr std::string_view mend = "Mend what was changed in the map after cuTensorMapEncodeTiled had made it.";
+constexpr std::string_view mend =
+    "Mend what was changed in the map after cuTensorMapEncodeTiled had made it.";
 
 constexpr MistakeWords table[] = {
     // -- maps that a copy cannot use
@@ -49,8 +50,7 @@ constexpr MistakeWords table[] = {
      "swizzle = {value}: swizzle atoms of more than 16 bytes need compute capability 10.0"},
     {"argument-l2-promotion", "l2Promotion = {value}: is not a CUtensorMapL2promotion"},
     {"argument-fill", "oobFill = {value}: is not a CUtensorMapFloatOOBfill"},
-    {"argument-nan-fill",
-     "oobFill = {value}: NaN fill needs a floating-point type, the tensor is {type}"},
+    {"argument-nan-fill", "oobFill = {value}: NaN fill needs a floating-point type, the tensor is {type}"},
     {"argument-address-alignment", "globalAddress = {value}: must be a multiple of {alignment}"},
     {"argument-address-range", "globalAddress = {value}: must be less than 2^57"},
     {"argument-dimension", "globalDim[{i}] = {value}: must be between 1 and 2^32"},
@@ -62,8 +62,7 @@ constexpr MistakeWords table[] = {
      "boxDim[0] = {value}: the inner dimension of the box has {bytes} bytes, the swizzle allows {most}"},
     {"argument-box", "boxDim[{i}] = {value}: must be between 1 and 256"},
     {"argument-element-stride", "elementStrides[{i}] = {value}: must be between 1 and 8"},
-    {"argument-box-bytes",
-     "boxDim = {value}: the box has {bytes} bytes, more than shared memory's {most}"},
+    {"argument-box-bytes", "boxDim = {value}: the box has {bytes} bytes, more than shared memory's {most}"},
     {"argument-rank", "tensorRank = {value}: must be between 1 and 5"},
     {"argument-interleave-rank", "tensorRank = {value}: interleaved layouts need at least 3 dimensions"},
 };

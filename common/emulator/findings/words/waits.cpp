@@ -1,8 +1,8 @@
 #include "findings/words/waits.hpp"
 
-#include "findings/words/accesses.hpp"
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
+#include "findings/words/accesses.hpp"
 
 #include <algorithm>
 

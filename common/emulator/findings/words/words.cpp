@@ -99,9 +99,8 @@ Diagnostic put_into_words(const Mistake& mistake) {
     d.advice = text(words.advice);
     d.locations.push_back(source_line(*mistake.warp, mistake.lane, mistake.pc, text(words.role)));
     if (mistake.other_pc)
-        d.locations.insert(
-            words.other_first ? d.locations.begin() : d.locations.end(),
-            source_line(mistake.warp->cluster(), *mistake.other_pc, text(words.other_role)));
+        d.locations.insert(words.other_first ? d.locations.begin() : d.locations.end(),
+                           source_line(mistake.warp->cluster(), *mistake.other_pc, text(words.other_role)));
     return d;
 }
 

@@ -49,7 +49,8 @@ bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes
     Block* block = place.cluster().block(rank);
     if (!block) {
         place.report(Finding::rank_out_of_range, fault_of_rank(rank),
-                     rank < DeviceNumbers::max_cluster ? "operand-no-such-block" : "operand-no-shared-address",
+                     rank < DeviceNumbers::max_cluster ? "operand-no-such-block"
+                                                       : "operand-no-shared-address",
                      {{"what", what},
                       {"address", Hexadecimal{address}},
                       {"rank", rank},
@@ -63,15 +64,14 @@ bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes
     }
     if (bytes > 0xffffffffu ||
         !block->shared_bytes(shared_offset(address), static_cast<std::uint32_t>(bytes))) {
-        place.report(
-            Finding::out_of_bounds,
-            block == &place.warp.block() ? Fault::illegal_address : Fault::launch_failure,
-            "operand-outside-shared",
-            {{"what", what},
-             {"bytes", bytes},
-             {"place", SharedPlace{address}},
-             {"begin", Hexadecimal{shared_reserved}},
-             {"end", Hexadecimal{block->shared().size()}}});
+        place.report(Finding::out_of_bounds,
+                     block == &place.warp.block() ? Fault::illegal_address : Fault::launch_failure,
+                     "operand-outside-shared",
+                     {{"what", what},
+                      {"bytes", bytes},
+                      {"place", SharedPlace{address}},
+                      {"begin", Hexadecimal{shared_reserved}},
+                      {"end", Hexadecimal{block->shared().size()}}});
         return false;
     }
     return true;

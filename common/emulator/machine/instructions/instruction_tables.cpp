@@ -2,7 +2,8 @@
 
 namespace emu {
 
-// One line for each file, here and below. No header declares them, so that a new table rebuilds only this file.
+// One line for each file, here and below. No header declares them, so that a new table rebuilds only this
+// file.
 std::span<const InstructionRow> async_copy_instructions();
 std::span<const InstructionRow> atomic_instructions();
 std::span<const InstructionRow> barrier_instructions();
