@@ -2,6 +2,8 @@
 /// \file
 /// Whole kernels in PTX, run on an emulated device of their own: one buffer of 32-bit words in and out.
 
+#include "findings/log.hpp"
+#include "library/settings.hpp"
 #include "machine/device.hpp"
 
 #include <cstdint>
@@ -46,7 +48,7 @@ inline Outcome run(const std::string& ptx, std::vector<std::uint32_t> words, Sha
                    Settings settings = {}) {
     if (settings.threads == 0)
         settings.threads = 1;
-    Device device(settings);
+    Device device(settings, make_reporter());
     const auto program = device.load(ptx);
     const std::uint64_t bytes = words.size() * sizeof(std::uint32_t);
     const Address buffer = device.memory().allocate(bytes, Allocation::Kind::device);

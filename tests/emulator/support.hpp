@@ -10,6 +10,8 @@
 /// width is that of the result. It may use %p0 to %p7 (predicates), %h0 to %h7 (16 bits), %r0 to %r7 (32),
 /// %l0 to %l7 (64) and %q0 to %q7 (128).
 
+#include "findings/log.hpp"
+#include "library/settings.hpp"
 #include "machine/device.hpp"
 
 #include <array>
@@ -91,7 +93,7 @@ inline std::vector<std::uint64_t> run_slots(const std::string& text, const std::
                                             std::size_t row, std::uint32_t count) {
     Settings settings;
     settings.threads = 1;
-    Device device(settings);
+    Device device(settings, make_reporter());
     const auto program = device.load(text);
     // Rows repeated until the last warp is full.
     std::vector<std::uint64_t> padded = slots;

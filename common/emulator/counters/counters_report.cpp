@@ -3,7 +3,7 @@
 #include "counters/counters.hpp"
 #include "findings/report.hpp"
 
-#include "machine/reports.hpp"
+#include "findings/lines.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -6,10 +6,8 @@
 
 namespace emu::cuda {
 
-void add_observers(Device& device) { add_default_observers(device); }
-
-void report(const Device& device, const Diagnostic& diagnostic) {
-    publish(diagnostic, device.settings());
+void report(const State& state, const Diagnostic& diagnostic) {
+    publish(diagnostic, state.settings().report_file);
     if (!diagnostic.note)
         note_finding(diagnostic.fault != Fault::none);
 }

@@ -210,7 +210,7 @@ std::shared_ptr<Launch> prepare_kernel(State& state, const KernelOperation& laun
     if (prepared)
         return prepared;
     for (const Diagnostic& diagnostic : refused.result.diagnostics)
-        report(state.device(), diagnostic);
+        report(state, diagnostic);
     if (refused.result.diagnostics.empty())
         refuse(translate(refused.error), function, refused.message);
     throw ApiError(translate(refused.error));

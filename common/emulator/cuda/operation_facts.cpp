@@ -197,7 +197,7 @@ void note_write(State& state, const WritingOperation& operation, OperationFacts&
 } // namespace
 
 OperationFacts facts_of(State& state, const Operation& operation) {
-    if (!state.device().settings().checks)
+    if (!state.settings().checks)
         return {};
     return std::visit([&](const auto& each) { return describe(state, each); }, operation);
 }

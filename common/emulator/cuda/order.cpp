@@ -63,7 +63,7 @@ void OperationClock::join(const OperationClock& other) {
         raise(line, number);
 }
 
-Order::Order(State& state) : state_(state), enabled_(state.device().settings().checks) {}
+Order::Order(State& state) : state_(state), enabled_(state.settings().checks) {}
 
 void Order::place(Task& task, const std::vector<TaskRef>& behind) {
     if (!enabled_)

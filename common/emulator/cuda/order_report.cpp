@@ -4,7 +4,7 @@
 #include "cuda/order.hpp"
 #include "cuda/order_words.hpp"
 #include "cuda/state.hpp"
-#include "machine/reports.hpp"
+#include "findings/places.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -52,7 +52,7 @@ void Order::tell(Finding kind, const std::string& key, std::string message, std:
     finding.message = std::move(message);
     finding.advice = std::move(advice);
     finding.locations = std::move(lines);
-    report(state_.device(), finding);
+    report(state_, finding);
 }
 
 /// The later operation stands behind an event of the other's stream, but one from before the other.

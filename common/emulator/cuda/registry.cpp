@@ -81,12 +81,12 @@ const Kernel& Function::kernel() {
             return *found;
     } catch (const DecodeError& error) {
         if (!explained.exchange(true))
-            report(State::get().device(), {Finding::unsupported_instruction,
-                                           Fault::illegal_instruction,
-                                           readable_name(),
-                                           error.what(),
-                                           {},
-                                           {}});
+            report(State::get(), {Finding::unsupported_instruction,
+                                  Fault::illegal_instruction,
+                                  readable_name(),
+                                  error.what(),
+                                  {},
+                                  {}});
         throw ApiError(Error::not_supported);
     }
     throw ApiError(Error::invalid_device_function, "the module has no kernel " + name);

@@ -1,11 +1,12 @@
 #include "cuda/state.hpp"
 
-#include "cuda/diagnostics.hpp"
 #include "cuda/graph.hpp"
 #include "cuda/owner.hpp"
 #include "cuda/streams.hpp"
 #include "cuda/thread_state.hpp"
 #include "cuda/timeline.hpp"
+#include "findings/log.hpp"
+#include "library/observers.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -79,7 +80,7 @@ std::string why_not_zero(const Process& p) {
     if (!p.state)
         return {};
     using Wish = Settings::ExitStatus;
-    const Wish wish = p.state->device().settings().exit_status;
+    const Wish wish = p.state->settings().exit_status;
     const unsigned errors = wish == Wish::program ? 0 : p.errors.load();
     const unsigned warnings = wish == Wish::findings ? p.warnings.load() : 0;
     const auto count = [](unsigned n, const char* what) {
@@ -99,7 +100,7 @@ std::string why_not_zero(const Process& p) {
     if (p.state)
         p.state->timeline().close();
     p.closed = true;
-    if (p.state && p.state->device().settings().leaks)
+    if (p.state && p.state->settings().leaks)
         tell_leaks(p.state->device().memory());
     if (p.state)
         p.state->device().finish();
@@ -113,9 +114,10 @@ std::string why_not_zero(const Process& p) {
 } // namespace
 
 State::State()
-    : device_(std::make_unique<Device>(settings_or_exit())), streams_(std::make_unique<Streams>()),
-      graphs_(std::make_unique<Graphs>()), timeline_(std::make_unique<Timeline>(*this)) {
-    add_observers(*device_);
+    : settings_(settings_or_exit()), device_(std::make_unique<Device>(settings_, make_reporter())),
+      streams_(std::make_unique<Streams>()), graphs_(std::make_unique<Graphs>()),
+      timeline_(std::make_unique<Timeline>(*this)) {
+    add_default_observers(*device_, settings_);
 }
 
 State::~State() = default;

@@ -4,6 +4,7 @@
 /// errors, exceptions, shut-down, fork.
 
 #include "cuda/errors.hpp"
+#include "library/settings.hpp"
 #include "machine/device.hpp"
 
 #include <atomic>
@@ -30,6 +31,7 @@ class State {
     static State* existing();
 
     Device& device() { return *device_; }
+    const Settings& settings() const { return settings_; }
     Streams& streams() { return *streams_; }
     Graphs& graphs() { return *graphs_; }
     Timeline& timeline() { return *timeline_; }
@@ -62,6 +64,7 @@ class State {
     State& operator=(const State&) = delete;
 
   private:
+    const Settings settings_;
     std::unique_ptr<Device> device_;
     std::unique_ptr<Streams> streams_;
     std::unique_ptr<Graphs> graphs_;

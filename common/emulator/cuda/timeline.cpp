@@ -165,7 +165,7 @@ void Timeline::depend_on_primary(const TaskRef& task, Launch& launch) {
         task->chain = ++last_chain_;
     }
     grids.chain = task->chain;
-    const Settings& settings = launch.settings();
+    const MachineSettings& settings = launch.settings();
     const bool random = settings.order == CompletionOrder::random;
     if (settings.order == CompletionOrder::late ||
         (random && std::minstd_rand(static_cast<unsigned>(settings.seed + launch.info().serial))() & 64))
@@ -202,7 +202,7 @@ bool Timeline::outlasts(const TaskRef& task) {
 
 void Timeline::end_launch(const TaskRef& task, LaunchResult result) {
     for (const Diagnostic& diagnostic : result.diagnostics)
-        report(state_.device(), diagnostic);
+        report(state_, diagnostic);
     if (result.error)
         try {
             std::rethrow_exception(result.error);

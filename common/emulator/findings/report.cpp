@@ -104,7 +104,7 @@ std::string format_json(const Diagnostic& d) {
     return text + "}";
 }
 
-void publish(const Diagnostic& diagnostic, const Settings& settings) {
+void publish(const Diagnostic& diagnostic, const std::string& report_file) {
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     std::fputs(format(diagnostic).c_str(), stderr);
@@ -114,17 +114,12 @@ void publish(const Diagnostic& diagnostic, const Settings& settings) {
             "emulator: the program was compiled without line information, so lines of its PTX are named; "
             "compile with -lineinfo to see your own lines\n",
             stderr);
-    if (settings.report_file.empty())
+    if (report_file.empty())
         return;
-    std::ofstream out(settings.report_file, std::ios::app);
+    std::ofstream out(report_file, std::ios::app);
     out << format_json(diagnostic) << '\n';
     if (!out)
-        std::fprintf(stderr, "emulator: cannot write the report file %s\n", settings.report_file.c_str());
-}
-
-void publish(const LaunchResult& result, const Settings& settings) {
-    for (const Diagnostic& diagnostic : result.diagnostics)
-        publish(diagnostic, settings);
+        std::fprintf(stderr, "emulator: cannot write the report file %s\n", report_file.c_str());
 }
 
 } // namespace emu

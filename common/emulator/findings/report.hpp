@@ -2,8 +2,7 @@
 /// \file
 /// Findings for people and for programs.
 
-#include "machine/device.hpp"
-#include "machine/diagnostic.hpp"
+#include "findings/diagnostic.hpp"
 
 #include <string>
 
@@ -19,11 +18,9 @@ std::string format(const Diagnostic& diagnostic);
 /// finding that occurs in several copies of the same lines has "more":N, the number of the others.
 std::string format_json(const Diagnostic& diagnostic);
 
-/// Writes a finding to stderr and, if `settings.report_file` is set, as a line at the end of that file. After
+/// Writes a finding to stderr and, if `report_file` is not empty, as a line at the end of that file. After
 /// the first one that names lines of the PTX, says how to see the program's own.
-void publish(const Diagnostic& diagnostic, const Settings& settings);
-/// Writes all findings of a launch.
-void publish(const LaunchResult& result, const Settings& settings);
+void publish(const Diagnostic& diagnostic, const std::string& report_file);
 
 /// Text as a JSON string, quotes included. Bytes that are not UTF-8 pass unchanged.
 std::string json_string(std::string_view text);

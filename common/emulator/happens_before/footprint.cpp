@@ -1,6 +1,6 @@
 #include "happens_before/footprint.hpp"
 
-#include "machine/reports.hpp"
+#include "findings/lines.hpp"
 
 #include <algorithm>
 #include <map>

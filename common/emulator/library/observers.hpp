@@ -5,8 +5,9 @@
 namespace emu {
 
 class Device;
+struct Settings;
 
-/// Attaches checks, counters and time line as the device's settings ask for.
-void add_default_observers(Device& device);
+/// Attaches checks, counters and time line as the settings ask for.
+void add_default_observers(Device& device, const Settings& settings);
 
 } // namespace emu

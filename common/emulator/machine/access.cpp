@@ -2,7 +2,7 @@
 
 #include "machine/cluster.hpp"
 #include "machine/device.hpp"
-#include "machine/reports.hpp"
+#include "machine/mistake.hpp"
 
 namespace emu {
 namespace {
@@ -22,69 +22,52 @@ Space classify(Address& address) {
     return Space::global;
 }
 
-std::string verb(AccessKind kind) {
-    return kind == AccessKind::read ? "reads" : kind == AccessKind::write ? "writes" : "updates";
+void report_misaligned(Warp& warp, const AccessExtra& access, unsigned lane, unsigned bytes) {
+    Place(warp, lane)
+        .report(Finding::misaligned, Fault::misaligned_address, "access-misaligned",
+                {{"does", access.kind}, {"bytes", bytes}, {"address", Hexadecimal{warp.addresses[lane]}}});
 }
 
-void report_misaligned(Warp& warp, const AccessExtra& access, unsigned lane, unsigned bytes) {
-    char hex[32];
-    std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(warp.addresses[lane]));
-    warp.cluster().report(Finding::misaligned, Fault::misaligned_address, warp, warp.pc(), lane,
-                          "The instruction " + verb(access.kind) + " " + std::to_string(bytes) +
-                              " bytes at address " + hex + ", which is not a multiple of " +
-                              std::to_string(bytes) + ".",
-                          "Align the pointer to the size of the access, or use a narrower type.");
+/// An access of shared memory that is not there, or not for this instruction.
+void report_outside_shared(const Place& place, const AccessExtra& access, Address address, unsigned bytes) {
+    const Cluster& cluster = place.cluster();
+    const auto a = static_cast<std::uint32_t>(address);
+    const std::uint32_t rank = shared_rank(a);
+    const Block* owner = place.cluster().block(rank);
+    const bool own_only = access.own_block_only && access.space == Space::shared;
+    if (!owner || address > 0xffffffffu)
+        return place.report(Finding::rank_out_of_range,
+                            own_only ? Fault::illegal_instruction : fault_of_rank(rank),
+                            "access-no-such-block",
+                            {{"does", access.kind}, {"rank", rank}, {"blocks", cluster.block_count()}});
+    const bool foreign = owner != &place.warp.block();
+    if (own_only && foreign)
+        return place.report(Finding::rank_out_of_range, Fault::illegal_instruction, "access-not-own-block",
+                            {{"does", access.kind}, {"rank", rank}});
+    if (owner->finished())
+        return place.report(Finding::remote_block_exited, Fault::launch_failure, "access-block-ended",
+                            {{"does", access.kind}, {"rank", rank}});
+    place.report(Finding::out_of_bounds, foreign ? Fault::launch_failure : Fault::illegal_address,
+                 "access-outside-shared",
+                 {{"does", access.kind},
+                  {"bytes", bytes},
+                  {"offset", std::int64_t{shared_offset(a)} - shared_reserved},
+                  {"size", cluster.info().shared_size - shared_reserved},
+                  {"place", SharedOffset{shared_offset(a)}}});
 }
 
 void report_outside(Warp& warp, const AccessExtra& access, Space space, unsigned lane, unsigned bytes) {
-    Cluster& cluster = warp.cluster();
+    const Place place(warp, lane);
     const Address address = warp.addresses[lane];
-    std::string where;
-    std::string advice = "Check the index against the size of the array.";
-    Fault fault = Fault::illegal_address;
-    Finding finding = Finding::out_of_bounds;
-    if (space == Space::shared) {
-        const auto a = static_cast<std::uint32_t>(address);
-        Block* owner = cluster.block(shared_rank(a));
-        const std::string size = std::to_string(cluster.info().shared_size - shared_reserved);
-        if (!owner || address > 0xffffffffu) {
-            finding = Finding::rank_out_of_range;
-            fault = access.own_block_only && access.space == Space::shared ? Fault::illegal_instruction
-                                                                           : fault_of_rank(shared_rank(a));
-            where = "an address of cluster block " + std::to_string(shared_rank(a)) +
-                    ", but the cluster has " + std::to_string(cluster.blocks().size());
-            advice = "A rank must be smaller than the number of blocks of the cluster.";
-        } else if (access.own_block_only && access.space == Space::shared && owner != &warp.block()) {
-            finding = Finding::rank_out_of_range;
-            fault = Fault::illegal_instruction;
-            where = "the shared memory of cluster block " + std::to_string(shared_rank(a)) +
-                    " by an instruction that works on the own block's only";
-            advice = "Use the form with .shared::cluster, or a generic address (cluster.map_shared_rank()).";
-        } else if (owner->finished()) {
-            finding = Finding::remote_block_exited;
-            fault = Fault::launch_failure;
-            where =
-                "the shared memory of cluster block " + std::to_string(shared_rank(a)) + ", which has ended";
-            advice = "End the kernel with a cluster barrier, so that no block leaves while others use its "
-                     "shared memory.";
-        } else {
-            if (owner != &warp.block())
-                fault = Fault::launch_failure;
-            where = std::to_string(bytes) + " bytes at offset " +
-                    std::to_string(static_cast<std::int64_t>(shared_offset(a)) - shared_reserved) + " of " +
-                    size + " bytes of shared memory (" + shared_name(cluster.info(), shared_offset(a)) + ")";
-        }
-    } else if (space == Space::local) {
-        where = std::to_string(bytes) + " bytes at offset " + std::to_string(address) +
-                " of the thread's local memory";
-    } else {
-        where = describe_global_address(cluster.launch().device().memory(), address, bytes);
-        advice = advice_for_global_address(cluster.launch().device().memory(), address);
-        if (access.space == Space::global && (in_shared_window(address) || in_local_window(address)))
-            fault = Fault::invalid_address_space;
-    }
-    cluster.report(finding, fault, warp, warp.pc(), lane,
-                   "The instruction " + verb(access.kind) + " " + where + ".", advice);
+    if (space == Space::shared)
+        return report_outside_shared(place, access, address, bytes);
+    if (space == Space::local)
+        return place.report(Finding::out_of_bounds, Fault::illegal_address, "access-outside-local",
+                            {{"does", access.kind}, {"bytes", bytes}, {"offset", address}});
+    const bool in_window =
+        access.space == Space::global && (in_shared_window(address) || in_local_window(address));
+    place.report(Finding::out_of_bounds, in_window ? Fault::invalid_address_space : Fault::illegal_address,
+                 "access-outside-global", {{"does", access.kind}, {"where", GlobalBytes{address, bytes}}});
 }
 
 std::byte* shared_pointer(Warp& warp, const AccessExtra& access, Address address, unsigned bytes) {

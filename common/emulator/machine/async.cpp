@@ -115,9 +115,7 @@ void AsyncEngine::arrive_after_cp_async(Warp& warp, unsigned lane, std::uint32_t
     if (!object)
         return;
     if (!noinc && ++object->pending > mbarrier_max_count)
-        return place.report(Finding::arrival_count_mismatch, Fault::launch_failure,
-                            "cp.async.mbarrier.arrive raised the pending arrivals above 2^20 - 1.",
-                            "Use the .noinc form and count these arrivals in mbarrier.init.");
+        return place.report(Finding::arrival_count_mismatch, Fault::launch_failure, "mbarrier-pending-range");
     object->raised |= !noinc;
     auto task = std::make_unique<ArriveTask>();
     task->operation = make_operation(place, AsyncKind::cp_async_arrive, CompletionKind::mbarrier);

@@ -4,6 +4,7 @@
 /// default they move as late as the rules allow.
 
 #include "machine/events.hpp"
+#include "machine/settings.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -12,8 +13,6 @@
 #include <vector>
 
 namespace emu {
-
-enum class CompletionOrder : std::uint8_t { late, early, random };
 
 /// An operation with its effect. Subclasses know how to move the bytes; the engine knows when.
 class AsyncTask {

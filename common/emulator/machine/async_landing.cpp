@@ -195,13 +195,10 @@ void AsyncEngine::State::move_something(AsyncTask& task, bool& done) {
 // -- the end of a block
 
 void AsyncEngine::State::report_exit(Block& block, Warp& warp, std::uint32_t pc, unsigned lane, bool reads) {
-    cluster.report(
-        Finding::exited_with_copies_in_flight, Fault::launch_failure, warp, pc, lane,
-        "All threads of the block with rank " + std::to_string(block.rank()) +
-            " have exited, and nobody has waited for the end of this asynchronous operation, which " +
-            (reads ? "reads" : "writes") + " the block's shared memory.",
-        "Wait for it before the block ends: wait_group (for a bulk store at least wait_group.read) "
-        "or the phase of the mbarrier.");
+    Place(warp, lane, pc)
+        .report(Finding::exited_with_copies_in_flight, Fault::launch_failure,
+                reads ? "copy-outlives-block-it-reads" : "copy-outlives-block-it-writes",
+                {{"rank", block.rank()}});
 }
 
 /// Bytes that complete at a barrier beyond those expected there, when every operation will have landed.
@@ -223,13 +220,9 @@ void AsyncEngine::State::report_unobserved(Block& block, const Unobserved& each)
     if (bytes <= 0)
         return report_exit(block, *each.warp, each.pc, each.lane,
                            each.destination_rank != static_cast<int>(block.rank()));
-    cluster.report(
-        Finding::tx_count_mismatch, Fault::launch_failure, *each.warp, each.pc, each.lane,
-        "Asynchronous copies complete " + std::to_string(bytes) + " bytes more at mbarrier " +
-            shared_text(cluster, each.barrier) +
-            " than were expected there: a phase could end before this one had landed.",
-        "Expect all bytes of the phase: the sum of the sizes of its copies, a full box for each tensor "
-        "copy.");
+    Place(*each.warp, each.lane, each.pc)
+        .report(Finding::tx_count_mismatch, Fault::launch_failure, "mbarrier-unexpected-bytes",
+                {{"bytes", bytes}, {"barrier", SharedPlace{each.barrier}}});
 }
 
 void AsyncEngine::State::check_exit(Block& block) {

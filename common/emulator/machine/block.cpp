@@ -1,7 +1,7 @@
 #include "machine/block.hpp"
 
 #include "machine/cluster.hpp"
-#include "machine/reports.hpp"
+#include "machine/mistake.hpp"
 
 #include <cstring>
 
@@ -52,24 +52,21 @@ bool Block::is_complete(const BlockBarrier& barrier) const {
 
 namespace {
 
-Flow report_other_count(unsigned id, const BlockBarrier& barrier, std::uint32_t threads,
+void report_other_count(unsigned id, const BlockBarrier& barrier, std::uint32_t threads,
                         const WarpLanes& lanes) {
     const WarpLanes& first = barrier.arrivals.front();
-    Cluster& cluster = lanes.warp->cluster();
     const auto lane_of = [](const WarpLanes& w) { return static_cast<unsigned>(std::countr_zero(w.mask)); };
-    const std::string one = thread_name(*first.warp, lane_of(first));
-    const std::string other = thread_name(*lanes.warp, lane_of(lanes));
-    Diagnostic d;
-    d.finding = Finding::arrival_count_mismatch;
-    d.fault = Fault::illegal_instruction;
-    d.message = "Barrier " + std::to_string(id) + " of the block: " + one + " arrives with a count of " +
-                std::to_string(barrier.expected) + " threads, " + other + " with " + std::to_string(threads) +
-                ".";
-    d.advice = "All threads that meet at a barrier name the same number of threads.";
-    d.locations = {cluster.source_line(first.pc, "arrival of " + one),
-                   cluster.source_line(*lanes.warp, lane_of(lanes), lanes.pc, "arrival of " + other)};
-    cluster.report(std::move(d), true);
-    return Flow::next;
+    lanes.warp->cluster().report({.finding = Finding::arrival_count_mismatch,
+                                  .fault = Fault::illegal_instruction,
+                                  .kind = "barrier-counts-differ",
+                                  .warp = lanes.warp,
+                                  .lane = lane_of(lanes),
+                                  .pc = lanes.pc,
+                                  .facts = {{"id", id},
+                                            {"first", Thread{first.warp, lane_of(first)}},
+                                            {"expected", barrier.expected},
+                                            {"threads", threads}},
+                                  .other_pc = first.pc});
 }
 
 } // namespace
@@ -81,8 +78,10 @@ Flow Block::arrive(unsigned id, std::uint32_t threads, const WarpLanes& lanes, b
         barrier.all_threads = threads == 0;
         barrier.expected = threads;
     }
-    if (threads != 0 && !barrier.all_threads && threads != barrier.expected)
-        return report_other_count(id, barrier, threads, lanes);
+    if (threads != 0 && !barrier.all_threads && threads != barrier.expected) {
+        report_other_count(id, barrier, threads, lanes);
+        return Flow::next;
+    }
     const Warp& warp = *lanes.warp;
     const LaneMask live = warp.present() & ~warp.exited();
     const auto count = static_cast<std::uint32_t>(std::popcount(lanes.mask));

@@ -2,6 +2,7 @@
 /// \file
 /// A block (CTA): its warps, its shared memory, its numbered barriers and its mbarriers.
 
+#include "machine/dim3.hpp"
 #include "machine/mbarrier.hpp"
 #include "machine/warp.hpp"
 
@@ -12,12 +13,6 @@
 #include <vector>
 
 namespace emu {
-
-struct Dim3 {
-    std::uint32_t x = 1, y = 1, z = 1;
-    constexpr std::uint64_t volume() const { return std::uint64_t{x} * y * z; }
-    friend constexpr bool operator==(const Dim3&, const Dim3&) = default;
-};
 
 /// Op::flags of a bar.red: what its waiting lanes receive.
 enum class BarrierReduction : std::uint8_t { none, popc, all, any };

@@ -4,7 +4,7 @@
 #include "machine/cluster.hpp"
 #include "machine/decoder.hpp"
 #include "machine/device.hpp"
-#include "machine/reports.hpp"
+#include "machine/mistake.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -146,9 +146,9 @@ Flow assert_failed(const BuiltinCall& call) {
     Warp& warp = call.warp;
     const std::string condition = string_at(warp, lane, argument<Address>(call, 0, lane));
     const std::string function = string_at(warp, lane, argument<Address>(call, 3, lane));
-    warp.cluster().report(Finding::assertion, Fault::assert_failed, warp, call.pc, lane,
-                          "Assertion `" + condition + "` failed in " + function + ".",
-                          "The kernel's author states this must hold here: look at the values it compares.");
+    Place(warp, lane, call.pc)
+        .report(Finding::assertion, Fault::assert_failed, "assertion",
+                {{"condition", condition}, {"function", function}});
     return Flow::next;
 }
 
@@ -162,18 +162,15 @@ Flow allocate(const BuiltinCall& call) {
 }
 
 Flow release(const BuiltinCall& call) {
-    Cluster& cluster = call.warp.cluster();
-    GlobalMemory& memory = cluster.launch().device().memory();
+    GlobalMemory& memory = call.warp.cluster().launch().device().memory();
     for_lanes(call.mask, [&](unsigned lane) {
         const auto address = argument<Address>(call, 0, lane);
         const auto known = memory.find(address);
         const bool foreign = known && known->kind != Allocation::Kind::heap;
         if (address && (foreign || !memory.release(address)))
-            cluster.report(
-                Finding::out_of_bounds, foreign ? Fault::illegal_address : Fault::launch_failure, call.warp,
-                call.pc, lane,
-                "free() of a pointer that malloc() in a kernel did not return, or that was freed before.",
-                "Free each allocation once, with the pointer malloc() gave.");
+            Place(call.warp, lane, call.pc)
+                .report(Finding::out_of_bounds, foreign ? Fault::illegal_address : Fault::launch_failure,
+                        "heap-foreign-pointer");
     });
     return Flow::next;
 }

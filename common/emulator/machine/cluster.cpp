@@ -1,7 +1,8 @@
 #include "machine/cluster.hpp"
 
+#include "machine/deadlock.hpp"
 #include "machine/device.hpp"
-#include "machine/reports.hpp"
+#include "machine/mistake.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -114,7 +115,14 @@ bool Cluster::time_out_waits(bool others_poll) {
     return any || others_poll;
 }
 
-void Cluster::deadlock() { report(describe_deadlock(*this), true); }
+void Cluster::deadlock() {
+    const DeadlockFacts facts(*this);
+    const Deadlock deadlock{facts, find_root(facts)};
+    emit(&ClusterListener::on_deadlock, deadlock);
+    for (Warp* warp : warps_)
+        warp->yield();
+    launch_.report(deadlock);
+}
 
 void Cluster::finish() {
     if (finished_)
@@ -193,30 +201,22 @@ std::uint64_t Cluster::instructions() const {
     return sum;
 }
 
+void Place::report(Finding finding, Fault fault, std::string_view kind, Facts facts) const {
+    cluster().report(Mistake{finding, fault, kind, &warp, lane, pc, std::move(facts)});
+}
+
+void Cluster::report(const Mistake& mistake) {
+    if (mistake.fatal)
+        for (Warp* warp : warps_)
+            warp->yield();
+    launch_.report(mistake);
+}
+
 void Cluster::report(Diagnostic diagnostic, bool fatal) {
     if (fatal)
         for (Warp* warp : warps_)
             warp->yield();
     launch_.report(std::move(diagnostic), fatal);
-}
-
-void Cluster::report(Finding finding, Fault fault, Warp& warp, std::uint32_t pc, unsigned lane,
-                     std::string message, std::string advice, bool fatal) {
-    Diagnostic d;
-    d.finding = finding;
-    d.fault = fault;
-    d.message = std::move(message);
-    d.advice = std::move(advice);
-    d.locations.push_back(source_line(warp, lane, pc, "by " + thread_name(warp, lane)));
-    report(std::move(d), fatal);
-}
-
-SourceLine Cluster::source_line(std::uint32_t pc, std::string role) const {
-    return emu::source_line(*info().kernel, pc, std::move(role));
-}
-
-SourceLine Cluster::source_line(const Warp& warp, unsigned lane, std::uint32_t pc, std::string role) const {
-    return emu::source_line(warp, lane, pc, std::move(role));
 }
 
 std::byte* Cluster::shared_bytes(std::uint32_t address, std::uint32_t bytes) {

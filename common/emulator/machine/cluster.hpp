@@ -9,7 +9,6 @@
 #include <array>
 #include <random>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace emu {
@@ -31,7 +30,8 @@ class Cluster {
     const LaunchInfo& info() const;
     std::uint64_t linear_index() const { return linear_index_; }
     std::vector<std::unique_ptr<Block>>& blocks() { return blocks_; }
-    Block* block(unsigned rank) { return rank < blocks_.size() ? blocks_[rank].get() : nullptr; }
+    std::size_t block_count() const { return blocks_.size(); }
+    Block* block(unsigned rank) const { return rank < blocks_.size() ? blocks_[rank].get() : nullptr; }
     AsyncEngine& async() { return async_; }
     std::span<const std::unique_ptr<ClusterListener>> listeners() const { return listeners_; }
     bool listening() const { return !listeners_.empty(); }
@@ -46,17 +46,10 @@ class Cluster {
     /// Something changed that may end a wait: a store, an arrival, a landed copy, an exit.
     void made_progress() { ++progress_; }
 
-    /// Reports a finding at the instruction `pc` of `warp`'s lanes and, if its fault is an error that no
-    /// thread survives
-    /// (`fatal`), stops the launch.
+    /// Hands on a mistake; one that no thread survives stops the launch.
+    void report(const Mistake& mistake);
+    /// Hands on a finding that a listener has put into words.
     void report(Diagnostic diagnostic, bool fatal = false);
-    /// A finding about one instruction: fills in kernel, location and thread.
-    void report(Finding finding, Fault fault, Warp& warp, std::uint32_t pc, unsigned lane,
-                std::string message, std::string advice, bool fatal = true);
-    /// The source line of an instruction.
-    SourceLine source_line(std::uint32_t pc, std::string role = {}) const;
-    /// The same; if the lane is there now, with the calls that brought it there.
-    SourceLine source_line(const Warp& warp, unsigned lane, std::uint32_t pc, std::string role) const;
 
     /// Host address of `bytes` at a shared-window address of any block of the cluster, or nullptr.
     std::byte* shared_bytes(std::uint32_t address, std::uint32_t bytes);
@@ -107,7 +100,7 @@ class Cluster {
 
     bool stopped() const;
 
-    /// Nothing in the launch can go on: reports who waits for what and stops.
+    /// Nothing in the launch can go on: tells who waits for what, and stops.
     void deadlock();
     /// All threads of a block exited.
     void block_finished(Block& block);

@@ -1,7 +1,6 @@
 #pragma once
 /// \file
-/// A deadlock as facts: who waits for what, who could end it, and which wait is the root of the others. The
-/// words are in deadlock.cpp and deadlock_waits.cpp.
+/// A deadlock as facts: who waits for what, who could end it, and which wait is the root of the others.
 
 #include "machine/cluster.hpp"
 
@@ -10,7 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
-#include <string>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -188,10 +187,13 @@ std::optional<Root> find_missing_part(const DeadlockFacts& facts);
 std::optional<Root> find_ended_party(const DeadlockFacts& facts);
 std::optional<Root> find_missing_release(const DeadlockFacts& facts);
 
-/// "at mbarrier bar, phase 0: 1 of 2 arrivals missing, tx-count 0 bytes". Of parities only where the root of
-/// all is one.
-std::string describe_wait(const DeadlockFacts& facts, const WaitGroup& group, Cause root);
-/// "thread (0,0,0) of block (0,0,0) and 31 more".
-std::string describe_threads(const DeadlockFacts& facts, const ThreadSet& threads);
+/// The root of all waits: that of the first rule which explains it, else the first plain one.
+Root find_root(const DeadlockFacts& facts);
+
+/// Nothing in a cluster can go on.
+struct Deadlock {
+    const DeadlockFacts& facts;
+    Root root;
+};
 
 } // namespace emu

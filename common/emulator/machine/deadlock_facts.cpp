@@ -1,7 +1,5 @@
 #include "machine/deadlock.hpp"
 
-#include "machine/reports.hpp"
-
 #include <algorithm>
 #include <numeric>
 

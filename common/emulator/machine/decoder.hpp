@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// From ptx::Instruction to Op. Each chapter of the PTX manual has one instr_*.cpp with the handlers, their
-/// decode functions, and at its end a table whose rows read like the manual: opcode, section, decode
+/// From ptx::Instruction to Op. Each chapter of the PTX manual has a file in instructions/ with the handlers,
+/// their decode functions, and at its end a table whose rows read like the manual: opcode, section, decode
 /// function.
 
 #include "machine/program.hpp"
@@ -168,28 +168,6 @@ struct InstructionRow {
     std::string_view section; ///< PTX ISA section.
     DecodeFunction decode;
 };
-
-/// The tables, one per instr_*.cpp.
-std::span<const InstructionRow> integer_instructions();
-std::span<const InstructionRow> floating_instructions();
-std::span<const InstructionRow> half_instructions();
-std::span<const InstructionRow> compare_instructions();
-std::span<const InstructionRow> logic_instructions();
-std::span<const InstructionRow> convert_instructions();
-std::span<const InstructionRow> video_instructions();
-std::span<const InstructionRow> move_instructions();
-std::span<const InstructionRow> memory_instructions();
-std::span<const InstructionRow> atomic_instructions();
-std::span<const InstructionRow> control_instructions();
-std::span<const InstructionRow> warp_instructions();
-std::span<const InstructionRow> barrier_instructions();
-std::span<const InstructionRow> fence_instructions();
-std::span<const InstructionRow> mbarrier_instructions();
-std::span<const InstructionRow> async_copy_instructions();
-std::span<const InstructionRow> bulk_copy_instructions();
-std::span<const InstructionRow> tensor_copy_instructions();
-std::span<const InstructionRow> cluster_instructions();
-std::span<const InstructionRow> misc_instructions();
 
 /// All tables; the longest matching opcode wins.
 std::span<const std::span<const InstructionRow>> all_instruction_tables();

@@ -55,10 +55,11 @@ class Executor;
 
 class Device {
   public:
-    explicit Device(Settings settings);
+    /// Without a reporter, launches fail and nobody says why.
+    explicit Device(MachineSettings settings, std::shared_ptr<Reporter> reporter = nullptr);
     ~Device();
 
-    const Settings& settings() const { return settings_; }
+    const MachineSettings& settings() const { return settings_; }
     GlobalMemory& memory() { return memory_; }
     /// Stops what still runs and dismisses the listeners, which then tell what they tell last. Nothing may be
     /// launched any more.
@@ -66,6 +67,10 @@ class Device {
     /// Listeners for all later launches.
     void add_observer(std::unique_ptr<Observer> observer) { observers_.push_back(std::move(observer)); }
     std::span<const std::unique_ptr<Observer>> observers() const { return observers_; }
+    /// For a launch: where it reports; nullptr without a reporter.
+    std::unique_ptr<LaunchReporter> begin_report(Launch& launch) {
+        return reporter_ ? reporter_->begin(launch) : nullptr;
+    }
 
     /// Parses and places a module. Throws ptx::ParseError or std::runtime_error.
     std::shared_ptr<Program> load(std::string ptx);
@@ -101,10 +106,12 @@ class Device {
     std::uint32_t stack_limit = 64 * 1024;
 
   private:
+    LaunchOutcome refusal(LaunchError error, const Flaw& why) const;
     std::shared_ptr<Launch> place(LaunchInfo info, std::span<const std::byte> parameters,
                                   LaunchOutcome& refused);
 
-    Settings settings_;
+    MachineSettings settings_;
+    std::shared_ptr<Reporter> reporter_;
     GlobalMemory memory_;
     std::vector<std::unique_ptr<Observer>> observers_;
     std::FILE* output_ = stdout;

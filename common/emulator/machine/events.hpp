@@ -4,7 +4,6 @@
 /// events of one cluster (for launches without clusters: of one block) come from one host thread, in the
 /// order of emulated execution.
 
-#include "machine/diagnostic.hpp"
 #include "machine/program.hpp"
 
 #include <cstdint>
@@ -18,6 +17,7 @@ namespace emu {
 class Block;
 class Cluster;
 class Device;
+struct Deadlock;
 struct Footprint;
 struct GridFacts;
 struct LaunchInfo;
@@ -207,6 +207,8 @@ class ClusterListener {
     /// A thread of the block executes its first griddepcontrol.launch_dependents.
     virtual void on_grid_trigger(Block&) {}
 
+    /// Nothing in the cluster can go on, and the launch is about to stop.
+    virtual void on_deadlock(const Deadlock&) {}
     virtual void on_thread_exit(const WarpLanes&) {}
     virtual void on_block_start(Block&) {}
     virtual void on_block_exit(Block&) {}

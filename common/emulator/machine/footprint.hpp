@@ -3,8 +3,8 @@
 /// Which bytes of global memory an operation read and wrote: a kernel, a copy, a fill. Whoever orders
 /// operations compares those that may overlap in time.
 
+#include "findings/diagnostic.hpp"
 #include "machine/address.hpp"
-#include "machine/diagnostic.hpp"
 
 #include <cstdint>
 #include <memory>

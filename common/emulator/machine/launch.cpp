@@ -3,41 +3,13 @@
 #include "machine/cluster.hpp"
 #include "machine/device.hpp"
 #include "machine/executor.hpp"
+#include "machine/mistake.hpp"
 #include "machine/share.hpp"
 
 #include <algorithm>
 #include <map>
 
 namespace emu {
-namespace {
-
-constexpr std::ptrdiff_t max_findings =
-    10; ///< Distinct errors after which a launch stops; of warnings, what is told.
-
-std::vector<std::uint32_t> instructions_of(const Diagnostic& d) {
-    std::vector<std::uint32_t> all;
-    for (const SourceLine& line : d.locations)
-        all.push_back(line.pc);
-    std::ranges::sort(all);
-    return all;
-}
-
-/// A role without the numbers of threads, blocks and places.
-std::string without_numbers(std::string role) {
-    std::erase_if(role, [](char c) { return c >= '0' && c <= '9'; });
-    return role;
-}
-
-/// The same name, and the same happened at the same lines, called in the same way.
-bool is_alike(const Diagnostic& a, const Diagnostic& b) {
-    return !a.locations.empty() && a.finding == b.finding && a.fault == b.fault && a.note == b.note &&
-           std::ranges::equal(a.locations, b.locations, [](const SourceLine& one, const SourceLine& other) {
-               return one.is_same_place(other) && without_numbers(one.role) == without_numbers(other.role);
-           });
-}
-
-} // namespace
-
 /// Text of printf by block, and how much of it there may be.
 struct Launch::Output {
     std::map<std::uint64_t, std::string> by_block;
@@ -46,6 +18,7 @@ struct Launch::Output {
 
 Launch::Launch(Device& device, LaunchInfo info)
     : device_(device), info_(std::move(info)), grids_(info_.config.grid.volume()),
+      reporter_(device.begin_report(*this)),
       output_(std::make_unique<Output>()) {}
 
 Launch::~Launch() {
@@ -55,7 +28,7 @@ Launch::~Launch() {
         device_.memory().release(info_.parameters);
 }
 
-const Settings& Launch::settings() const { return device_.settings(); }
+const MachineSettings& Launch::settings() const { return device_.settings(); }
 std::span<const std::unique_ptr<Observer>> Launch::observers() const { return device_.observers(); }
 
 void Launch::begin(unsigned workers) {
@@ -84,7 +57,8 @@ LaunchResult Launch::end() {
     }
     flush_output();
     result.fault = fault_;
-    result.diagnostics = std::move(diagnostics_);
+    if (reporter_)
+        result.diagnostics = reporter_->take();
     result.instructions = instructions_.load();
     result.error = error_;
     return result;
@@ -175,70 +149,46 @@ void Launch::fail(std::exception_ptr error) {
 }
 
 void Launch::report_endless_loop(Cluster& cluster, bool counted) {
-    for (Warp* warp : cluster.warps()) {
-        if (!warp->runnable())
-            continue;
-        const auto lane = static_cast<unsigned>(std::countr_zero(warp->runnable()));
-        cluster.report(Finding::watchdog, Fault::timeout, *warp, warp->lane_pc(lane), lane,
-                       counted ? "The block executed " + std::to_string(settings().watchdog) +
-                                     " instructions without writing memory, passing a barrier or ending a "
-                                     "thread."
-                               : "The loop comes back to the same state again and again: no register changes "
-                                 "for good, nothing is written, and nothing is read that something else "
-                                 "could write.",
-                       "Look for a loop whose condition never becomes false.");
+    const auto looping =
+        std::ranges::find_if(cluster.warps(), [](Warp* warp) { return warp->runnable() != 0; });
+    if (looping == cluster.warps().end())
         return;
-    }
+    Warp& warp = **looping;
+    const auto lane = static_cast<unsigned>(std::countr_zero(warp.runnable()));
+    const Place place(warp, lane, warp.lane_pc(lane));
+    if (counted)
+        place.report(Finding::watchdog, Fault::timeout, "loop-counted",
+                     {{"instructions", settings().watchdog}});
+    else
+        place.report(Finding::watchdog, Fault::timeout, "loop-same-state");
 }
 
-/// The same finding as one that was told, in another block or in another copy of the lines.
-bool Launch::count_copy(const Diagnostic& diagnostic) {
-    const auto told =
-        std::ranges::find_if(diagnostics_, [&](const Diagnostic& d) { return is_alike(d, diagnostic); });
-    if (told == diagnostics_.end())
-        return false;
-    // Another block finds it at the same instructions, which says nothing new.
-    if (told_of_[static_cast<std::size_t>(told - diagnostics_.begin())]
-            .insert(instructions_of(diagnostic))
-            .second)
-        ++told->more;
-    return true;
+void Launch::report(const Mistake& mistake) {
+    if (reporter_)
+        return reporter_->report(mistake);
+    note_fault(mistake.fault);
+    if (mistake.fatal)
+        stop();
+}
+
+void Launch::report(const Deadlock& deadlock) {
+    if (reporter_)
+        return reporter_->report(deadlock);
+    note_fault(Fault::timeout);
+    stop();
 }
 
 void Launch::report(Diagnostic diagnostic, bool fatal) {
-    const std::lock_guard lock(mutex_);
-    diagnostic.kernel = info_.kernel->name;
-    diagnostic.lines_of_ptx =
-        !diagnostic.locations.empty() && info_.kernel->program->module().locations.size() <= 1;
-    // A later finding about lines that an earlier one names is mostly its consequence: mend the first, then
-    // look again.
-    const auto names_line = [](const Diagnostic& d, const SourceLine& line) {
-        return std::any_of(d.locations.begin(), d.locations.end(),
-                           [&](const SourceLine& other) { return other.is_same_place(line); });
-    };
-    const auto covers = [&](const Diagnostic& d) {
-        const bool weighs_as_much = d.fault != Fault::none || diagnostic.fault == Fault::none;
-        return weighs_as_much && !diagnostic.locations.empty() &&
-               std::all_of(diagnostic.locations.begin(), diagnostic.locations.end(),
-                           [&](const SourceLine& line) { return names_line(d, line); });
-    };
-    // So is what ends a launch in which an error was found: a deadlock, a block that leaves copies behind.
-    const bool consequence = fatal && fault_ != Fault::none;
-    if (fault_ == Fault::none)
-        fault_ = diagnostic.fault;
-    const bool is_error = diagnostic.fault != Fault::none;
-    const auto known = std::count_if(diagnostics_.begin(), diagnostics_.end(), [&](const Diagnostic& d) {
-        return (d.fault != Fault::none) == is_error;
-    });
-    const bool too_many = !is_error && known >= max_findings;
-    const bool is_new = !consequence && !count_copy(diagnostic) && !too_many &&
-                        std::none_of(diagnostics_.begin(), diagnostics_.end(), covers);
-    if (is_new) {
-        told_of_.push_back({instructions_of(diagnostic)});
-        diagnostics_.push_back(std::move(diagnostic));
-    }
-    if (fatal || (is_error && known + (is_new ? 1 : 0) >= max_findings))
-        stopped_ = true;
+    if (reporter_)
+        return reporter_->report(std::move(diagnostic), fatal);
+    note_fault(diagnostic.fault);
+    if (fatal)
+        stop();
+}
+
+void Launch::note_fault(Fault fault) {
+    Fault none = Fault::none;
+    fault_.compare_exchange_strong(none, fault);
 }
 
 void Launch::print(std::uint64_t block, std::string text) {

@@ -2,20 +2,21 @@
 /// \file
 /// A launch: a grid of blocks. The executor's host threads run it, beside other launches that are under way.
 
+#include "findings/diagnostic.hpp"
 #include "machine/async.hpp"
 #include "machine/block.hpp"
-#include "machine/diagnostic.hpp"
 #include "machine/events.hpp"
 #include "machine/footprint.hpp"
 #include "machine/grid_dependency.hpp"
 #include "machine/program.hpp"
+#include "machine/reporter.hpp"
+#include "machine/settings.hpp"
 
 #include <atomic>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,38 +50,11 @@ struct LaunchInfo {
     FootprintWish footprint = FootprintWish::none;
 };
 
-/// Settings of the machine, usually from the environment.
-struct Settings {
-    CompletionOrder order = CompletionOrder::late;
-    std::uint64_t seed = 1;
-    bool checks = true;
-    bool strict = false;  ///< Checks also give notes: what hardware runs as meant and a manual forbids.
-    unsigned threads = 0; ///< Host threads; 0: one per core.
-    /// Thread instructions that a cluster may execute without writing memory, passing a barrier or ending a
-    /// thread; 0: any number. A loop that comes back to the same state is found without such a limit.
-    std::uint64_t watchdog = 0;
-    bool leaks = false; ///< EMULATOR_LEAKS: tell at the end what was never freed.
-    /// EMULATOR_EXIT_STATUS: what turns a program's exit status 0 into 1.
-    enum class ExitStatus : std::uint8_t {
-        program,  ///< Nothing but a failed launch that the program never asked about.
-        errors,   ///< Also any error that was found.
-        findings, ///< Also a warning.
-    };
-    ExitStatus exit_status = ExitStatus::program;
-    /// EMULATOR_UNINITIALISED: what a use of global memory that nobody wrote is.
-    enum class Severity : std::uint8_t { off, warning, error };
-    Severity uninitialised_global = Severity::warning;
-    std::string report_file;   ///< EMULATOR_REPORT
-    std::string counters_file; ///< EMULATOR_COUNTERS
-    std::string trace_file;    ///< EMULATOR_TRACE
-    static Settings from_environment();
-};
-
 /// Outcome of a launch.
 struct LaunchResult {
     Fault fault = Fault::none;
-    std::vector<Diagnostic> diagnostics;
-    std::uint64_t instructions = 0; ///< Thread instructions executed.
+    std::vector<Diagnostic> diagnostics; ///< As the device's reporter gave them; none without one.
+    std::uint64_t instructions = 0;      ///< Thread instructions executed.
     std::exception_ptr error =
         nullptr; ///< What kept the emulator itself from going on, such as lack of memory.
     std::shared_ptr<const Footprint> footprint = nullptr; ///< If it was wished for and checks are on.
@@ -99,12 +73,16 @@ class Launch {
 
     Device& device() const { return device_; }
     const LaunchInfo& info() const { return info_; }
-    const Settings& settings() const;
+    const MachineSettings& settings() const;
     std::span<const std::unique_ptr<Observer>> observers() const;
 
-    /// Records a finding, once per name and lines with their callers; copies of it that differ only in their
-    /// instructions are counted. `fatal` stops the launch.
+    /// Hand on what is found.
+    void report(const Mistake& mistake);
+    void report(const Deadlock& deadlock);
     void report(Diagnostic diagnostic, bool fatal);
+    /// The launch fails, with the error that is noted first.
+    void note_fault(Fault fault);
+    Fault fault() const { return fault_.load(std::memory_order_relaxed); }
     bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
     /// Ends it where it stands, without a finding: the context is lost, or the process ends.
     void stop() { stopped_ = true; }
@@ -175,7 +153,6 @@ class Launch {
     bool exhausted() const { return stopped() || next_cluster_.load() >= clusters(); }
     std::uint64_t residency(unsigned workers) const;
     void report_endless_loop(Cluster& cluster, bool counted);
-    bool count_copy(const Diagnostic& diagnostic);
     void flush_output();
 
     Device& device_;
@@ -193,10 +170,8 @@ class Launch {
     std::uint64_t residency_ = 1;                ///< Clusters a worker may hold at once.
     std::mutex mutex_;
     std::mutex order_;
-    std::vector<Diagnostic> diagnostics_;
-    /// Parallel to them: the instructions of each finding that was told as one of them.
-    std::vector<std::set<std::vector<std::uint32_t>>> told_of_;
-    Fault fault_ = Fault::none;
+    const std::unique_ptr<LaunchReporter> reporter_; ///< May be none.
+    std::atomic<Fault> fault_{Fault::none};
     std::exception_ptr error_;
     struct Output;
     std::unique_ptr<Output> output_;

@@ -1,7 +1,7 @@
 #include "machine/mbarrier.hpp"
 
 #include "machine/cluster.hpp"
-#include "machine/instructions/async_operands.hpp"
+#include "machine/mistake.hpp"
 
 #include <cstdlib>
 
@@ -21,16 +21,12 @@ bool check_arrivals(const Mbarrier& barrier, const MbarrierEvent& event) {
     if (event.count <= barrier.pending)
         return true;
     place_of(event).report(Finding::arrival_count_mismatch, Fault::launch_failure,
-                           "An arrival of " + std::to_string(event.count) + " at mbarrier " +
-                               shared_text(place_of(event).cluster(), event.address) + ", whose phase " +
-                               std::to_string(barrier.phase) + " expects only " +
-                               std::to_string(barrier.pending) + " more arrival(s)" +
-                               (barrier.tx ? " and " + std::to_string(barrier.tx) + " bytes." : "."),
-                           "The number of arrivals in each phase must equal the count given to "
-                           "mbarrier.init. Who arrives again must "
-                           "have waited for the end of the phase before: check that there is such a wait, "
-                           "and that its parity changes "
-                           "with every phase.");
+                           barrier.tx ? "mbarrier-only-bytes-missing" : "mbarrier-too-many-arrivals",
+                           {{"count", event.count},
+                            {"barrier", SharedPlace{event.address}},
+                            {"phase", barrier.phase},
+                            {"pending", barrier.pending},
+                            {"tx", barrier.tx}});
     return false;
 }
 
@@ -39,12 +35,8 @@ bool check_tx(const Mbarrier& barrier, const MbarrierEvent& event) {
     const std::int64_t tx = barrier.tx + event.tx;
     if (event.tx <= limit && tx >= -limit && tx <= limit)
         return true;
-    place_of(event).report(
-        Finding::tx_count_mismatch, Fault::launch_failure,
-        "The tx-count of mbarrier " + shared_text(place_of(event).cluster(), event.address) +
-            " would become " + std::to_string(tx) + " (change " + std::to_string(event.tx) +
-            "); it must stay within +/-(2^20 - 1).",
-        "Expect at most 1048575 bytes per phase; use several barriers or phases for more.");
+    place_of(event).report(Finding::tx_count_mismatch, Fault::launch_failure, "mbarrier-tx-range",
+                           {{"barrier", SharedPlace{event.address}}, {"tx", tx}, {"change", event.tx}});
     return false;
 }
 

@@ -73,4 +73,14 @@ const Kernel* Program::kernel(std::string_view name) {
     return (kernels_[key] = std::move(kernel)).get();
 }
 
+bool is_inlined_from(const Kernel& kernel, std::uint32_t pc, std::string_view file) {
+    const ptx::Module& module = kernel.program->module();
+    for (std::uint32_t at = kernel.sources[pc]->location; at != 0 && at < module.locations.size();
+         at = module.locations[at].inlined_at)
+        if (const auto number = module.locations[at].file;
+            number < module.files.size() && module.files[number].ends_with(file))
+            return true;
+    return false;
+}
+
 } // namespace emu

@@ -137,6 +137,9 @@ class Kernel {
     std::string name; ///< Demangled.
 };
 
+/// Whether the instruction was inlined from a file whose path ends with `file`, at any depth.
+bool is_inlined_from(const Kernel& kernel, std::uint32_t pc, std::string_view file);
+
 /// A module placed in a device: its variables have addresses, its kernels are decoded when first launched.
 class Program {
   public:

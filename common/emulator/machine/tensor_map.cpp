@@ -4,54 +4,49 @@ namespace emu {
 
 namespace {
 
-std::string indexed(const char* name, std::size_t i) {
-    return std::string(name) + "[" + std::to_string(i) + "]";
-}
+using Error = std::optional<Flaw>;
 
-std::string wrong(const std::string& argument, std::uint64_t value, const std::string& rule) {
-    return argument + " = " + std::to_string(value) + ": " + rule;
+/// A flaw of one argument.
+Flaw wrong(std::string_view kind, std::uint64_t value, Facts more = {}) {
+    more.emplace_back("value", value);
+    return {kind, std::move(more)};
 }
-
-using Error = std::optional<std::string>;
 
 Error modes_error(const TensorMap& m) {
+    const auto type = static_cast<unsigned>(m.type), swizzle = static_cast<unsigned>(m.swizzle);
     if (m.type > TensorType::u6x16_align16)
-        return wrong("tensorDataType", static_cast<unsigned>(m.type), "is not a CUtensorMapDataType");
+        return wrong("argument-type", type);
     if (element_bytes(m.type) == 0)
-        return wrong("tensorDataType", static_cast<unsigned>(m.type),
-                     "the packed types need compute capability 10.0");
+        return wrong("argument-packed-type", type);
     if (m.interleave > TensorInterleave::bytes32)
-        return wrong("interleave", static_cast<unsigned>(m.interleave), "is not a CUtensorMapInterleave");
+        return wrong("argument-interleave", static_cast<unsigned>(m.interleave));
     if (m.swizzle > TensorSwizzle::bytes128_atom64)
-        return wrong("swizzle", static_cast<unsigned>(m.swizzle), "is not a CUtensorMapSwizzle");
+        return wrong("argument-swizzle", swizzle);
     if (m.swizzle > TensorSwizzle::bytes128)
-        return wrong("swizzle", static_cast<unsigned>(m.swizzle),
-                     "swizzle atoms of more than 16 bytes need compute capability 10.0");
+        return wrong("argument-swizzle-atom", swizzle);
     if (m.l2_promotion > 3)
-        return wrong("l2Promotion", m.l2_promotion, "is not a CUtensorMapL2promotion");
+        return wrong("argument-l2-promotion", m.l2_promotion);
     if (m.oob_fill > 1)
-        return wrong("oobFill", m.oob_fill, "is not a CUtensorMapFloatOOBfill");
+        return wrong("argument-fill", m.oob_fill);
     if (m.oob_fill == 1 && !is_floating(m.type))
-        return wrong("oobFill", m.oob_fill,
-                     std::string("NaN fill needs a floating-point type, the tensor is ") + name_of(m.type));
+        return wrong("argument-nan-fill", m.oob_fill, {{"type", name_of(m.type)}});
     return std::nullopt;
 }
 
 Error memory_error(const TensorMap& m) {
     const std::uint64_t alignment = m.interleave == TensorInterleave::bytes32 ? 32 : 16;
     if (m.address % alignment)
-        return wrong("globalAddress", m.address, "must be a multiple of " + std::to_string(alignment));
+        return wrong("argument-address-alignment", m.address, {{"alignment", alignment}});
     if (m.address >> 57)
-        return wrong("globalAddress", m.address, "must be less than 2^57");
+        return wrong("argument-address-range", m.address);
     for (std::size_t i = 0; i < m.rank; ++i)
         if (m.dims[i] == 0 || m.dims[i] > std::uint64_t{1} << 32)
-            return wrong(indexed("globalDim", i), m.dims[i], "must be between 1 and 2^32");
+            return wrong("argument-dimension", m.dims[i], {{"i", i}});
     for (std::size_t i = 0; i + 1 < m.rank; ++i) {
         if (m.strides[i] % alignment)
-            return wrong(indexed("globalStrides", i), m.strides[i],
-                         "must be a multiple of " + std::to_string(alignment) + " bytes");
+            return wrong("argument-stride-alignment", m.strides[i], {{"i", i}, {"alignment", alignment}});
         if (m.strides[i] >= std::uint64_t{1} << 40)
-            return wrong(indexed("globalStrides", i), m.strides[i], "must be less than 2^40 bytes");
+            return wrong("argument-stride-range", m.strides[i], {{"i", i}});
     }
     return std::nullopt;
 }
@@ -60,23 +55,19 @@ Error memory_error(const TensorMap& m) {
 Error row_error(const TensorMap& m) {
     const unsigned inner = m.box[0] * element_bytes(m.type);
     if (inner % 16)
-        return wrong("boxDim[0]", m.box[0],
-                     "the inner dimension of the box has " + std::to_string(inner) +
-                         " bytes, it must be a multiple of 16");
+        return wrong("argument-row-size", m.box[0], {{"bytes", inner}});
     const unsigned span = swizzle_bytes(m.swizzle);
     if (m.interleave == TensorInterleave::none && span && inner > span)
-        return wrong("boxDim[0]", m.box[0],
-                     "the inner dimension of the box has " + std::to_string(inner) +
-                         " bytes, the swizzle allows " + std::to_string(span));
+        return wrong("argument-row-swizzle", m.box[0], {{"bytes", inner}, {"most", span}});
     return std::nullopt;
 }
 
 Error box_error(const TensorMap& m) {
     for (std::size_t i = 0; i < m.rank; ++i) {
         if (m.box[i] == 0 || m.box[i] > 256)
-            return wrong(indexed("boxDim", i), m.box[i], "must be between 1 and 256");
+            return wrong("argument-box", m.box[i], {{"i", i}});
         if (m.element_strides[i] == 0 || m.element_strides[i] > 8)
-            return wrong(indexed("elementStrides", i), m.element_strides[i], "must be between 1 and 8");
+            return wrong("argument-element-stride", m.element_strides[i], {{"i", i}});
     }
     if (auto error = row_error(m))
         return error;
@@ -84,9 +75,7 @@ Error box_error(const TensorMap& m) {
     // strides, also in dimension 0, where the copy ignores them.
     constexpr std::uint64_t most = 228 * 1024;
     if (const std::uint64_t bytes = bytes_in_whole_steps(m); bytes > most)
-        return wrong("boxDim", m.box[0],
-                     "the box has " + std::to_string(bytes) + " bytes, more than shared memory's " +
-                         std::to_string(most));
+        return wrong("argument-box-bytes", m.box[0], {{"bytes", bytes}, {"most", most}});
     return std::nullopt;
 }
 
@@ -156,9 +145,9 @@ std::uint64_t bytes_in_whole_steps(const TensorMap& map) {
 
 Error tensor_map_error(const TensorMap& map) {
     if (map.rank == 0 || map.rank > 5)
-        return wrong("tensorRank", map.rank, "must be between 1 and 5");
+        return wrong("argument-rank", map.rank);
     if (map.interleave != TensorInterleave::none && map.rank < 3)
-        return wrong("tensorRank", map.rank, "interleaved layouts need at least 3 dimensions");
+        return wrong("argument-interleave-rank", map.rank);
     if (auto error = modes_error(map))
         return error;
     if (auto error = memory_error(map))
@@ -168,21 +157,21 @@ Error tensor_map_error(const TensorMap& map) {
 
 Error tensor_map_fault(const TensorMap& map, bool load) {
     if (map.im2col)
-        return "it is a map for im2col mode, and the copy is in tile mode";
+        return Flaw{"flaw-im2col"};
     if (map.type == TensorType::none)
-        return "its bits stand for no type of elements";
+        return Flaw{"flaw-no-type"};
     if (load && map.rounds_other)
-        return std::string("it asks for rounding to TF32, its elements are ") + name_of(map.type);
+        return Flaw{"flaw-rounding", {{"type", name_of(map.type)}}};
     if (load && map.oob_fill && !is_floating(map.type))
-        return std::string("its NaN fill needs a floating-point type, its elements are ") + name_of(map.type);
+        return Flaw{"flaw-nan-fill", {{"type", name_of(map.type)}}};
     if (map.interleave > TensorInterleave::bytes32)
-        return "its bits stand for no interleave";
+        return Flaw{"flaw-no-interleave"};
     if (map.interleave != TensorInterleave::none && map.rank < 3)
-        return "interleaved layouts need at least 3 dimensions, it has " + std::to_string(map.rank);
+        return Flaw{"flaw-interleave-rank", {{"rank", map.rank}}};
     // cuTensorMapEncodeTiled takes dimensions of up to 2^32.
     for (std::size_t i = 0; i < map.rank && i < map.dims.size(); ++i)
         if (map.dims[i] > std::uint64_t{1} << 31)
-            return wrong(indexed("globalDim", i), map.dims[i], "no copy takes more than 2^31");
+            return wrong("flaw-dimension", map.dims[i], {{"i", i}});
     return row_error(map);
 }
 

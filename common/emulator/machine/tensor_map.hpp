@@ -7,12 +7,13 @@
 /// src/fmha/hopper/tma_types.h and tma_descriptor.h. Numbers of types and modes are those of the driver
 /// API's enumerations. No CUDA header is needed.
 
+#include "machine/fact.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 
 namespace emu {
 
@@ -97,13 +98,12 @@ constexpr std::uint32_t swizzled(std::uint32_t address, TensorSwizzle swizzle) {
 /// and writes it into the map; a copy moves the last, partial step as well.
 std::uint64_t bytes_in_whole_steps(const TensorMap& map);
 
-/// One line that names the argument which cuTensorMapEncodeTiled refuses and why, or nothing if it accepts
-/// the map (CUDA driver API, cuTensorMapEncodeTiled, on compute capability 9.0).
-std::optional<std::string> tensor_map_error(const TensorMap& map);
+/// The argument which cuTensorMapEncodeTiled refuses and why, or nothing if it accepts the map (CUDA driver
+/// API, cuTensorMapEncodeTiled, on compute capability 9.0).
+std::optional<Flaw> tensor_map_error(const TensorMap& map);
 
 /// Checks the map and writes its 128 bytes. Returns tensor_map_error(map); on an error nothing is written.
-std::optional<std::string> encode_tensor_map(const TensorMap& map,
-                                             std::span<std::byte, tensor_map_bytes> out);
+std::optional<Flaw> encode_tensor_map(const TensorMap& map, std::span<std::byte, tensor_map_bytes> out);
 
 /// Writes the bytes of a map without checking it.
 void write_tensor_map(const TensorMap& map, std::span<std::byte, tensor_map_bytes> out);
@@ -111,9 +111,9 @@ void write_tensor_map(const TensorMap& map, std::span<std::byte, tensor_map_byte
 /// What the bytes mean to the hardware; any bytes mean something. Bits without a field do not matter.
 TensorMap read_tensor_map(std::span<const std::byte, tensor_map_bytes> bytes);
 
-/// One line about why an H200 ends a copy with this map by an illegal instruction, or nothing if it does not.
+/// Why an H200 ends a copy with this map by an illegal instruction, or nothing if it does not.
 /// It looks at less than the driver does, and for loads only at what only loads use.
-std::optional<std::string> tensor_map_fault(const TensorMap& map, bool load);
+std::optional<Flaw> tensor_map_fault(const TensorMap& map, bool load);
 
 /// Whether the bits without a field and the words that the hardware does not look at are as the driver writes
 /// them: what is no map is most likely not so.

@@ -234,37 +234,27 @@ void TensorStoreTask::write(Cluster&) { tile_.scatter(box_, reduction_); }
 
 // -- tensor maps in memory
 
-void report_tensor_map(const Place& place, std::string message, std::string advice, Fault fault) {
-    place.report(Finding::tensor_map_invalid, fault, std::move(message), std::move(advice));
+void report_tensor_map(const Place& place, std::string_view kind, Facts facts, Fault fault) {
+    place.report(Finding::tensor_map_invalid, fault, kind, std::move(facts));
 }
 
 namespace {
 
 /// The bytes of the map, or nullptr after a report.
 const std::byte* map_in_memory(const Place& place, std::uint64_t address) {
-    const std::string advice =
-        "Pass the CUtensorMap as a const __grid_constant__ kernel parameter, in __constant__ "
-        "memory, or in global memory with fence.proxy.tensormap.";
     if (in_local_window(address) || in_shared_window(address) || in_code_window(address)) {
-        report_tensor_map(place,
-                          "The tensor map lies in " +
-                              std::string(in_shared_window(address) ? "shared" : "local") +
-                              " memory, where the hardware cannot read it.",
-                          advice, Fault::illegal_address);
+        report_tensor_map(place, "map-in-window", {{"space", in_shared_window(address) ? "shared" : "local"}},
+                          Fault::illegal_address);
         return nullptr;
     }
     if (address % tensor_map_alignment) {
-        report_tensor_map(
-            place, "The address of the tensor map, " + hexadecimal(address) + ", is not a multiple of 64.",
-            "Declare it as CUtensorMap, or with alignas(64).", Fault::misaligned_address);
+        report_tensor_map(place, "map-misaligned", {{"address", Hexadecimal{address}}},
+                          Fault::misaligned_address);
         return nullptr;
     }
     const std::byte* bytes = place.cluster().global_bytes(address, tensor_map_bytes);
     if (!bytes)
-        report_tensor_map(place,
-                          "There is no tensor map at " + hexadecimal(address) +
-                              ": the address is not in the device's memory (a host pointer, perhaps).",
-                          advice, Fault::illegal_address);
+        report_tensor_map(place, "map-nowhere", {{"address", Hexadecimal{address}}}, Fault::illegal_address);
     return bytes;
 }
 
@@ -283,23 +273,15 @@ std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t addre
     if (!fault && map.rank == rank && !misaligned)
         return map;
     if (!looks_encoded(bytes))
-        report_tensor_map(place,
-                          "The 128 bytes at " + hexadecimal(address) +
-                              " are no tensor map: cuTensorMapEncodeTiled did not write them.",
-                          "Encode the map on the host with cuTensorMapEncodeTiled and check its result.");
+        report_tensor_map(place, "map-not-encoded", {{"address", Hexadecimal{address}}});
     else if (map.rank != rank)
-        report_tensor_map(place,
-                          "A copy of rank " + std::to_string(rank) + " with a tensor map of rank " +
-                              std::to_string(map.rank) + ".",
-                          "Give as many coordinates as the map has dimensions.");
+        report_tensor_map(place, "map-rank", {{"rank", rank}, {"of_map", map.rank}});
+    else if (fault)
+        report_tensor_map(place, "map-flawed", {{"flaw", *fault}});
     else
-        report_tensor_map(place,
-                          "The tensor map is not valid: " +
-                              fault.value_or("its tensor begins at " + hexadecimal(map.address) +
-                                             ", which is not a multiple of " + std::to_string(alignment)) +
-                              ".",
-                          "Mend what was changed in the map after cuTensorMapEncodeTiled had made it.",
-                          fault ? Fault::illegal_instruction : Fault::misaligned_address);
+        report_tensor_map(place, "map-tensor-misaligned",
+                          {{"address", Hexadecimal{map.address}}, {"alignment", alignment}},
+                          Fault::misaligned_address);
     return std::nullopt;
 }
 

@@ -111,10 +111,10 @@ class TensorStoreTask final : public AsyncTask {
 /// does not serve the copy.
 std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address, unsigned rank, bool load);
 /// Reports tensor-map-invalid.
-void report_tensor_map(const Place& place, std::string message, std::string advice,
+void report_tensor_map(const Place& place, std::string_view kind, Facts facts,
                        Fault fault = Fault::illegal_instruction);
 
-// Decode functions of tensormap.* and prefetch.tensormap, in instr_tensormap.cpp.
+// Decode functions of tensormap.* and prefetch.tensormap, in instructions/tensormap.cpp.
 void decode_tensormap_replace(DecodeContext& context, Op& op);
 void decode_tensormap_copy(DecodeContext& context, Op& op);
 void decode_tensormap_prefetch(DecodeContext& context, Op& op);

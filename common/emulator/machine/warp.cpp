@@ -11,16 +11,15 @@ namespace {
 constexpr std::uint64_t fairness_slice =
     65536; ///< Instructions a diverged group may loop before the others get a turn.
 constexpr std::uint32_t row_bytes = 256;
-constexpr std::uint32_t frame_limit = 64u << 20;
 
 } // namespace
 
-Warp::Warp(Block& block, unsigned index, LaneMask present) : block_(block), index_(index), present_(present) {
+Warp::Warp(Block& block, unsigned index, LaneMask present)
+    : Lanes(present), LocalMemory(block.cluster().info().kernel->local_need,
+                                  block.cluster().info().kernel->entry().local_bytes),
+      block_(block), index_(index) {
     const Kernel& kernel = *block.cluster().info().kernel;
     frames_.resize(kernel.entry().frame_bytes);
-    local_stride_ = kernel.local_need;
-    local_.resize(std::size_t{local_stride_} * warp_size);
-    local_top_.fill(kernel.entry().local_bytes);
     specials_.resize((static_cast<std::size_t>(Special::count_) + kernel.address_rows.size()) * row_bytes);
     bases_ = {frames_.data(), const_cast<std::byte*>(kernel.constants.data()), specials_.data()};
     lane_pc_.fill(kernel.entry().first);
@@ -295,140 +294,11 @@ Flow Warp::exit_lanes(LaneMask mask) {
     return Flow::reselect;
 }
 
-namespace {
-
-constexpr std::uint32_t end_of_frame(std::uint32_t frame, const DecodedFunction& function) {
-    return frame +
-           (std::max(function.frame_bytes, 1u) + 63) / 64 * 64; // Never empty, so that a place is one frame.
-}
-
-} // namespace
-
-std::uint32_t Warp::next_frame(const DecodedFunction& caller, const DecodedFunction& callee) const {
-    std::uint32_t frame = end_of_frame(frame_, caller);
-    // Rows of different functions lie differently, so lanes that are in both at once would meet in each
-    // other's columns.
-    const auto in_the_way = [&](const LiveFrame& each) {
-        const bool same = each.begin == frame && each.function == &callee;
-        return !same && each.begin < end_of_frame(frame, callee) && each.end > frame;
-    };
-    for (auto other = live_frames_.begin(); other != live_frames_.end();) {
-        other = std::ranges::find_if(live_frames_, in_the_way);
-        if (other != live_frames_.end())
-            frame = other->end;
-    }
-    return frame;
-}
-
-void Warp::leave_frame(std::uint32_t frame, LaneMask lanes) {
-    const auto left = std::ranges::find(live_frames_, frame, &LiveFrame::begin);
-    if (left != live_frames_.end() && (left->lanes &= ~lanes) == 0)
-        live_frames_.erase(left);
-}
-
-Flow Warp::call(LaneMask mask, const DecodedFunction& caller, const DecodedFunction& callee) {
-    const std::uint32_t frame = next_frame(caller, callee);
-    if (frame + callee.frame_bytes > frame_limit) {
-        cluster().report(Finding::stack_overflow, Fault::illegal_address, *this, pc_,
-                         static_cast<unsigned>(std::countr_zero(mask)), "The calls are nested too deeply.",
-                         "Check the condition that ends the recursion.");
-        return exit_lanes(mask);
-    }
-    if (frames_.size() < frame + callee.frame_bytes)
-        frames_.resize(frame + callee.frame_bytes);
-    bases_[0] = frames_.data() + frame_;
-    LaneMask overflow = 0;
-    for_lanes(active_, [&](unsigned lane) {
-        if (!(mask >> lane & 1)) {
-            lane_pc_[lane] = pc_ + 1;
-            return;
-        }
-        const std::uint32_t base = (local_top_[lane] + 15) / 16 * 16;
-        if (base + callee.local_bytes > local_limit) {
-            overflow |= 1u << lane;
-            return;
-        }
-        returns_[lane].push_back({pc_ + 1, frame_, local_base_[lane], local_top_[lane]});
-        lane_pc_[lane] = callee.first;
-        lane_frame_[lane] = frame;
-        local_base_[lane] = base;
-        local_top_[lane] = base + callee.local_bytes;
-        reserve_local(local_top_[lane]);
-    });
-    if (const LaneMask entered = mask & ~overflow) {
-        const auto joined = std::ranges::find(live_frames_, frame, &LiveFrame::begin);
-        if (joined != live_frames_.end())
-            joined->lanes |= entered;
-        else
-            live_frames_.push_back({frame, end_of_frame(frame, callee), &callee, entered});
-    }
-    if (overflow) {
-        cluster().report(Finding::stack_overflow, Fault::illegal_address, *this, pc_,
-                         static_cast<unsigned>(std::countr_zero(overflow)),
-                         "A thread's local memory is used up by nested calls.",
-                         "Check the condition that ends the recursion, or use smaller local arrays.");
-        for_lanes(overflow, [&](unsigned lane) { wait_[lane] = Wait::exited; });
-        exited_ |= overflow;
-        block_.thread_exited({this, overflow, pc_});
-    }
-    return Flow::reselect;
-}
-
-Flow Warp::ret(LaneMask mask) {
-    LaneMask ending = 0;
-    leave_frame(frame_, mask);
-    for_lanes(active_, [&](unsigned lane) {
-        if (!(mask >> lane & 1)) {
-            lane_pc_[lane] = pc_ + 1;
-        } else if (returns_[lane].empty()) {
-            ending |= 1u << lane;
-        } else {
-            const Return back = returns_[lane].back();
-            returns_[lane].pop_back();
-            lane_pc_[lane] = back.pc;
-            lane_frame_[lane] = back.frame;
-            local_base_[lane] = back.local_base;
-            local_top_[lane] = back.local_top;
-        }
-    });
-    if (ending) {
-        const LaneMask rest = active_ & ~ending;
-        std::array<std::uint32_t, warp_size> keep = lane_pc_;
-        exit_lanes(ending);
-        for_lanes(rest, [&](unsigned lane) { lane_pc_[lane] = keep[lane]; });
-    }
-    return Flow::reselect;
-}
-
-void Warp::reserve_local(std::uint32_t bytes) {
-    if (bytes <= local_stride_)
-        return;
-    const std::uint32_t stride = std::min(local_limit, std::max(bytes, 2 * local_stride_ + 256));
-    std::vector<std::byte> bigger(std::size_t{stride} * warp_size);
-    for (unsigned lane = 0; lane < warp_size; ++lane)
-        std::copy_n(local_.begin() + std::size_t{lane} * local_stride_, local_stride_,
-                    bigger.begin() + std::size_t{lane} * stride);
-    local_ = std::move(bigger);
-    local_stride_ = stride;
-}
-
-std::byte* Warp::local(unsigned lane, std::uint64_t offset, std::uint32_t bytes) {
-    if (offset > local_top_[lane] || offset + bytes > local_top_[lane])
-        return nullptr;
-    return local_.data() + std::size_t{lane} * local_stride_ + offset;
-}
-
-bool Warp::grow_local(LaneMask mask, std::uint32_t bytes) {
-    bool fits = true;
-    for_lanes(mask, [&](unsigned lane) {
-        if (std::uint64_t{local_top_[lane]} + bytes > local_limit) {
-            fits = false;
-            return;
-        }
-        local_top_[lane] += bytes;
-        reserve_local(local_top_[lane]);
-    });
-    return fits;
+LaneMask Warp::met(unsigned lane) const {
+    for (const Meeting& each : meetings_)
+        if (each.arrived >> lane & 1)
+            return each.arrived;
+    return 0;
 }
 
 Flow Warp::meet(const Op& op, LaneMask mask, LaneMask members, MeetingAction action) {

@@ -4,42 +4,21 @@
 /// run as a group.
 
 #include "machine/events.hpp"
+#include "machine/lanes.hpp"
+#include "machine/local_memory.hpp"
 #include "machine/program.hpp"
 
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace emu {
 
-/// Why a lane does not run.
-enum class Wait : std::uint8_t {
-    none,
-    exited,
-    warp_sync,       ///< At a warp-synchronous instruction, for the other lanes of its mask.
-    block_barrier,   ///< At bar/barrier.
-    cluster_barrier, ///< At barrier.cluster.wait.
-    grids,           ///< At griddepcontrol.wait.
-    mbarrier, ///< At mbarrier.try_wait: woken when the phase completes, or by a time-out, and then executes
-              ///< again.
-};
-
-/// Local memory a thread may use (compute capability 9.0: 512 KiB).
-inline constexpr std::uint32_t local_limit = 512 * 1024;
-
-/// Calls `f(lane)` for each lane of `mask`, lowest first.
-template <class F>
-void for_lanes(LaneMask mask, F&& f) {
-    for (; mask; mask &= mask - 1)
-        f(static_cast<unsigned>(std::countr_zero(mask)));
-}
-
-class Warp {
+class Warp : public Lanes, public LocalMemory {
   public:
     Warp(Block& block, unsigned index, LaneMask present);
 
@@ -53,12 +32,7 @@ class Warp {
     unsigned index() const { return index_; } ///< In the block.
     unsigned thread_of(unsigned lane) const {
         return index_ * warp_size + lane;
-    }                                             ///< Linear thread in the block.
-    LaneMask present() const { return present_; } ///< Lanes that exist (a block's last warp may be partial).
-    LaneMask exited() const { return exited_; }
-    LaneMask blocked() const { return blocked_; }
-    LaneMask runnable() const { return present_ & ~exited_ & ~blocked_; }
-    bool finished() const { return exited_ == present_; }
+    } ///< Linear thread in the block.
 
     // -- operands
     /// The 32 values of a row. T must have the operand's size.
@@ -84,7 +58,6 @@ class Warp {
     // -- control, for handlers
     LaneMask active() const { return active_; } ///< The current group, whatever the guard says.
     std::uint32_t pc() const { return pc_; }    ///< Of the instruction being executed.
-    std::uint32_t lane_pc(unsigned lane) const { return lane_pc_[lane]; } ///< Where a waiting lane stands.
     std::uint32_t frame() const { return frame_; }
     std::uint32_t jump_target() const { return jump_target_; }
     /// The whole group continues at `target`. Returns Flow::jump.
@@ -158,59 +131,12 @@ class Warp {
     /// A strong access that changed nothing: `what` stands for the instruction, the place and the value. A
     /// loop that does nothing else gives way, see spins().
     void note_poll(std::uint64_t what) { poll_.now = (poll_.now ^ what) * 0x9e3779b97f4a7c15ull + 1; }
-    /// A test of the mbarrier at `address` found that its phase has not ended; the lane may go on polling.
-    void note_test(unsigned lane, std::uint32_t address, std::uint32_t pc) {
-        if (!tests_)
-            tests_ = std::make_unique<std::array<FailedTest, warp_size>>();
-        (*tests_)[lane] = {address, pc};
-    }
-    void forget_test(unsigned lane) {
-        if (tests_)
-            (*tests_)[lane] = {};
-    }
-    struct FailedTest {
-        std::uint32_t address = 0; ///< Shared-window address, 0 for none.
-        std::uint32_t pc = 0;
-    };
-    FailedTest failed_test(unsigned lane) const { return tests_ ? (*tests_)[lane] : FailedTest{}; }
     /// True when the last run() ended because a group gave way.
     bool yielded() const { return yielded_; }
 
-    // -- waiting lanes, for whoever ends a wait
-    Wait wait_of(unsigned lane) const { return wait_[lane]; }
-    std::uint64_t wait_tag(unsigned lane) const { return wait_tag_[lane]; }
-    std::uint64_t wait_phase(unsigned lane) const { return wait_phase_[lane]; }
-    /// Lanes that wait for `why` with `tag`.
-    LaneMask waiting(Wait why, std::uint64_t tag) const;
-    /// Ends the wait; the lanes continue behind the instruction at which they waited.
-    void release_after(LaneMask mask);
-    /// Ends the wait; the lanes execute the instruction again.
-    void release_again(LaneMask mask);
-    /// Like release_again, and the instruction is told that its time limit passed.
-    void time_out(LaneMask mask);
-    /// True once for a lane whose wait ended by time-out.
-    bool take_time_out(unsigned lane);
-    /// Like release_again, because the phase completed for which the lanes waited at an mbarrier.
-    void wake(LaneMask mask);
-    /// Lanes that were woken by the mbarrier at `tag` and have not executed their wait again.
-    LaneMask woken(std::uint64_t tag) const;
-    /// The woken lanes have observed the phase: their wait succeeds whatever becomes of the mbarrier.
-    void grant(LaneMask mask) { granted_ |= mask; }
-    /// Lanes of `mask` execute their wait again. Returns those that may pass it at once.
-    LaneMask take_grants(LaneMask mask);
-
-    // -- memory of the threads
-    /// Bytes of this lane's local memory at `offset`, or nullptr when outside the lane's stack.
-    std::byte* local(unsigned lane, std::uint64_t offset, std::uint32_t bytes);
-    std::uint32_t local_base(unsigned lane) const { return local_base_[lane]; }
+    // -- memory of the threads; see also LocalMemory
     /// Bytes of a `.param` variable of the current frame. Storage is lane-major: lane i starts at i * size.
     std::byte* frame_bytes(std::uint32_t offset) { return bases_[0] + offset; }
-    /// Grows the lane's local memory by `bytes` (alloca); returns the local-space offset or nothing when the
-    /// stack is full.
-    bool grow_local(LaneMask mask, std::uint32_t bytes);
-    std::uint32_t local_top(unsigned lane) const { return local_top_[lane]; }
-    void set_local_top(unsigned lane, std::uint32_t top) { local_top_[lane] = top; }
-
     /// Counts executed instructions of this warp, one per thread (for %clock and the speed benchmark).
     std::uint64_t instructions() const { return instructions_; }
 
@@ -266,19 +192,12 @@ class Warp {
     void set_frame(std::uint32_t frame);
     void fill_specials();
     void fill_address_rows();
-    void reserve_local(std::uint32_t bytes);
     void meet_again();
     template <class T>
     void fill(Row row, T value);
 
     Block& block_;
     unsigned index_;
-    LaneMask present_;
-    LaneMask exited_ = 0;
-    LaneMask blocked_ = 0;
-    LaneMask timed_out_ = 0;
-    LaneMask woken_ = 0;
-    LaneMask granted_ = 0;
     LaneMask deferred_ = 0; ///< Lanes that used up their slice while others could run.
 
     LaneMask active_ = 0;
@@ -288,23 +207,13 @@ class Warp {
     std::uint32_t jump_target_ = 0;
     bool yielded_ = false;
     Polls poll_;
-    std::unique_ptr<std::array<FailedTest, warp_size>> tests_; ///< The last of each lane, if one failed.
     std::uint64_t diverged_for_ = 0; ///< Instructions since all runnable lanes last ran together.
     std::uint64_t instructions_ = 0;
 
     std::array<std::byte*, 3> bases_{};
     std::vector<std::byte> frames_;
     std::vector<std::byte> specials_;
-    std::vector<std::byte> local_;
-    std::uint32_t local_stride_ = 0;
 
-    std::array<std::uint32_t, warp_size> lane_pc_{};
-    std::array<std::uint32_t, warp_size> lane_frame_{};
-    std::array<std::uint32_t, warp_size> local_base_{};
-    std::array<std::uint32_t, warp_size> local_top_{};
-    std::array<Wait, warp_size> wait_{};
-    std::array<std::uint64_t, warp_size> wait_tag_{};
-    std::array<std::uint64_t, warp_size> wait_phase_{};
     std::array<std::vector<Return>, warp_size> returns_;
     std::vector<LiveFrame> live_frames_; ///< Without the kernel's own.
     std::vector<Meeting> meetings_;

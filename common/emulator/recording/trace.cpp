@@ -1,8 +1,9 @@
 #include "recording/trace.hpp"
 #include "findings/report.hpp"
 
+#include "findings/lines.hpp"
+#include "findings/places.hpp"
 #include "machine/cluster.hpp"
-#include "machine/reports.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -54,7 +55,7 @@ class ClusterTrace final : public ClusterListener {
         std::uint64_t bytes = 0;
         for (const AsyncPiece& piece : operation.pieces)
             bytes += piece.bytes;
-        const SourceLine line = cluster_.source_line(operation.pc);
+        const SourceLine line = source_line(cluster_, operation.pc);
         stage("b", operation,
               ",\"args\":{\"bytes\":" + std::to_string(bytes) +
                   ",\"line\":" + json_string(line.file + ":" + std::to_string(line.line)) +

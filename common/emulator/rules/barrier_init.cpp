@@ -1,7 +1,7 @@
 // mbarriers that are used before their initialisation is visible.
 
+#include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
-#include "machine/reports.hpp"
 #include "rules/rule.hpp"
 
 #include <algorithm>

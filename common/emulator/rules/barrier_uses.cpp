@@ -1,7 +1,7 @@
 // mbarriers that are initialised again while somebody uses them, and arrivals that are one too many.
 
+#include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
-#include "machine/reports.hpp"
 #include "rules/rule.hpp"
 
 #include <unordered_map>

@@ -15,8 +15,8 @@ namespace check {
 /// The engine of one cluster and its rules.
 class Checker final : public Engine {
   public:
-    Checker(Cluster& cluster, LaunchState& launch) : Engine(cluster, launch) {
-        for (auto& rule : make_rules({*this, findings_}))
+    Checker(Cluster& cluster, LaunchState& launch, const CheckSettings& settings) : Engine(cluster, launch) {
+        for (auto& rule : make_rules({*this, findings_, settings}))
             add(std::move(rule));
     }
     /// A launch that was stopped destroys its clusters without their end.
@@ -40,13 +40,14 @@ namespace {
 /// each, so that accesses of different launches are not compared.
 class Checks final : public Observer {
   public:
+    explicit Checks(const CheckSettings& settings) : settings_(settings) {}
     void on_launch_begin(const LaunchInfo& info) override {
         const std::lock_guard lock(mutex_);
         launches_[info.serial] = std::make_unique<check::LaunchState>(device_);
     }
     std::unique_ptr<ClusterListener> listen(Cluster& cluster) override {
         memory_.store(&cluster.launch().device().memory(), std::memory_order_relaxed);
-        return std::make_unique<check::Checker>(cluster, of(cluster.info()));
+        return std::make_unique<check::Checker>(cluster, of(cluster.info()), settings_);
     }
     std::shared_ptr<const Footprint> footprint(const LaunchInfo& info) override {
         const GlobalMemory* const memory = memory_.load(std::memory_order_relaxed);
@@ -70,6 +71,7 @@ class Checks final : public Observer {
         return *launches_.at(info.serial);
     }
 
+    const CheckSettings settings_;
     check::DeviceState device_;
     std::mutex mutex_;
     std::map<std::uint64_t, std::unique_ptr<check::LaunchState>> launches_; ///< By serial number.
@@ -78,6 +80,8 @@ class Checks final : public Observer {
 
 } // namespace
 
-std::unique_ptr<Observer> make_checks() { return std::make_unique<Checks>(); }
+std::unique_ptr<Observer> make_checks(const CheckSettings& settings) {
+    return std::make_unique<Checks>(settings);
+}
 
 } // namespace emu

@@ -1,7 +1,7 @@
 // Races that look meant are warnings; and different values that lanes write to one place by one instruction.
 
+#include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
-#include "machine/reports.hpp"
 #include "rules/analysis/deliberate.hpp"
 #include "rules/rule.hpp"
 

@@ -1,6 +1,6 @@
 // Aligned barriers that the threads of a warp reach by different instructions, or not all of them.
 
-#include "machine/reports.hpp"
+#include "findings/places.hpp"
 #include "rules/rule.hpp"
 
 #include <algorithm>
@@ -87,7 +87,7 @@ void DivergentBarrier::tell_skipped_barrier(const WarpLanes& lanes, unsigned wai
     const std::string ended = thread_name(*lanes.warp, static_cast<unsigned>(std::countr_zero(lanes.mask)));
     std::vector<SourceLine> lines{line(pc, "wait of " + other)};
     if (went_on)
-        lines.push_back(cluster_.source_line(went_on, "meanwhile " + ended));
+        lines.push_back(line(went_on, "meanwhile " + ended));
     publish(Finding::divergent_barrier,
             other + " waits at a barrier that " + ended + ", a thread of its warp, " +
                 (in_loop ? "passes less often: it left the loop earlier and ended."

@@ -1,7 +1,7 @@
 // Ordinary data over an mbarrier that is used after that.
 
+#include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
-#include "machine/reports.hpp"
 #include "rules/rule.hpp"
 
 #include <unordered_map>

@@ -1,6 +1,6 @@
 // Shared memory of another block of the cluster, used before that block has started or behind its end.
 
-#include "machine/reports.hpp"
+#include "findings/places.hpp"
 #include "rules/rule.hpp"
 
 #include <map>

@@ -1,7 +1,5 @@
 #include "rules/rule.hpp"
 
-#include "machine/device.hpp"
-
 namespace emu::check {
 
 #define RULE(name) std::unique_ptr<Rule> make_##name(const Desk& desk);
@@ -26,8 +24,6 @@ Diagnostic Rule::make(Finding finding, std::string message, std::string advice, 
     d.locations = std::move(lines);
     return d;
 }
-
-bool Rule::wants_notes() const { return cluster_.launch().device().settings().strict; }
 
 void Rule::note(Finding finding, std::string message, std::string advice, std::vector<SourceLine> lines) {
     if (!wants_notes())

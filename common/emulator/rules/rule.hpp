@@ -10,8 +10,9 @@
 /// rules are asked in the order of that list.
 
 #include "findings/finding.hpp"
+#include "findings/lines.hpp"
 #include "happens_before/engine.hpp"
-#include "machine/diagnostic.hpp"
+#include "rules/settings.hpp"
 
 #include <memory>
 #include <set>
@@ -44,14 +45,15 @@ class Findings {
 struct Desk {
     Engine& engine;
     Findings& findings;
+    const CheckSettings& settings; ///< Outlives the rules.
 };
 
 class Rule : public FactListener {
   public:
     explicit Rule(const Desk& desk)
-        : engine_(desk.engine), findings_(desk.findings), cluster_(engine_.cluster()),
-          launch_(engine_.launch()), threads_(engine_.threads()), operations_(engine_.operations()),
-          mbarriers_(engine_.mbarriers()) {}
+        : engine_(desk.engine), findings_(desk.findings), settings_(desk.settings),
+          cluster_(engine_.cluster()), launch_(engine_.launch()), threads_(engine_.threads()),
+          operations_(engine_.operations()), mbarriers_(engine_.mbarriers()) {}
 
   protected:
     const Kernel& kernel() const { return *cluster_.info().kernel; }
@@ -69,13 +71,14 @@ class Rule : public FactListener {
     }
     /// A warning about what works on hardware, only where such notes are wanted.
     void note(Finding finding, std::string message, std::string advice, std::vector<SourceLine> lines);
-    bool wants_notes() const;
+    bool wants_notes() const { return settings_.strict; }
     SourceLine line(std::uint32_t pc, std::string role) const {
-        return cluster_.source_line(pc, std::move(role));
+        return source_line(cluster_, pc, std::move(role));
     }
 
     Engine& engine_;
     Findings& findings_;
+    const CheckSettings& settings_;
     Cluster& cluster_;
     LaunchState& launch_;
     Threads& threads_;

@@ -1,7 +1,8 @@
 // Accesses and copies that leave the array of shared memory whose address they were computed from.
 
+#include "findings/lines.hpp"
+#include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
-#include "machine/reports.hpp"
 #include "machine/variable_names.hpp"
 #include "rules/analysis/array_of.hpp"
 #include "rules/rule.hpp"

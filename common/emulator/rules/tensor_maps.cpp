@@ -1,8 +1,8 @@
 // Tensor maps in global memory and the proxy through which the TMA reads them.
 
+#include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
 #include "machine/device.hpp"
-#include "machine/reports.hpp"
 #include "rules/analysis/tensor_map_history.hpp"
 #include "rules/rule.hpp"
 

@@ -1,7 +1,7 @@
 // Phases of an mbarrier that end although a copy which belongs to them has not landed.
 
+#include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
-#include "machine/reports.hpp"
 #include "rules/rule.hpp"
 
 #include <map>

@@ -1,8 +1,8 @@
 // Values that mean nothing: where they are read, and what is said where they are used.
 
+#include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
 #include "machine/device.hpp"
-#include "machine/reports.hpp"
 #include "rules/analysis/values.hpp"
 #include "rules/rule.hpp"
 
@@ -74,8 +74,8 @@ Diagnostic Unwritten::describe(Taint taint, unsigned k, unsigned n, const Actor&
     Diagnostic d;
     const bool shared = taint == Taint::unwritten_shared;
     d.finding = shared ? Finding::uninitialised_shared : Finding::uninitialised_global;
-    const auto severity = cluster_.launch().settings().uninitialised_global;
-    d.fault = shared || severity == Settings::Severity::error ? Fault::launch_failure : Fault::none;
+    const auto severity = settings_.uninitialised_global;
+    d.fault = shared || severity == CheckSettings::Severity::error ? Fault::launch_failure : Fault::none;
     d.message =
         who(cluster_, actor, k) + " reads " + place(cluster_, actor, k, n) +
         (shared ? ", which no thread has written." : ", which nobody has written since it was allocated.");
@@ -92,7 +92,7 @@ void Unwritten::on_unwritten(unsigned k, unsigned n, const Actor& actor) {
     const std::uint32_t pc = actor.record->pc;
     if (cluster_.stopped())
         return;
-    if (!actor.shared && cluster_.launch().settings().uninitialised_global == Settings::Severity::off)
+    if (!actor.shared && settings_.uninitialised_global == CheckSettings::Severity::off)
         return;
     if (!actor.shared && cluster_.launch().has_company())
         return; // A kernel that runs beside this one may have written it; that is noted when it ends.

@@ -1,7 +1,9 @@
 // Counters and time lines of whole launches.
 
 #include "counters/counters.hpp"
+#include "findings/log.hpp"
 #include "json.hpp"
+#include "library/settings.hpp"
 #include "recording/trace.hpp"
 #include "report.hpp"
 #include "rules/check_support.hpp"
@@ -41,7 +43,7 @@ emu::Settings settings(unsigned threads = 1, emu::CompletionOrder order = emu::C
 }
 
 emu::LaunchCounts count(const Case& c, const emu::Settings& s = settings()) {
-    emu::Device device(s);
+    emu::Device device(s, emu::make_reporter());
     const auto* const counters = &run_with(c, device, std::make_unique<emu::Counters>(""));
     REQUIRE(counters->launches().size() == 1);
     return counters->launches().front();
@@ -162,7 +164,7 @@ TEST_CASE("counters as JSON lines and as a table") {
     const test_support::TemporaryDirectory directory;
     const std::string file = directory.path() / "counters.json";
     {
-        emu::Device device(settings());
+        emu::Device device(settings(), emu::make_reporter());
         run_with(column(32), device, std::make_unique<emu::Counters>(file));
     }
     std::ifstream in(file);
@@ -192,7 +194,7 @@ TEST_CASE("counters as JSON lines and as a table") {
 
 TEST_CASE("the time line begins and ends every operation, in legal JSON") {
     for (const auto order : {emu::CompletionOrder::late, emu::CompletionOrder::early}) {
-        emu::Device device(settings(1, order));
+        emu::Device device(settings(1, order), emu::make_reporter());
         const auto* const trace = &run_with(loads_and_stores, device, std::make_unique<emu::Trace>(""));
         const auto json = test_support::JsonValue::parse(trace->json());
         REQUIRE(json["otherData"]["axis"].string().find("not time") != std::string::npos);

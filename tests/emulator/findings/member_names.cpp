@@ -2,7 +2,7 @@
 #include "ptx_text.hpp"
 
 #include "machine/device.hpp"
-#include "machine/reports.hpp"
+#include "findings/places.hpp"
 #include "machine/variable_names.hpp"
 
 #include <catch2/catch_test_macros.hpp>

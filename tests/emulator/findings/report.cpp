@@ -114,13 +114,10 @@ TEST_CASE("a line inside an asm statement shows the statement") {
 
 TEST_CASE("the report file has one JSON object a line, and grows") {
     const test_support::TemporaryDirectory directory;
-    emu::Settings settings;
-    settings.report_file = directory.path() / "report.jsonl";
-    emu::LaunchResult result;
-    result.diagnostics = {sample("a.cu"), sample("b.cu")};
-    emu::publish(result, settings);
-    emu::publish(result, settings);
-    const auto read = test_support::read_report(settings.report_file);
+    const std::string report = directory.path() / "report.jsonl";
+    for (const char* file : {"a.cu", "b.cu", "a.cu", "b.cu"})
+        emu::publish(sample(file), report);
+    const auto read = test_support::read_report(report);
     REQUIRE(read.size() == 4);
     REQUIRE(read[1].name == "race-shared");
     REQUIRE(read[1].kernel == "add_one(int*, unsigned long)");

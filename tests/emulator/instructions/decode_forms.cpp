@@ -1,5 +1,7 @@
 // For ptx_forms.py: decodes the kernels k0, k1, … of a PTX file and prints what each of them is refused for.
 
+#include "findings/log.hpp"
+#include "library/settings.hpp"
 #include "machine/device.hpp"
 #include "machine/program.hpp"
 
@@ -18,7 +20,7 @@ int main(int count, char** arguments) {
     text << in.rdbuf();
     bool all = true;
     try {
-        emu::Device device{emu::Settings{}};
+        emu::Device device(emu::Settings{}, emu::make_reporter());
         const auto program = device.load(text.str());
         for (int i = 0; i < std::atoi(arguments[2]); ++i)
             try {

@@ -3,6 +3,8 @@
 /// under each order of completion.
 #pragma once
 
+#include "findings/log.hpp"
+#include "library/settings.hpp"
 #include "machine/device.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -59,8 +61,9 @@ inline std::string wait_parity(const std::string& barrier, const std::string& pa
 
 class Machine {
   public:
-    explicit Machine(const Order& order = {emu::CompletionOrder::late, 1}) : device_(settings(order)) {}
-    explicit Machine(const emu::Settings& chosen) : device_(chosen) {}
+    explicit Machine(const Order& order = {emu::CompletionOrder::late, 1})
+        : device_(settings(order), emu::make_reporter()) {}
+    explicit Machine(const emu::Settings& chosen) : device_(chosen, emu::make_reporter()) {}
 
     /// Global memory with these contents.
     template <class T>

@@ -244,7 +244,7 @@ TEST_CASE("compare-and-swap and exchange") {
 }
 
 TEST_CASE("a kernel without parameters needs no bytes of them") {
-    Device device(Settings{});
+    Device device(Settings{}, make_reporter());
     const auto program =
         device.load(".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n  ret;\n}\n");
     const LaunchOutcome outcome = device.launch(*program, "k", {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 0, false},
@@ -254,7 +254,7 @@ TEST_CASE("a kernel without parameters needs no bytes of them") {
 }
 
 TEST_CASE("what was never freed is known, without the emulator's own") {
-    Device device{Settings{}};
+    Device device(Settings{}, make_reporter());
     GlobalMemory& memory = device.memory();
     const Address kept = memory.allocate(400, Allocation::Kind::device);
     const Address freed = memory.allocate(44, Allocation::Kind::device);

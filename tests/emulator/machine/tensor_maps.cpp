@@ -3,6 +3,7 @@
 /// the bytes that an H200's driver writes.
 
 #include "../../hardware/tensor_records.hpp"
+#include "findings/words/words.hpp"
 #include "machine/tensor_map.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -42,12 +43,13 @@ void check(const std::vector<Change>& changes) {
         TensorMap map = legal();
         changes[i].apply(map);
         const auto error = emu::tensor_map_error(map);
-        INFO("change " << i << " " << changes[i].argument << ": " << error.value_or("accepted"));
+        const std::string words = error ? emu::put_into_words(*error) : "";
+        INFO("change " << i << " " << changes[i].argument << ": " << words);
         if (changes[i].argument.empty())
             REQUIRE_FALSE(error);
         else {
             REQUIRE(error);
-            REQUIRE(error->starts_with(changes[i].argument + " = "));
+            REQUIRE(words.starts_with(changes[i].argument + " = "));
         }
     }
 }

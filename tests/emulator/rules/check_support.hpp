@@ -3,7 +3,9 @@
 /// kernel that a finding must name carry the comment `//!`.
 #pragma once
 
+#include "findings/log.hpp"
 #include "findings/report.hpp"
+#include "library/settings.hpp"
 #include "machine/async_support.hpp"
 #include "rules/checks.hpp"
 
@@ -46,8 +48,8 @@ inline emu::LaunchOutcome run(const Case& c, const Order& order, unsigned host_t
     settings.seed = order.seed;
     settings.threads = host_threads;
     settings.strict = c.strict;
-    emu::Device device(settings);
-    device.add_observer(emu::make_checks());
+    emu::Device device(settings, emu::make_reporter());
+    device.add_observer(emu::make_checks(settings));
     const auto in = device.memory().allocate(1 << 16, emu::Allocation::Kind::device);
     const auto out = device.memory().allocate(1 << 16, emu::Allocation::Kind::device);
     for (std::uint32_t i = 0; i < (1u << 14); ++i) {
@@ -132,7 +134,7 @@ inline const std::string commit_and_wait_read =
 
 /// Runs a program whose `.loc 2` lines stand in `header` and were inlined into a reader's file.
 inline emu::LaunchOutcome run_inlined_from(const std::string& header, const Case& c) {
-    emu::Device device(emu::Settings{});
+    emu::Device device(emu::Settings{}, emu::make_reporter());
     device.add_observer(emu::make_checks());
     const auto in = device.memory().allocate(1 << 12, emu::Allocation::Kind::device);
     const std::array<std::uint64_t, 2> parameters{in, in + 2048};

@@ -1,5 +1,7 @@
 // What becomes of a launch with races that look meant. The kernels themselves: deliberate.cu.
 
+#include "findings/log.hpp"
+#include "library/settings.hpp"
 #include "rules/check_support.hpp"
 
 #include <string>
@@ -21,7 +23,7 @@ Case searches(unsigned count) {
 
 TEST_CASE("a launch with ever so many warnings runs to its end, and the first ten are told") {
     for (const unsigned count : {1u, 9u, 25u}) {
-        emu::Device device(emu::Settings{});
+        emu::Device device(emu::Settings{}, emu::make_reporter());
         device.add_observer(emu::make_checks());
         const auto in = device.memory().allocate(1 << 13, emu::Allocation::Kind::device);
         std::memset(reinterpret_cast<void*>(in), 0, 1 << 13);

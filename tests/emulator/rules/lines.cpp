@@ -1,6 +1,8 @@
 // Which lines a finding names: the reader's innermost one and those of the calls that lead to it, and how
 // equal findings are counted.
 
+#include "findings/log.hpp"
+#include "library/settings.hpp"
 #include "rules/check_support.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -26,8 +28,8 @@ std::string loc(const std::string& place, const std::string& site) {
 emu::LaunchResult run_text(const std::string& text, std::uint32_t blocks = 1) {
     emu::Settings settings;
     settings.threads = 1;
-    emu::Device device(settings);
-    device.add_observer(emu::make_checks());
+    emu::Device device(settings, emu::make_reporter());
+    device.add_observer(emu::make_checks(settings));
     const auto in = device.memory().allocate(1 << 12, emu::Allocation::Kind::device);
     const std::array<std::uint64_t, 2> parameters{in, in + 2048};
     const auto program = device.load(text);

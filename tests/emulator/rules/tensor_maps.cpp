@@ -3,6 +3,8 @@
 /// acquires it through the tensormap proxy (PTX ISA 9.7.13.4; CUDA programming guide, "Modify a tensor map on
 /// device").
 
+#include "findings/log.hpp"
+#include "library/settings.hpp"
 #include "machine/tensor_map.hpp"
 #include "rules/check_support.hpp"
 
@@ -42,7 +44,7 @@ const std::string change_copy =
 /// A device with a map of 64 words and its launches.
 class Maps {
   public:
-    explicit Maps(const Order& order) : device_(settings(order)) {
+    explicit Maps(const Order& order) : device_(settings(order), emu::make_reporter()) {
         device_.add_observer(emu::make_checks());
         tensor_ = device_.memory().allocate(256, emu::Allocation::Kind::device);
         other_ = device_.memory().allocate(256, emu::Allocation::Kind::device);
@@ -226,8 +228,8 @@ emu::LaunchOutcome run_narrow(const Order& order, const std::string& body) {
     settings.order = order.order;
     settings.seed = order.seed;
     settings.threads = 1;
-    emu::Device device(settings);
-    device.add_observer(emu::make_checks());
+    emu::Device device(settings, emu::make_reporter());
+    device.add_observer(emu::make_checks(settings));
     const auto tensor = device.memory().allocate(128, emu::Allocation::Kind::device);
     const auto out = device.memory().allocate(1024, emu::Allocation::Kind::device);
     const auto at = device.memory().allocate(128, emu::Allocation::Kind::device);

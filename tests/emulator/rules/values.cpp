@@ -1,6 +1,8 @@
 // Values read from memory that nobody has written: silent while they are only moved, combined and dropped, a
 // finding where something uses them.
 
+#include "findings/log.hpp"
+#include "library/settings.hpp"
 #include "rules/check_support.hpp"
 
 using namespace check_test;
@@ -197,7 +199,7 @@ TEST_CASE("uninitialised-shared: a copy to global memory takes bytes that nobody
 TEST_CASE("out-of-bounds: an aligned vector may end behind its array, if what lies there is dropped") {
     // Three floats that are read as four.
     const auto outcome_of = [](const std::string& body, std::uint32_t size) {
-        emu::Device device{emu::Settings{}};
+        emu::Device device(emu::Settings{}, emu::make_reporter());
         device.add_observer(emu::make_checks());
         const auto out = device.memory().allocate(64, emu::Allocation::Kind::device);
         const std::array<std::uint64_t, 2> parameters{out, out};
@@ -226,7 +228,7 @@ TEST_CASE("out-of-bounds: an aligned vector may end behind its array, if what li
 
 TEST_CASE("out-of-bounds: the same in global memory") {
     const auto outcome_of = [](const std::string& last, std::size_t size) {
-        emu::Device device{emu::Settings{}};
+        emu::Device device(emu::Settings{}, emu::make_reporter());
         device.add_observer(emu::make_checks());
         const auto in = device.memory().allocate(size, emu::Allocation::Kind::device);
         const auto out = device.memory().allocate(64, emu::Allocation::Kind::device);
@@ -261,7 +263,7 @@ TEST_CASE("atomics of a byte go through the aligned word around it, as libcu++'s
     };
     const std::string byte = ".shared .align 4 .b8 byte[1];\n";
     require_silent({byte, "mov.u16 %h0, 7;\nst.shared.u8 [byte], %h0;\n" + update("shared", "byte"), 1});
-    emu::Device device{emu::Settings{}};
+    emu::Device device(emu::Settings{}, emu::make_reporter());
     device.add_observer(emu::make_checks());
     const auto in = device.memory().allocate(1, emu::Allocation::Kind::device);
     const auto out = device.memory().allocate(64, emu::Allocation::Kind::device);
@@ -278,7 +280,7 @@ namespace {
 /// Runs `body` with `in`, of which the first 64 of 128 bytes have been written, and `out`, of which none; as
 /// often as asked, on the same memory.
 std::vector<emu::Diagnostic> with_fresh_memory(const std::string& body, unsigned times = 1) {
-    emu::Device device{emu::Settings{}};
+    emu::Device device(emu::Settings{}, emu::make_reporter());
     device.add_observer(emu::make_checks());
     emu::GlobalMemory& memory = device.memory();
     const auto in = memory.allocate(128, emu::Allocation::Kind::device);

@@ -2,6 +2,8 @@
 // thread and on two, and what the checks cost in memory. Exits non-zero below what is promised.
 
 #include "rules/checks.hpp"
+#include "findings/log.hpp"
+#include "library/settings.hpp"
 #include "machine/device.hpp"
 
 #include <algorithm>
@@ -90,8 +92,8 @@ double rate(unsigned host_threads, std::uint32_t log_size, int repetitions) {
     }
     Settings settings;
     settings.threads = host_threads;
-    Device device(settings);
-    device.add_observer(make_checks());
+    Device device(settings, make_reporter());
+    device.add_observer(make_checks(settings));
     const std::size_t bytes = sizeof(float) * size * size;
     const Address in = device.memory().allocate(bytes, Allocation::Kind::device);
     const Address out = device.memory().allocate(bytes, Allocation::Kind::device);

@@ -4,6 +4,7 @@
 #include "machine/tensor_map.hpp"
 #include "cuda/abi.hpp"
 #include "cuda/state.hpp"
+#include "findings/words/words.hpp"
 
 #include <algorithm>
 
@@ -60,7 +61,7 @@ Error cuTensorMapEncodeTiled(void* map, int type, std::uint32_t rank, void* addr
         wanted.l2_promotion = narrow(l2_promotion);
         wanted.oob_fill = narrow(fill);
         if (const auto why = encode_tensor_map(wanted, bytes_of(map)))
-            refuse(*why);
+            refuse(put_into_words(*why));
         return Error::success;
     });
 }

@@ -1,7 +1,8 @@
 #include "findings/words/accesses.hpp"
 
+#include "findings/lines.hpp"
+#include "findings/places.hpp"
 #include "machine/device.hpp"
-#include "machine/reports.hpp"
 #include "machine/variable_names.hpp"
 
 namespace emu::check {
@@ -101,9 +102,9 @@ std::string barrier_name(Cluster& cluster, std::uint32_t address) {
 SourceLine line_of(Cluster& cluster, const Actor& actor, std::string role) {
     const Record& mine = *actor.record;
     if (mine.is(Record::async)) // Issued a while ago.
-        return cluster.source_line(mine.pc, std::move(role));
+        return source_line(cluster, mine.pc, std::move(role));
     const Warp& warp = *cluster.block(mine.rank())->warps()[mine.warp_in_block()];
-    return cluster.source_line(warp, lane_of(actor.ref), mine.pc, std::move(role));
+    return source_line(warp, lane_of(actor.ref), mine.pc, std::move(role));
 }
 
 } // namespace emu::check

@@ -1,7 +1,8 @@
 #include "findings/words/waits.hpp"
 
+#include "findings/lines.hpp"
+#include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
-#include "machine/reports.hpp"
 
 #include <algorithm>
 
@@ -106,7 +107,7 @@ Hint Waits::relaxed_arrival(const Withheld& withheld, const std::string& barrier
                 " arrived there with .relaxed, which counts the thread and publishes nothing it wrote.",
             "Arrive at " + barrier + " with .release (" + instead +
                 "), or put a fence.acq_rel.cluster before the relaxed arrival.",
-            {cluster_.source_line(arrival.pc, "relaxed arrival of " + thread)}};
+            {source_line(cluster_, arrival.pc, "relaxed arrival of " + thread)}};
 }
 
 Hint Waits::relaxed_order(const Record& old, Ref ref, unsigned k, const Actor& actor) {
@@ -130,7 +131,7 @@ Hint Waits::relaxed_order(const Record& old, Ref ref, unsigned k, const Actor& a
             return {" " + who(cluster_, actor) + " waited at " + name +
                         " with .relaxed, which tells that the phase ended and nothing of what was written.",
                     "Wait at " + name + " with .acquire (the default of mbarrier.try_wait).",
-                    {cluster_.source_line(passed->pc, "relaxed wait of " + who(cluster_, actor))}};
+                    {source_line(cluster_, passed->pc, "relaxed wait of " + who(cluster_, actor))}};
     }
     return {};
 }
@@ -191,7 +192,7 @@ Hint Waits::short_group_wait(const Operation& operation, const Record& record, R
     const auto group =
         static_cast<std::uint64_t>(std::ranges::lower_bound(commits, record.epoch) - commits.begin());
     std::vector<SourceLine> lines{
-        cluster_.source_line(wait.pc, "wait of " + thread_name(*operation.warp, lane))};
+        source_line(cluster_, wait.pc, "wait of " + thread_name(*operation.warp, lane))};
     if (group >= wait.groups)
         return {" The issuing thread did wait, but had not committed the copy to a group before; a wait "
                 "covers committed groups only.",
@@ -235,7 +236,7 @@ Hint Waits::foreign_group_wait(const Operation& operation, const Record& record,
             return {" " + other +
                         " waited, but groups belong to the thread that committed them, and it has none.",
                     how_to_wait(operation, !record.is(Record::write)),
-                    {cluster_.source_line(wait.pc, "wait of " + other)}};
+                    {source_line(cluster_, wait.pc, "wait of " + other)}};
         }
     return {};
 }
@@ -260,7 +261,7 @@ Hint Waits::wrong_phase(const Operation& operation, Component reader) {
     return {saw + " The copy completes phase " + phase + ".",
             "Wait until phase " + phase + " has ended (parity " + parity +
                 "); the parity to wait for changes with every phase and begins with 0.",
-            {cluster_.source_line(passed->pc, "wait of " + thread)}};
+            {source_line(cluster_, passed->pc, "wait of " + thread)}};
 }
 
 /// The reader asked whether the phase had ended, and did not wait until it had.
@@ -273,7 +274,7 @@ Hint Waits::ignored_wait(const Operation& operation, const Warp& reader, unsigne
                 " only asked whether the phase had ended and went on without a yes: test_wait does not wait "
                 "at all, and try_wait may return false after some time.",
             "Ask in a loop until the answer is true: while (!mbarrier_try_wait_parity(&bar, parity)) {}.",
-            {cluster_.source_line(test.pc, "asked by " + thread)}};
+            {source_line(cluster_, test.pc, "asked by " + thread)}};
 }
 
 /// Nobody waits at the copy's barrier, but the reader waits at another one.
@@ -290,7 +291,7 @@ Hint Waits::other_barrier(const Operation& operation, Component reader) {
             " The copy completes at " + barrier_name(cluster_, operation.barrier) + ", and " + thread +
                 " waited at " + barrier_name(cluster_, address) + ".",
             "Wait at the mbarrier that the copy was given, or give the copy the mbarrier that is waited for.",
-            {cluster_.source_line(passed->pc, "wait of " + thread)}};
+            {source_line(cluster_, passed->pc, "wait of " + thread)}};
     }
     return {};
 }

@@ -27,10 +27,8 @@ std::optional<std::uint32_t> source_bytes(const Place& place, const CopyOperands
     const std::uint32_t bytes = warp.row<std::uint32_t>(o.source_bytes)[place.lane];
     if (bytes <= o.bytes)
         return bytes;
-    place.report(Finding::invalid_size, Fault::launch_failure,
-                 "cp.async with a src-size of " + std::to_string(bytes) +
-                     " bytes, more than its cp-size of " + std::to_string(o.bytes) + ".",
-                 "src-size says how many of the cp-size bytes are read; the rest becomes zero.");
+    place.report(Finding::invalid_size, Fault::launch_failure, "cp-async-source-size",
+                 {{"bytes", bytes}, {"size", o.bytes}});
     return std::nullopt;
 }
 

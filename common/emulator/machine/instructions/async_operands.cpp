@@ -1,24 +1,8 @@
 #include "machine/instructions/async_operands.hpp"
 
 #include "machine/device.hpp"
-#include "machine/reports.hpp"
-
-#include <cstdio>
 
 namespace emu {
-
-std::string hexadecimal(std::uint64_t value) {
-    char text[20];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-    return text;
-}
-
-std::string shared_text(Cluster& cluster, std::uint32_t address) {
-    std::string text = shared_name(cluster.info(), shared_offset(address));
-    if (cluster.blocks().size() > 1)
-        text += " of the block with rank " + std::to_string(shared_rank(address));
-    return text + initialised_at(cluster, address);
-}
 
 AddressOperand address_operand(DecodeContext& context, std::size_t i, ptx::Space space) {
     const auto parts = context.address(context.operand(i), space);
@@ -36,10 +20,6 @@ OptionalRow optional_source(DecodeContext& context, std::size_t i, ptx::Type typ
     return {context.source(i, type), true};
 }
 
-void Place::report(Finding finding, Fault fault, std::string message, std::string advice) const {
-    cluster().report(finding, fault, warp, pc, lane, std::move(message), std::move(advice), true);
-}
-
 std::optional<std::uint32_t> shared_address(const Place& place, const AddressOperand& operand,
                                             const char* what) {
     const std::uint64_t value = operand.value(place.warp, place.lane);
@@ -48,9 +28,8 @@ std::optional<std::uint32_t> shared_address(const Place& place, const AddressOpe
     if (in_window ? value <= 0xffffffffu : in_shared_window(value))
         return static_cast<std::uint32_t>(value);
     place.report(Finding::out_of_bounds, Fault::illegal_instruction,
-                 std::string("The ") + what + " " + hexadecimal(value) + " is not a shared memory address.",
-                 operand.generic ? "Pass a pointer to a __shared__ object."
-                                 : "Convert the pointer with __cvta_generic_to_shared first.");
+                 operand.generic ? "operand-not-shared-generic" : "operand-not-shared",
+                 {{"what", what}, {"address", Hexadecimal{value}}});
     return std::nullopt;
 }
 
@@ -59,13 +38,9 @@ std::optional<Address> global_address(const Place& place, const AddressOperand& 
     const std::uint64_t value = operand.value(place.warp, place.lane);
     if (!in_shared_window(value) && !in_local_window(value) && !in_code_window(value))
         return value;
-    place.report(Finding::out_of_bounds, fault,
-                 std::string("The ") + what + " " + hexadecimal(value) + " lies in " +
-                     (in_shared_window(value)  ? "shared"
-                      : in_local_window(value) ? "local"
-                                               : "code") +
-                     " memory, but this instruction needs global memory.",
-                 "Pass a pointer to global memory.");
+    const char* const space = in_shared_window(value) ? "shared" : in_local_window(value) ? "local" : "code";
+    place.report(Finding::out_of_bounds, fault, "operand-not-global",
+                 {{"what", what}, {"address", Hexadecimal{value}}, {"space", space}});
     return std::nullopt;
 }
 
@@ -74,32 +49,29 @@ bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes
     Block* block = place.cluster().block(rank);
     if (!block) {
         place.report(Finding::rank_out_of_range, fault_of_rank(rank),
-                     std::string("The ") + what + " " + hexadecimal(address) + " names the block with rank " +
-                         std::to_string(rank) + ", but the cluster has " +
-                         std::to_string(place.cluster().blocks().size()) + " block(s).",
-                     rank < 16
-                         ? "Use ranks below cluster_group::num_blocks()."
-                         : "It is no address of shared memory: declare the object __shared__, and check "
-                           "where the pointer comes from.");
+                     rank < DeviceNumbers::max_cluster ? "operand-no-such-block"
+                                                       : "operand-no-shared-address",
+                     {{"what", what},
+                      {"address", Hexadecimal{address}},
+                      {"rank", rank},
+                      {"blocks", place.cluster().block_count()}});
         return false;
     }
     if (block->finished()) {
-        place.report(Finding::remote_block_exited, Fault::launch_failure,
-                     std::string("The ") + what + " is " + shared_text(place.cluster(), address) +
-                         ", whose threads have all exited: its shared memory is gone.",
-                     "Synchronise the cluster before a block exits.");
+        place.report(Finding::remote_block_exited, Fault::launch_failure, "operand-block-ended",
+                     {{"what", what}, {"place", SharedPlace{address}}});
         return false;
     }
     if (bytes > 0xffffffffu ||
         !block->shared_bytes(shared_offset(address), static_cast<std::uint32_t>(bytes))) {
-        place.report(
-            Finding::out_of_bounds,
-            block == &place.warp.block() ? Fault::illegal_address : Fault::launch_failure,
-            std::string("The ") + what + " covers " + std::to_string(bytes) + " bytes from " +
-                shared_text(place.cluster(), address) + ", but the block's shared memory is [" +
-                hexadecimal(shared_reserved) + ", " + hexadecimal(block->shared().size()) + ").",
-            "Check the size of the copy and of the shared array (dynamic shared memory is set at the "
-            "launch).");
+        place.report(Finding::out_of_bounds,
+                     block == &place.warp.block() ? Fault::illegal_address : Fault::launch_failure,
+                     "operand-outside-shared",
+                     {{"what", what},
+                      {"bytes", bytes},
+                      {"place", SharedPlace{address}},
+                      {"begin", Hexadecimal{shared_reserved}},
+                      {"end", Hexadecimal{block->shared().size()}}});
         return false;
     }
     return true;
@@ -108,30 +80,23 @@ bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes
 bool check_global(const Place& place, Address address, std::uint64_t bytes, const char* what) {
     if (bytes == 0 || place.cluster().global_bytes(address, bytes))
         return true;
-    std::string message = std::string("The ") + what + ": " +
-                          describe_global_address(place.cluster().launch().device().memory(), address, bytes);
-    place.report(Finding::out_of_bounds, Fault::illegal_address, std::move(message),
-                 "Check the address, the number of bytes and the tail of the array.");
+    place.report(Finding::out_of_bounds, Fault::illegal_address, "operand-outside-global",
+                 {{"what", what}, {"where", GlobalBytes{address, bytes}}});
     return false;
 }
 
 bool check_alignment(const Place& place, std::uint64_t address, std::uint64_t alignment, const char* what) {
     if (address % alignment == 0)
         return true;
-    place.report(Finding::misaligned, Fault::misaligned_address,
-                 std::string("The ") + what + " " + hexadecimal(address) + " is not a multiple of " +
-                     std::to_string(alignment) + " bytes.",
-                 "Align the object with alignas(" + std::to_string(alignment) +
-                     ") and keep offsets a multiple of " + std::to_string(alignment) + " bytes.");
+    place.report(Finding::misaligned, Fault::misaligned_address, "operand-misaligned",
+                 {{"what", what}, {"address", Hexadecimal{address}}, {"alignment", alignment}});
     return false;
 }
 
 bool check_bulk_size(const Place& place, std::uint64_t bytes) {
     if (bytes % 16 == 0)
         return true;
-    place.report(Finding::invalid_size, Fault::launch_failure,
-                 "A bulk copy of " + std::to_string(bytes) + " bytes: the size must be a multiple of 16.",
-                 "Copy a multiple of 16 bytes in bulk and the rest with ordinary loads and stores.");
+    place.report(Finding::invalid_size, Fault::launch_failure, "bulk-size", {{"bytes", bytes}});
     return false;
 }
 
@@ -162,24 +127,16 @@ Mbarrier* find_barrier(const Place& place, std::uint32_t address, Invalid invali
     if (barrier && (!barrier->invalidated || invalid == Invalid::taken ||
                     invalidated_meanwhile(place, address, *barrier->invalidated, invalid)))
         return barrier;
-    Diagnostic d;
-    d.finding = Finding::barrier_uninitialised;
-    d.fault = Fault::launch_failure;
-    d.locations.push_back(
-        cluster.source_line(place.warp, place.lane, place.pc, "by " + thread_name(place.warp, place.lane)));
-    if (barrier) {
-        d.message = "The mbarrier at " + shared_text(cluster, address) + " has been invalidated.";
-        d.advice =
-            "mbarrier.inval, or the destructor of a cuda::barrier, must come after everybody's last use, "
-            "behind a block (or cluster) barrier.";
-        d.locations.push_back(cluster.source_line(barrier->invalidated->pc, "invalidated"));
-    } else {
-        d.message = "There is no initialised mbarrier at " + shared_text(cluster, address) + ".";
-        d.advice =
-            "One thread must execute mbarrier.init, and a block (or cluster) barrier must follow, before "
-            "anybody uses it.";
-    }
-    cluster.report(std::move(d), true);
+    Mistake mistake{Finding::barrier_uninitialised,
+                    Fault::launch_failure,
+                    barrier ? "mbarrier-invalidated" : "mbarrier-missing",
+                    &place.warp,
+                    place.lane,
+                    place.pc,
+                    {{"barrier", SharedPlace{address}}}};
+    if (barrier)
+        mistake.other_pc = barrier->invalidated->pc;
+    cluster.report(mistake);
     return nullptr;
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 /// \file
 /// What the instructions of the asynchronous chapter share: address operands, and the checks of addresses,
-/// sizes and mbarriers with their messages.
+/// sizes and mbarriers.
 
 #include "machine/cluster.hpp"
 #include "machine/decoder.hpp"
+#include "machine/mistake.hpp"
 
 #include <optional>
-#include <string>
 
 namespace emu {
 
@@ -34,23 +34,6 @@ struct OptionalRow {
     bool present = false;
 };
 OptionalRow optional_source(DecodeContext& context, std::size_t i, ptx::Type type);
-
-/// One lane at the current instruction: the place every message names.
-struct Place {
-    Warp& warp;
-    unsigned lane;
-    std::uint32_t pc;
-
-    Place(Warp& w, unsigned l) : warp(w), lane(l), pc(w.pc()) {}
-    Place(Warp& w, unsigned l, std::uint32_t at) : warp(w), lane(l), pc(at) {}
-    Cluster& cluster() const { return warp.cluster(); }
-    /// Reports an error no thread survives.
-    void report(Finding finding, Fault fault, std::string message, std::string advice) const;
-};
-
-std::string hexadecimal(std::uint64_t value);
-/// The variable at a shared-window address, and the block if there are several.
-std::string shared_text(Cluster& cluster, std::uint32_t address);
 
 /// The shared-window address behind an operand. A generic address outside the shared window is reported as
 /// out-of-bounds.

@@ -2,6 +2,7 @@
 
 #include "machine/cluster.hpp"
 #include "machine/decoder.hpp"
+#include "machine/mistake.hpp"
 
 namespace emu {
 namespace {
@@ -24,12 +25,9 @@ bool valid(Warp& warp, const BarrierExtra& x, unsigned lane, std::uint32_t id, s
         return true;
     // An H200 stops at a wrong count, and takes a wrong number and barrier.sync with 0 threads silently.
     const bool stops = id < 16 && (threads != 0 || !x.wait);
-    warp.cluster().report(
-        Finding::invalid_size, stops ? Fault::illegal_instruction : Fault::launch_failure, warp, warp.pc(),
-        lane,
-        "Barrier " + std::to_string(id) + " for " + std::to_string(threads) +
-            " threads: the number must be below 16 and the count a positive multiple of 32.",
-        "Correct the operands of the barrier instruction.");
+    Place(warp, lane)
+        .report(Finding::invalid_size, stops ? Fault::illegal_instruction : Fault::launch_failure,
+                "barrier-operands", {{"id", id}, {"threads", threads}});
     return false;
 }
 

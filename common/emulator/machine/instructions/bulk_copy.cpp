@@ -74,7 +74,7 @@ void copy_one(const Place& place, const BulkOperands& o) {
     const std::uint32_t bytes = place.warp.row<std::uint32_t>(o.size)[place.lane];
     if (!check_bulk_size(place, bytes))
         return;
-    if (!o.from_global && !o.to_global && !check_cluster_launch(place, "bulk copy between shared memories"))
+    if (!o.from_global && !o.to_global && !check_cluster_launch(place, "bulk-copy-without-cluster"))
         return;
     const auto source = check_end(place, o.source, o.from_global, bytes, "source of the bulk copy");
     if (!source)

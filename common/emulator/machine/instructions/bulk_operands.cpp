@@ -26,10 +26,8 @@ bool check_mask(const Place& place, std::uint16_t mask) {
     const std::size_t blocks = place.cluster().blocks().size();
     if ((std::uint32_t{mask} >> blocks) == 0)
         return true;
-    place.report(Finding::multicast_mask_out_of_range, Fault::launch_failure,
-                 "The multicast mask " + hexadecimal(mask) + " names blocks outside the cluster, which has " +
-                     std::to_string(blocks) + " block(s).",
-                 "Bit i of the mask stands for the block with rank i: use bits below the cluster's size.");
+    place.report(Finding::multicast_mask_out_of_range, Fault::launch_failure, "multicast-mask",
+                 {{"mask", Hexadecimal{mask}}, {"blocks", blocks}});
     return false;
 }
 
@@ -76,14 +74,10 @@ void issue_at_barrier(const Place& place, std::unique_ptr<AsyncTask> task, const
     place.cluster().async().issue(std::move(task));
 }
 
-bool check_cluster_launch(const Place& place, const char* what) {
+bool check_cluster_launch(const Place& place, std::string_view without) {
     if (place.cluster().info().config.explicit_cluster())
         return true;
-    place.report(Finding::no_cluster_launch, Fault::illegal_instruction,
-                 std::string("The kernel was not launched as a cluster, and this ") + what +
-                     " exists only in one.",
-                 "Launch with cudaLaunchKernelEx and cudaLaunchAttributeClusterDimension, or give the kernel "
-                 "__cluster_dims__; a cluster of one block will do.");
+    place.report(Finding::no_cluster_launch, Fault::illegal_instruction, without);
     return false;
 }
 

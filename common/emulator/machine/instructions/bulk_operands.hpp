@@ -36,8 +36,9 @@ void issue_at_barrier(const Place& place, std::unique_ptr<AsyncTask> task, const
                       std::uint32_t bytes);
 
 /// Copies from shared memory to the cluster's shared memory exist only in a cluster launch, be it of one
-/// block: elsewhere an H200 gives cudaErrorIllegalInstruction. Reports and returns false there.
-bool check_cluster_launch(const Place& place, const char* what);
+/// block: elsewhere an H200 gives cudaErrorIllegalInstruction. Reports the mistake `without` and returns
+/// false there.
+bool check_cluster_launch(const Place& place, std::string_view without);
 
 // Decode functions of the same opcode family that live in other files.
 void decode_store_async(DecodeContext& context, Op& op);

@@ -47,15 +47,11 @@ Flow run_mapa(Warp& warp, const Op& op, LaneMask mask) {
         const std::uint64_t address =
             op.width == 8 ? warp.row<std::uint64_t>(op.a)[lane] : warp.row<std::uint32_t>(op.a)[lane];
         if (generic ? !in_shared_window(address) && (address >> 32) != 0 : (address >> 32) != 0)
-            return place.report(Finding::out_of_bounds, Fault::launch_failure,
-                                "mapa of " + hexadecimal(address) + ", which is not a shared memory address.",
-                                "Map the address of a __shared__ object.");
-        if (ranks[lane] >= warp.cluster().blocks().size())
-            return place.report(Finding::rank_out_of_range, Fault::launch_failure,
-                                "mapa to the block with rank " + std::to_string(ranks[lane]) +
-                                    ", but the cluster has " +
-                                    std::to_string(warp.cluster().blocks().size()) + " block(s).",
-                                "Use ranks below cluster_group::num_blocks().");
+            return place.report(Finding::out_of_bounds, Fault::launch_failure, "mapa-address",
+                                {{"address", Hexadecimal{address}}});
+        if (ranks[lane] >= warp.cluster().block_count())
+            return place.report(Finding::rank_out_of_range, Fault::launch_failure, "mapa-rank",
+                                {{"rank", ranks[lane]}, {"blocks", warp.cluster().block_count()}});
         const std::uint32_t mapped =
             (ranks[lane] << shared_rank_shift) | shared_offset(static_cast<std::uint32_t>(address));
         if (op.width == 8)

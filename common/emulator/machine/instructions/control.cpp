@@ -2,7 +2,7 @@
 
 #include "machine/access.hpp"
 #include "machine/cluster.hpp"
-#include "machine/reports.hpp"
+#include "machine/mistake.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -34,10 +34,9 @@ Flow branch_indexed(Warp& warp, const Op& op, LaneMask mask) {
     for (LaneMask rest = mask; rest; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(rest));
         if (index[lane] >= table.targets.size()) {
-            warp.cluster().report(Finding::out_of_bounds, Fault::illegal_instruction, warp, warp.pc(), lane,
-                                  "brx.idx has " + std::to_string(table.targets.size()) +
-                                      " targets, but its index is " + std::to_string(index[lane]) + ".",
-                                  "Check the value a switch or a computed branch depends on.");
+            Place(warp, lane)
+                .report(Finding::out_of_bounds, Fault::illegal_instruction, "branch-index",
+                        {{"targets", table.targets.size()}, {"index", index[lane]}});
             return Flow::next;
         }
         targets[lane] = table.targets[index[lane]];
@@ -129,10 +128,7 @@ Flow call_indirect(Warp& warp, const Op& op, LaneMask mask) {
                         ? kernel.by_module_index.find(static_cast<std::uint32_t>((target - code_window) / 16))
                         : kernel.by_module_index.end();
     if (it == kernel.by_module_index.end()) {
-        warp.cluster().report(
-            Finding::out_of_bounds, Fault::invalid_pc, warp, warp.pc(), first,
-            "The kernel calls through a pointer that does not point to a device function of this program.",
-            "Take the function's address in device code; an address taken on the host is not valid here.");
+        Place(warp, first).report(Finding::out_of_bounds, Fault::invalid_pc, "call-pointer");
         return Flow::next;
     }
     const Flow flow = enter(warp, site, *kernel.functions[it->second], same);
@@ -286,15 +282,7 @@ Flow trap_thread(Warp& warp, const Op&, LaneMask mask) {
     const LaunchInfo& info = warp.cluster().info();
     const bool grid =
         !info.config.cooperative && is_inlined_from(*info.kernel, warp.pc(), "/cooperative_groups.h");
-    warp.cluster().report(
-        Finding::trap, Fault::trap, warp, warp.pc(), static_cast<unsigned>(std::countr_zero(mask)),
-        std::string("The kernel executed a trap instruction.") +
-            (grid
-                 ? " Cooperative groups do so when grid.sync() is called in a launch that is not cooperative."
-                 : ""),
-        grid ? "Launch the kernel with cudaLaunchCooperativeKernel, or with the launch attribute "
-               "cudaLaunchAttributeCooperative, and no more blocks than the device can hold at once."
-             : "The program or a library it uses stops here on purpose: look at the condition before it.");
+    Place::first(warp, mask).report(Finding::trap, Fault::trap, grid ? "trap-grid-sync" : "trap");
     return Flow::next;
 }
 
@@ -305,11 +293,7 @@ void decode_trap(DecodeContext& c, Op& op) {
 
 /// Without a debugger a breakpoint ends the kernel, with the error of a trap (as on an H200).
 Flow break_thread(Warp& warp, const Op&, LaneMask mask) {
-    warp.cluster().report(
-        Finding::trap, Fault::trap, warp, warp.pc(), static_cast<unsigned>(std::countr_zero(mask)),
-        "The kernel executed a brkpt instruction, and no debugger is there to continue it.",
-        "Libraries put one where a program was built for another architecture than the code needs "
-        "(CUTLASS does): check -gencode. Otherwise take out the breakpoint.");
+    Place::first(warp, mask).report(Finding::trap, Fault::trap, "breakpoint");
     return Flow::next;
 }
 
@@ -353,10 +337,7 @@ Flow allocate_on_stack(Warp& warp, const Op& op, LaneMask mask) {
         d[lane] = start;
     });
     if (!fits)
-        warp.cluster().report(Finding::stack_overflow, Fault::illegal_address, warp, warp.pc(),
-                              static_cast<unsigned>(std::countr_zero(mask)),
-                              "alloca exceeds the thread's 512 KiB of local memory.",
-                              "Allocate less, or use global memory.");
+        Place::first(warp, mask).report(Finding::stack_overflow, Fault::illegal_address, "stack-alloca");
     return Flow::next;
 }
 

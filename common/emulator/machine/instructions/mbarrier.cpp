@@ -30,10 +30,6 @@ struct MbarrierOperands final : OpExtra {
 
 const MbarrierOperands& operands(const Op& op) { return static_cast<const MbarrierOperands&>(*op.extra); }
 
-std::string barrier_text(const Place& place, std::uint32_t address) {
-    return "mbarrier " + shared_text(place.cluster(), address);
-}
-
 /// The barrier of one lane, all checks done. nullptr after a report.
 Mbarrier* barrier_of(const Place& place, const MbarrierOperands& o, std::uint32_t& address,
                      Invalid invalid = Invalid::refused) {
@@ -42,13 +38,9 @@ Mbarrier* barrier_of(const Place& place, const MbarrierOperands& o, std::uint32_
         return nullptr;
     address = *where;
     if (o.own_block && shared_rank(address) != place.warp.block().rank() &&
-        shared_rank(address) < place.cluster().blocks().size()) {
-        place.report(
-            Finding::rank_out_of_range, Fault::illegal_instruction,
-            "This form works only on mbarriers of the own block, but " + barrier_text(place, address) +
-                " belongs to the block with rank " + std::to_string(shared_rank(address)) + ".",
-            "Threads can only arrive at another block's mbarrier, with .shared::cluster and the sink "
-            "_ in place of a state.");
+        shared_rank(address) < place.cluster().block_count()) {
+        place.report(Finding::rank_out_of_range, Fault::illegal_instruction, "mbarrier-of-other-block",
+                     {{"barrier", SharedPlace{address}}, {"rank", shared_rank(address)}});
         return nullptr;
     }
     return find_barrier(place, address, invalid);
@@ -97,10 +89,8 @@ void init_one(const Place& place, std::uint32_t address, std::uint32_t count) {
         !check_shared(place, address, 8, "mbarrier address"))
         return;
     if (count == 0 || count > mbarrier_max_count)
-        return place.report(Finding::arrival_count_mismatch, Fault::launch_failure,
-                            "mbarrier.init with a count of " + std::to_string(count) +
-                                ": it must be between 1 and 1048575.",
-                            "Give the number of arrivals each phase needs.");
+        return place.report(Finding::arrival_count_mismatch, Fault::launch_failure, "mbarrier-count",
+                            {{"count", count}});
     Block& block = *cluster.block(shared_rank(address));
     const std::uint32_t offset = shared_offset(address);
     if (Mbarrier* old = block.mbarriers().find(offset)) {
@@ -108,13 +98,12 @@ void init_one(const Place& place, std::uint32_t address, std::uint32_t count) {
         for (const auto& warp : block.warps())
             waited |= warp->waiting(Wait::mbarrier, address) != 0;
         if (waited || cluster.async().uses_barrier(address) || !(old->invalidated || old->at_rest()))
-            return place.report(Finding::barrier_reinit_in_use, Fault::launch_failure,
-                                "mbarrier.init on the valid " + barrier_text(place, address) +
-                                    " in the middle of phase " + std::to_string(old->phase) + ": " +
-                                    std::to_string(old->pending) + " of " + std::to_string(old->expected) +
-                                    " arrivals and " + std::to_string(old->tx) + " bytes are pending.",
-                                "Initialise a barrier once, or invalidate it with mbarrier.inval when nobody "
-                                "uses it any more.");
+            return place.report(Finding::barrier_reinit_in_use, Fault::launch_failure, "mbarrier-in-use",
+                                {{"barrier", SharedPlace{address}},
+                                 {"phase", old->phase},
+                                 {"pending", old->pending},
+                                 {"expected", old->expected},
+                                 {"tx", old->tx}});
         answer_waits(cluster, *old, address);
     }
     Mbarrier& barrier = block.mbarriers().create(offset);
@@ -177,17 +166,14 @@ Flow run_tx(Warp& warp, const Op& op, LaneMask mask) {
 bool check_promises(const Place& place, const MbarrierOperands& o, const Mbarrier& barrier,
                     std::uint32_t address, const MbarrierEvent& event) {
     if (o.no_complete && event.count >= barrier.pending && barrier.tx + event.tx == 0) {
-        place.report(Finding::arrival_count_mismatch, Fault::launch_failure,
-                     "An arrival with .noComplete would complete phase " + std::to_string(barrier.phase) +
-                         " of " + barrier_text(place, address) + ", which is not allowed.",
-                     "Use the form without .noComplete for the last arrival of a phase.");
+        place.report(Finding::arrival_count_mismatch, Fault::launch_failure, "mbarrier-would-complete",
+                     {{"phase", barrier.phase}, {"barrier", SharedPlace{address}}});
         return false;
     }
     if (event.count == 0 || (o.drop && event.count > barrier.expected)) {
-        place.report(Finding::arrival_count_mismatch, Fault::launch_failure,
-                     "An arrival of " + std::to_string(event.count) + " at " + barrier_text(place, address) +
-                         ", which expects " + std::to_string(barrier.expected) + " per phase.",
-                     "The count must be at least 1 and at most the expected arrivals.");
+        place.report(
+            Finding::arrival_count_mismatch, Fault::launch_failure, "mbarrier-arrival-count",
+            {{"count", event.count}, {"barrier", SharedPlace{address}}, {"expected", barrier.expected}});
         return false;
     }
     return true;

@@ -20,16 +20,13 @@ struct StoreOperands final : OpExtra {
 bool same_block(const Place& place, std::uint32_t destination, std::uint32_t barrier) {
     if (shared_rank(destination) == shared_rank(barrier))
         return true;
-    place.report(Finding::rank_out_of_range, Fault::launch_failure,
-                 "The destination lies in the block with rank " + std::to_string(shared_rank(destination)) +
-                     " and the mbarrier in the block with rank " + std::to_string(shared_rank(barrier)) +
-                     ": both must lie in the same block.",
-                 "Map both addresses to the same rank (mapa, cluster_group::map_shared_rank).");
+    place.report(Finding::rank_out_of_range, Fault::launch_failure, "store-async-blocks",
+                 {{"rank", shared_rank(destination)}, {"barrier_rank", shared_rank(barrier)}});
     return false;
 }
 
 void store_one(const Place& place, const StoreOperands& o) {
-    if (!check_cluster_launch(place, "asynchronous store to the cluster's shared memory"))
+    if (!check_cluster_launch(place, "store-async-without-cluster"))
         return;
     const auto destination = shared_address(place, o.destination, "destination of the asynchronous store");
     const auto barrier = shared_address(place, o.barrier, "mbarrier address");

@@ -27,23 +27,15 @@ bool check_start(const Place& place, const TensorOperands& o, const TensorMap& m
                  const std::array<std::int32_t, 5>& start) {
     const auto inner = std::int64_t{start[0]} * coordinate_bytes(map);
     if (inner % 16 != 0) {
-        place.report(Finding::misaligned, Fault::illegal_instruction,
-                     "The box starts at innermost coordinate " + std::to_string(start[0]) +
-                         ", which is byte " + std::to_string(inner) + " of its row: not a multiple of 16.",
-                     "Start boxes at innermost coordinates whose byte offset is a multiple of 16; to reach "
-                     "one element to the "
-                     "left, load a wider box that starts 16 bytes earlier.");
+        place.report(Finding::misaligned, Fault::illegal_instruction, "tensor-start-misaligned",
+                     {{"coordinate", start[0]}, {"byte", inner}});
         return false;
     }
     const bool writes = o.direction != Direction::load && o.direction != Direction::prefetch;
     for (std::size_t i = 0; writes && i < o.coordinates.size(); ++i)
         if (start[i] < 0) {
-            place.report(Finding::out_of_bounds, Fault::illegal_instruction,
-                         "The box to be written starts at coordinate " + std::to_string(start[i]) +
-                             " of dimension " + std::to_string(i) + ", before the tensor.",
-                         "Stores and reductions may hang over the end of a tensor, where they are clipped, "
-                         "but may not "
-                         "start before it.");
+            place.report(Finding::out_of_bounds, Fault::illegal_instruction, "tensor-start-negative",
+                         {{"coordinate", start[i]}, {"dimension", i}});
             return false;
         }
     return true;
@@ -63,8 +55,11 @@ std::optional<TensorTile> tile_of(const Place& place, const TensorOperands& o, s
     for (std::uint32_t r = 0; r < tile.rows(); ++r) {
         const TensorTile::Row row = tile.row(r, o.direction == Direction::load ? TensorTile::Clip::at_element
                                                                                : TensorTile::Clip::at_chunk);
-        if (row.bytes && !check_global(place, row.global, row.bytes, "tensor, as its map describes it"))
+        if (row.bytes && !place.cluster().global_bytes(row.global, row.bytes)) {
+            place.report(Finding::out_of_bounds, Fault::illegal_address, "tensor-outside-memory",
+                         {{"where", GlobalBytes{row.global, row.bytes}}});
             return std::nullopt;
+        }
     }
     return tile;
 }
@@ -72,12 +67,8 @@ std::optional<TensorTile> tile_of(const Place& place, const TensorOperands& o, s
 bool check_tile(const Place& place, std::uint32_t shared) {
     if (shared % 128 == 0)
         return true;
-    place.report(
-        Finding::misaligned, Fault::misaligned_address,
-        "The tile at " + shared_text(place.cluster(), shared) +
-            " is not aligned to 128 bytes, as tensor copies require.",
-        "Declare the tile with alignas(128); with a swizzle of 64 or 128 bytes alignas(512) or alignas(1024) "
-        "keeps the pattern simple.");
+    place.report(Finding::misaligned, Fault::misaligned_address, "tensor-tile-misaligned",
+                 {{"place", SharedPlace{shared}}});
     return false;
 }
 
@@ -123,10 +114,7 @@ std::optional<Reduction> reduction_of(const Place& place, ReduceOp op, TensorTyp
         legal &= !floating;
     if (legal)
         return reduction;
-    report_tensor_map(
-        place, std::string("The reduction does not exist for elements of type ") + name_of(type) + ".",
-        "PTX has .add for 32- and 64-bit and half types, .min/.max for integers and half types, "
-        ".inc/.dec for UINT32 and .and/.or/.xor for 32- and 64-bit integers.");
+    report_tensor_map(place, "tensor-reduction-type", {{"type", name_of(type)}});
     return std::nullopt;
 }
 

@@ -42,9 +42,7 @@ std::byte* map_bytes(const Place& place, const AddressOperand& operand) {
     const std::uint64_t address = operand.value(place.warp, place.lane);
     const bool shared = !operand.wide || in_shared_window(address);
     if (address % tensor_map_alignment) {
-        report_tensor_map(
-            place, "The address of the tensor map, " + hexadecimal(address) + ", is not a multiple of 64.",
-            "Declare it as CUtensorMap, or with alignas(64).");
+        report_tensor_map(place, "map-misaligned", {{"address", Hexadecimal{address}}});
         return nullptr;
     }
     const auto in_window = static_cast<std::uint32_t>(address);

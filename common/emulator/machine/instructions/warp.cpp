@@ -2,6 +2,7 @@
 
 #include "machine/cluster.hpp"
 #include "machine/decoder.hpp"
+#include "machine/mistake.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,12 +34,9 @@ Flow meet_members(Warp& warp, const Op& op, LaneMask mask) {
     if (!(members >> first & 1)) {
         // An H200 stops at a shuffle or vote, and lets bar.warp.sync pass.
         const bool barrier = warp.cluster().info().kernel->sources[warp.pc()]->opcode == "bar";
-        warp.cluster().report(
-            Finding::divergent_barrier, barrier ? Fault::launch_failure : Fault::illegal_instruction, warp,
-            warp.pc(), first,
-            "The thread executes a warp-synchronous instruction whose member mask does not name it.",
-            "Pass a mask with every lane that executes the instruction; 0xffffffff when the whole warp "
-            "comes.");
+        Place(warp, first)
+            .report(Finding::divergent_barrier, barrier ? Fault::launch_failure : Fault::illegal_instruction,
+                    "mask-without-self");
         return Flow::next;
     }
     const Flow flow = warp.meet(op, same, members, x.action);

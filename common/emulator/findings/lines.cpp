@@ -1,7 +1,7 @@
 /// \file
 /// From an instruction to the reader's lines: its own, and those of the calls that lead to it.
 
-#include "machine/reports.hpp"
+#include "findings/lines.hpp"
 #include "ptx/parser.hpp"
 
 #include <filesystem>
@@ -97,21 +97,15 @@ SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::string role)
     return source_line(kernel, pc, only_calls(kernel, kernel.function_of[pc]), std::move(role));
 }
 
+SourceLine source_line(const Cluster& cluster, std::uint32_t pc, std::string role) {
+    return source_line(*cluster.info().kernel, pc, std::move(role));
+}
+
 SourceLine source_line(const Warp& warp, unsigned lane, std::uint32_t pc, std::string role) {
     const Kernel& kernel = *warp.cluster().info().kernel;
     if (const auto calls = warp.calls_to(lane, pc))
         return source_line(kernel, pc, *calls, std::move(role));
     return source_line(kernel, pc, std::move(role));
-}
-
-bool is_inlined_from(const Kernel& kernel, std::uint32_t pc, std::string_view file) {
-    const ptx::Module& module = kernel.program->module();
-    for (std::uint32_t at = kernel.sources[pc]->location; at != 0 && at < module.locations.size();
-         at = module.locations[at].inlined_at)
-        if (const auto number = module.locations[at].file;
-            number < module.files.size() && module.files[number].ends_with(file))
-            return true;
-    return false;
 }
 
 } // namespace emu

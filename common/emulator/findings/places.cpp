@@ -1,4 +1,4 @@
-#include "machine/reports.hpp"
+#include "findings/places.hpp"
 
 #include "machine/device.hpp"
 #include "machine/variable_names.hpp"
@@ -55,6 +55,19 @@ std::string count_of(std::uint64_t n, std::string_view what) {
     return std::to_string(n) + " " + std::string(what) + (n == 1 ? "" : "s");
 }
 
+std::string hexadecimal(std::uint64_t value) {
+    char text[20];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+    return text;
+}
+
+std::string shared_text(Cluster& cluster, std::uint32_t address) {
+    std::string text = shared_name(cluster.info(), shared_offset(address));
+    if (cluster.blocks().size() > 1)
+        text += " of the block with rank " + std::to_string(shared_rank(address));
+    return text + initialised_at(cluster, address);
+}
+
 std::string shared_name(const LaunchInfo& info, std::uint32_t offset) {
     const Kernel& kernel = *info.kernel;
     if (offset < shared_reserved)
@@ -90,11 +103,6 @@ bool is_shared_variable(const LaunchInfo& info, std::uint32_t offset, std::uint6
                                [&](const SharedVariable& v) { return v.start == offset && v.size == bytes; });
 }
 
-Fault fault_of_rank(unsigned rank) {
-    constexpr unsigned largest_cluster = 16;
-    return rank < largest_cluster ? Fault::launch_failure : Fault::illegal_instruction;
-}
-
 std::string advice_for_global_address(const GlobalMemory& memory, Address address) {
     if (address < 4096)
         return "Check that the pointer was set, and that the allocation it comes from succeeded.";
@@ -109,9 +117,7 @@ std::string advice_for_global_address(const GlobalMemory& memory, Address addres
 }
 
 std::string describe_global_address(const GlobalMemory& memory, Address address, std::uint64_t bytes) {
-    char hex[32];
-    std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(address));
-    const std::string what = std::to_string(bytes) + " bytes at " + hex;
+    const std::string what = std::to_string(bytes) + " bytes at " + hexadecimal(address);
     if (address < 4096)
         return what + ": a null pointer, or an offset from one";
     if (const auto inside = memory.find(address))

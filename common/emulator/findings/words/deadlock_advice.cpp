@@ -1,160 +1,14 @@
 /// \file
-/// What a deadlock looks like in words: who waits where, which wait is the root of the others, and what mends
-/// it.
+/// What mends a deadlock, by its root.
 
-#include "machine/deadlock.hpp"
-#include "machine/reports.hpp"
-
-#include <array>
-#include <map>
+#include "findings/words/deadlock.hpp"
 
 namespace emu {
 namespace {
 
-/// The root where no rule finds a better one: the first wait in the order of Cause.
-Root find_plain_cause(const DeadlockFacts& facts) {
-    using For = WaitGroup::For;
-    std::optional<Root> found;
-    for (const WaitGroup& group : facts.groups()) {
-        Cause cause = Cause::polling;
-        switch (group.what) {
-        case For::mbarrier:
-            if (const Mbarrier* b = group.barrier; b && b->at_rest() && b->expected_bytes == 0)
-                cause = b->phase == 0 ? Cause::fresh_barrier : Cause::phase_at_rest;
-            else if (b)
-                cause = Cause::arrivals;
-            break;
-        case For::block_barrier:
-            cause = facts.block_barrier(group).all_threads ? Cause::block_barrier : Cause::named_barrier;
-            break;
-        case For::cluster_barrier:
-            cause = Cause::cluster_barrier;
-            break;
-        case For::warp_sync:
-            cause = Cause::warp_lanes;
-            break;
-        case For::grid:
-            cause = Cause::grid_barrier;
-            break;
-        case For::nothing:
-            break;
-        }
-        const bool producer = cause == Cause::fresh_barrier && found && found->cause == cause &&
-                              facts.copies_next(group.pc) && !facts.copies_next(found->group->pc);
-        if (!found || cause < found->cause || producer)
-            found = Root{cause, &group, facts.nobody(), 0};
-    }
-    return *found;
-}
-
-/// The rules, those first that no other mistake can bring about.
-Root find_root(const DeadlockFacts& facts) {
-    static constexpr std::array rules = {
-        find_divided_lanes,   find_barrier_cycle,   find_too_few_threads, find_bytes,
-        find_other_block,     find_lost_step,       find_missing_part,    find_ended_party,
-        find_held_at_barrier, find_missing_release,
-    };
-    for (const auto& rule : rules)
-        if (std::optional<Root> root = rule(facts))
-            return *root;
-    return find_plain_cause(facts);
-}
-
 /// Whether the wait is one of cuda::pipeline, whose counts and arrivals have names of their own.
 bool in_pipeline(const DeadlockFacts& facts, const WaitGroup& group) {
     return is_inlined_from(facts.kernel(), group.pc, "/cuda/pipeline");
-}
-
-std::string block_name(const Block& block) {
-    const Dim3 i = block.index();
-    return "block (" + std::to_string(i.x) + "," + std::to_string(i.y) + "," + std::to_string(i.z) + ")";
-}
-
-std::string name_of(const DeadlockFacts& facts, const WaitGroup& group) {
-    return shared_name(facts.cluster().info(), shared_offset(group.tag));
-}
-
-std::string line_of(const DeadlockFacts& facts, std::uint32_t pc) {
-    const SourceLine line = facts.cluster().source_line(pc);
-    return (line.file == "PTX" ? "PTX line " : "line ") + std::to_string(line.line);
-}
-
-/// What the message says of a root among the arrivals at an mbarrier, besides the list of waits.
-std::string describe_arrivals(const DeadlockFacts& facts, const Root& root) {
-    const WaitGroup& group = *root.group;
-    const std::string who = root.who.empty() ? "" : describe_threads(facts, root.who);
-    switch (root.cause) {
-    case Cause::two_phases:
-        return count_of(root.who.count(), "arrival") + " at " + name_of(facts, group) + " ended " +
-               (root.number == 2 ? "two" : std::to_string(root.number)) + " phases, of " +
-               count_of(group.barrier->expected, "arrival") + " each, while the waiter waited for one.";
-    case Cause::arrived_twice:
-        return who + " arrived twice at " + name_of(facts, group) +
-               " in one round and so ended two phases, of " + count_of(group.barrier->expected, "arrival") +
-               " each.";
-    case Cause::stale_wait:
-        return name_of(facts, group) + ": " + std::to_string(root.number) +
-               " phases ended that the waiter had not waited for; " + who +
-               " went on without a wait: it returned at once for a phase that an earlier one had seen.";
-    case Cause::ran_ahead:
-        return name_of(facts, group) + ": " + std::to_string(root.number) +
-               " phases ended that nobody had waited for; " + who + " arrived in each of them.";
-    case Cause::ended_silently:
-        return "The " + count_of(root.number, "missing arrival") + " should come from " + who +
-               ": they have ended without arriving.";
-    case Cause::ended_counted:
-        return who + " arrived in phases before this one and have ended; the count still includes them.";
-    case Cause::count_too_large:
-        return "Only " + count_of(root.number, "arrival") + (root.number == 1 ? " comes" : " come") + " to " +
-               name_of(facts, group) + " in a phase, from " + who +
-               (facts.alive().within(root.who)
-                    ? "."
-                    : ", and the others that are left wait there, or have passed that place.");
-    case Cause::party_ended:
-        return who + ", who arrived at " + (root.number ? "the other mbarriers of the ring" : "it before") +
-               ", has ended.";
-    default:
-        return "";
-    }
-}
-
-/// What the message says of the root besides the list of waits; empty if that says all.
-std::string describe_cause(const DeadlockFacts& facts, const Root& root) {
-    const WaitGroup& group = *root.group;
-    const auto who = [&] { return describe_threads(facts, root.who); };
-    switch (root.cause) {
-    case Cause::lanes_elsewhere:
-        return "Of the lanes that the mask names only " + describe_threads(facts, group.threads) +
-               " came to " + line_of(facts, group.pc) + "; " + who() +
-               " cannot come, for they wait for these.";
-    case Cause::barrier_cycle:
-        return "Each of the two barriers waits for the half that is at the other one: barrier " +
-               std::to_string(group.tag) + " for " + who() + ", who wait at barrier " +
-               std::to_string(root.number) + " for those at barrier " + std::to_string(group.tag) + ".";
-    case Cause::too_few_threads:
-        return root.who.empty() ? ""
-                                : "Those who came to barrier " + std::to_string(group.tag) +
-                                      " the last time and are missing now have ended: " + who() + ".";
-    case Cause::other_block: {
-        const Block& other = *facts.cluster().blocks()[root.number];
-        return count_of(root.who.count(), "arrival") + " came to " + name_of(facts, group) + " of " +
-               block_name(other) + ", where nobody waits, and none to that of " +
-               block_name(facts.block(group)) + ".";
-    }
-    case Cause::held_at_barrier:
-        return who() + " never reaches the barrier of " + line_of(facts, group.pc) +
-               ": what it waits for is to come from threads that are held there.";
-    case Cause::grid_barrier: {
-        const std::uint64_t ended = facts.cluster().launch().ended_blocks();
-        return ended ? count_of(ended, "block") + " of the grid already ended." : "";
-    }
-    case Cause::polling:
-        return facts.cluster().launch().waiting_blocks() ? "Some blocks of the grid have not started, and "
-                                                           "cannot while those that wait fill the GPU."
-                                                         : "";
-    default:
-        return describe_arrivals(facts, root);
-    }
 }
 
 std::string parity_advice(const Mbarrier& b) {
@@ -173,7 +27,7 @@ std::string release_advice(const DeadlockFacts& facts, const Root& root) {
                "consumer_wait() has given.";
     const std::string phase = std::to_string(group.barrier->phase);
     const std::string who = describe_threads(facts, root.who);
-    return "For " + name_of(facts, group) + " the release (arrive) of a round is missing: " + who +
+    return "For " + barrier_name(facts, group) + " the release (arrive) of a round is missing: " + who +
            (group.barrier->phase ? " must arrive in phase " + phase + " too. " : " must arrive at it. ") +
            "Who has waited for a stage must arrive at its other mbarrier in every round, the last one of a "
            "tile included.";
@@ -213,7 +67,7 @@ std::string advice_about_arrivals(const DeadlockFacts& facts, const Root& root) 
                "mapa (cluster.map_shared_rank) gives for rank " +
                std::to_string(facts.block(group).rank()) + ".";
     case Cause::ran_ahead:
-        return "Whoever arrives at " + name_of(facts, group) +
+        return "Whoever arrives at " + barrier_name(facts, group) +
                " must first wait until those who read it have arrived: give them a second "
                "mbarrier at which they arrive behind the read, and wait for that before each round but the "
                "first (with parity 1 in the first round).";
@@ -330,6 +184,8 @@ std::string polling_advice(const DeadlockFacts& facts) {
            "this thread runs beside and not before the waiting one, and that a lock is released.";
 }
 
+} // namespace
+
 std::string advice_for(const DeadlockFacts& facts, const Root& root) {
     const WaitGroup& group = *root.group;
     switch (root.cause) {
@@ -363,64 +219,6 @@ std::string advice_for(const DeadlockFacts& facts, const Root& root) {
                    ? advice_about_barriers(facts, root)
                    : advice_about_arrivals(facts, root);
     }
-}
-
-/// The list of waits, one line for each kind, that of the root first.
-void list_waits(const DeadlockFacts& facts, const Root& root, Diagnostic& d) {
-    struct Line {
-        ThreadSet threads;
-        const WaitGroup* group; ///< Whose first thread tells the calls.
-    };
-    std::map<std::pair<std::uint32_t, std::string>, Line> lines;
-    const std::pair first(root.group->pc, describe_wait(facts, *root.group, root.cause));
-    for (const WaitGroup& group : facts.groups()) {
-        const auto [line, added] = lines.try_emplace({group.pc, describe_wait(facts, group, root.cause)},
-                                                     Line{group.threads, &group});
-        if (!added)
-            line->second.threads = line->second.threads | group.threads;
-    }
-    const auto add = [&](const auto& key, const Line& line) {
-        const std::string who = describe_threads(facts, line.threads);
-        d.message += "\n  " + who + ": " + key.second + ".";
-        d.locations.push_back(
-            source_line(facts.warp(line.group->warp), line.group->lane, key.first, "wait of " + who));
-    };
-    add(first, lines.at(first));
-    for (const auto& [key, line] : lines)
-        if (key != first)
-            add(key, line);
-}
-
-} // namespace
-
-Diagnostic describe_deadlock(Cluster& cluster) {
-    const DeadlockFacts facts(cluster);
-    const Root root = find_root(facts);
-    Diagnostic d;
-    d.finding = Finding::deadlock;
-    d.fault = Fault::timeout;
-    d.message = "Every thread that is left waits, and nothing that is under way can end a wait.";
-    list_waits(facts, root, d);
-    if (const std::uint64_t ended = facts.ended().count())
-        d.message += "\n  " + count_of(ended, "thread") + " of this " +
-                     (cluster.blocks().size() > 1 ? "cluster" : "block") + " already ended.";
-    bool polling = false;
-    for (const WaitGroup& group : facts.groups())
-        polling |= group.what == WaitGroup::For::nothing;
-    if (cluster.outside_uses() > 0 && polling) {
-        const std::string around = cluster.launch().queued_behind();
-        d.message += around;
-        if (around.find("cannot begin before") != std::string::npos) {
-            d.advice =
-                "If one of the kernels behind it is to end the wait, launch that one first, or in another "
-                "stream that is made with cudaStreamNonBlocking and waits for no event behind this kernel.";
-            return d;
-        }
-    }
-    if (const std::string cause = describe_cause(facts, root); !cause.empty())
-        d.message += "\n  " + cause;
-    d.advice = advice_for(facts, root);
-    return d;
 }
 
 } // namespace emu

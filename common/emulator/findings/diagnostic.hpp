@@ -1,8 +1,9 @@
 #pragma once
 /// \file
-/// What the emulator tells a reader about a mistake, and how it leaves the machine.
+/// A finding as it leaves a launch: in words, with source lines. The machine carries it and never looks in.
 
 #include "findings/finding.hpp"
+#include "machine/fault.hpp"
 
 #include <algorithm>
 #include <compare>
@@ -12,21 +13,6 @@
 #include <vector>
 
 namespace emu {
-
-/// The CUDA error a finding turns into. The CUDA libraries translate it; the machine does not know their
-/// numbers.
-enum class Fault : std::uint8_t {
-    none,
-    launch_failure,
-    illegal_address,
-    misaligned_address,
-    illegal_instruction,
-    assert_failed,
-    trap,
-    invalid_address_space,
-    invalid_pc,
-    timeout,
-};
 
 /// A line that calls a function.
 struct CallSite {

@@ -1,8 +1,8 @@
 /// \file
 /// The words for one wait of a deadlock: what is missing for it to end.
 
-#include "machine/deadlock.hpp"
-#include "machine/reports.hpp"
+#include "findings/places.hpp"
+#include "findings/words/deadlock.hpp"
 
 namespace emu {
 namespace {

@@ -1,8 +1,8 @@
 /// \file
 /// What tells one mbarrier of an array or a structure from the others: the line that initialised it.
 
-#include "machine/cluster.hpp"
-#include "machine/reports.hpp"
+#include "findings/lines.hpp"
+#include "findings/places.hpp"
 
 #include <algorithm>
 #include <set>

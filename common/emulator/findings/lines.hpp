@@ -1,0 +1,27 @@
+#pragma once
+/// \file
+/// From an instruction to the reader's source lines.
+
+#include "findings/diagnostic.hpp"
+#include "machine/cluster.hpp"
+
+#include <span>
+#include <string>
+
+namespace emu {
+
+/// The reader's source line of an instruction and who called it; without line information the PTX line.
+/// Inlined calls are known from the PTX. A function that is called has known callers if the kernel calls it
+/// from one place.
+SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::string role);
+/// The same for the cluster's kernel.
+SourceLine source_line(const Cluster& cluster, std::uint32_t pc, std::string role = {});
+
+/// The same; if the lane is at this instruction now, with the calls that brought it there.
+SourceLine source_line(const Warp& warp, unsigned lane, std::uint32_t pc, std::string role);
+
+/// The same with known calls, innermost first.
+SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::span<const std::uint32_t> calls,
+                       std::string role);
+
+} // namespace emu

@@ -1,0 +1,115 @@
+#include "findings/log.hpp"
+
+#include "findings/words/deadlock.hpp"
+#include "findings/words/words.hpp"
+#include "machine/launch.hpp"
+
+#include <algorithm>
+
+namespace emu {
+namespace {
+
+constexpr std::ptrdiff_t max_findings =
+    10; ///< Distinct errors after which a launch stops; of warnings, what is told.
+
+std::vector<std::uint32_t> instructions_of(const Diagnostic& d) {
+    std::vector<std::uint32_t> all;
+    for (const SourceLine& line : d.locations)
+        all.push_back(line.pc);
+    std::ranges::sort(all);
+    return all;
+}
+
+/// A role without the numbers of threads, blocks and places.
+std::string without_numbers(std::string role) {
+    std::erase_if(role, [](char c) { return c >= '0' && c <= '9'; });
+    return role;
+}
+
+bool is_error(const Diagnostic& d) { return d.fault != Fault::none; }
+
+/// The same name, and the same happened at the same lines, called in the same way.
+bool is_alike(const Diagnostic& a, const Diagnostic& b) {
+    return !a.locations.empty() && a.finding == b.finding && a.fault == b.fault && a.note == b.note &&
+           std::ranges::equal(a.locations, b.locations, [](const SourceLine& one, const SourceLine& other) {
+               return one.is_same_place(other) && without_numbers(one.role) == without_numbers(other.role);
+           });
+}
+
+/// Whether a finding that was told names all lines of a later one, which then is mostly its consequence: mend
+/// the first, then look again.
+bool covers(const Diagnostic& told, const Diagnostic& later) {
+    const auto names_line = [&](const SourceLine& line) {
+        return std::ranges::any_of(told.locations,
+                                   [&](const SourceLine& other) { return other.is_same_place(line); });
+    };
+    return (is_error(told) || !is_error(later)) && !later.locations.empty() &&
+           std::ranges::all_of(later.locations, names_line);
+}
+
+class Words final : public Reporter {
+    std::unique_ptr<LaunchReporter> begin(Launch& launch) override {
+        return std::make_unique<FindingLog>(launch);
+    }
+    std::string explain(const Flaw& flaw) const override { return put_into_words(flaw); }
+};
+
+} // namespace
+
+void FindingLog::report(const Mistake& mistake) { report(put_into_words(mistake), mistake.fatal); }
+
+void FindingLog::report(const Deadlock& deadlock) { report(put_into_words(deadlock), true); }
+
+/// The same finding as one that was told, in another block or in another copy of the lines.
+bool FindingLog::count_copy(const Diagnostic& diagnostic) {
+    const auto told =
+        std::ranges::find_if(diagnostics_, [&](const Diagnostic& d) { return is_alike(d, diagnostic); });
+    if (told == diagnostics_.end())
+        return false;
+    // Another block finds it at the same instructions, which says nothing new.
+    if (told_of_[static_cast<std::size_t>(told - diagnostics_.begin())]
+            .insert(instructions_of(diagnostic))
+            .second)
+        ++told->more;
+    return true;
+}
+
+std::ptrdiff_t FindingLog::known_as_severe_as(const Diagnostic& diagnostic) const {
+    return std::ranges::count_if(diagnostics_,
+                                 [&](const Diagnostic& d) { return is_error(d) == is_error(diagnostic); });
+}
+
+bool FindingLog::is_news(const Diagnostic& diagnostic, bool fatal) {
+    // What ends a launch in which an error was found, a deadlock, a block that leaves copies behind, is a
+    // consequence of that error.
+    if ((fatal && launch_.fault() != Fault::none) || count_copy(diagnostic))
+        return false;
+    const bool too_many = !is_error(diagnostic) && known_as_severe_as(diagnostic) >= max_findings;
+    return !too_many &&
+           std::ranges::none_of(diagnostics_, [&](const Diagnostic& d) { return covers(d, diagnostic); });
+}
+
+void FindingLog::report(Diagnostic diagnostic, bool fatal) {
+    const std::lock_guard lock(mutex_);
+    const Kernel& kernel = *launch_.info().kernel;
+    diagnostic.kernel = kernel.name;
+    diagnostic.lines_of_ptx = !diagnostic.locations.empty() && kernel.program->module().locations.size() <= 1;
+    const bool error = is_error(diagnostic);
+    const bool news = is_news(diagnostic, fatal);
+    launch_.note_fault(diagnostic.fault);
+    if (fatal || (error && known_as_severe_as(diagnostic) + (news ? 1 : 0) >= max_findings))
+        launch_.stop();
+    if (!news)
+        return;
+    told_of_.push_back({instructions_of(diagnostic)});
+    diagnostics_.push_back(std::move(diagnostic));
+}
+
+std::vector<Diagnostic> FindingLog::take() {
+    const std::lock_guard lock(mutex_);
+    return std::move(diagnostics_);
+}
+
+std::shared_ptr<Reporter> make_reporter() { return std::make_shared<Words>(); }
+
+} // namespace emu

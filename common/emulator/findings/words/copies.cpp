@@ -1,0 +1,52 @@
+/// \file
+/// Words for asynchronous copies.
+
+#include "findings/words/words.hpp"
+
+namespace emu {
+namespace {
+
+constexpr MistakeWords table[] = {
+    {"bulk-size", "A bulk copy of {bytes} bytes: the size must be a multiple of 16.",
+     "Copy a multiple of 16 bytes in bulk and the rest with ordinary loads and stores."},
+    {"cp-async-source-size", "cp.async with a src-size of {bytes} bytes, more than its cp-size of {size}.",
+     "src-size says how many of the cp-size bytes are read; the rest becomes zero."},
+    {"multicast-mask",
+     "The multicast mask {mask} names blocks outside the cluster, which has {blocks} block(s).",
+     "Bit i of the mask stands for the block with rank i: use bits below the cluster's size."},
+    {"copy-outlives-block-it-reads",
+     "All threads of the block with rank {rank} have exited, and nobody has waited for the end of this "
+     "asynchronous operation, which reads the block's shared memory.",
+     "Wait for it before the block ends: wait_group (for a bulk store at least wait_group.read) or the phase "
+     "of the mbarrier."},
+    {"copy-outlives-block-it-writes",
+     "All threads of the block with rank {rank} have exited, and nobody has waited for the end of this "
+     "asynchronous operation, which writes the block's shared memory.",
+     "Wait for it before the block ends: wait_group (for a bulk store at least wait_group.read) or the phase "
+     "of the mbarrier."},
+
+    // -- tensor copies
+    {"tensor-start-misaligned",
+     "The box starts at innermost coordinate {coordinate}, which is byte {byte} of its row: not a multiple "
+     "of 16.",
+     "Start boxes at innermost coordinates whose byte offset is a multiple of 16; to reach one element to "
+     "the left, load a wider box that starts 16 bytes earlier."},
+    {"tensor-start-negative",
+     "The box to be written starts at coordinate {coordinate} of dimension {dimension}, before the tensor.",
+     "Stores and reductions may hang over the end of a tensor, where they are clipped, but may not start "
+     "before it."},
+    {"tensor-outside-memory", "The tensor, as its map describes it: {where}",
+     "Check the address, the number of bytes and the tail of the array."},
+    {"tensor-tile-misaligned", "The tile at {place} is not aligned to 128 bytes, as tensor copies require.",
+     "Declare the tile with alignas(128); with a swizzle of 64 or 128 bytes alignas(512) or alignas(1024) "
+     "keeps the pattern simple."},
+    {"tensor-reduction-type", "The reduction does not exist for elements of type {type}.",
+     "PTX has .add for 32- and 64-bit and half types, .min/.max for integers and half types, .inc/.dec for "
+     "UINT32 and .and/.or/.xor for 32- and 64-bit integers."},
+};
+
+} // namespace
+
+std::span<const MistakeWords> copy_words() { return table; }
+
+} // namespace emu

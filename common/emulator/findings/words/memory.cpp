@@ -1,0 +1,73 @@
+/// \file
+/// Words for accesses of memory, by instructions and by what they name as operands, and for the stack.
+
+#include "findings/words/words.hpp"
+
+namespace emu {
+namespace {
+
+constexpr MistakeWords table[] = {
+    // -- ordinary accesses
+    {"access-misaligned",
+     "The instruction {does} {bytes} bytes at address {address}, which is not a multiple of {bytes}.",
+     "Align the pointer to the size of the access, or use a narrower type."},
+    {"access-no-such-block",
+     "The instruction {does} an address of cluster block {rank}, but the cluster has {blocks}.",
+     "A rank must be smaller than the number of blocks of the cluster."},
+    {"access-not-own-block",
+     "The instruction {does} the shared memory of cluster block {rank} by an instruction that works on the "
+     "own block's only.",
+     "Use the form with .shared::cluster, or a generic address (cluster.map_shared_rank())."},
+    {"access-block-ended",
+     "The instruction {does} the shared memory of cluster block {rank}, which has ended.",
+     "End the kernel with a cluster barrier, so that no block leaves while others use its shared memory."},
+    {"access-outside-shared",
+     "The instruction {does} {bytes} bytes at offset {offset} of {size} bytes of shared memory ({place}).",
+     "Check the index against the size of the array."},
+    {"access-outside-local",
+     "The instruction {does} {bytes} bytes at offset {offset} of the thread's local memory.",
+     "Check the index against the size of the array."},
+    {"access-outside-global", "The instruction {does} {where}.", "{where.advice}"},
+
+    // -- operands that are addresses
+    {"operand-not-shared", "The {what} {address} is not a shared memory address.",
+     "Convert the pointer with __cvta_generic_to_shared first."},
+    {"operand-not-shared-generic", "The {what} {address} is not a shared memory address.",
+     "Pass a pointer to a __shared__ object."},
+    {"operand-not-global",
+     "The {what} {address} lies in {space} memory, but this instruction needs global memory.",
+     "Pass a pointer to global memory."},
+    {"operand-no-such-block",
+     "The {what} {address} names the block with rank {rank}, but the cluster has {blocks} block(s).",
+     "Use ranks below cluster_group::num_blocks()."},
+    {"operand-no-shared-address",
+     "The {what} {address} names the block with rank {rank}, but the cluster has {blocks} block(s).",
+     "It is no address of shared memory: declare the object __shared__, and check where the pointer comes "
+     "from."},
+    {"operand-block-ended",
+     "The {what} is {place}, whose threads have all exited: its shared memory is gone.",
+     "Synchronise the cluster before a block exits."},
+    {"operand-outside-shared",
+     "The {what} covers {bytes} bytes from {place}, but the block's shared memory is [{begin}, {end}).",
+     "Check the size of the copy and of the shared array (dynamic shared memory is set at the launch)."},
+    {"operand-outside-global", "The {what}: {where}",
+     "Check the address, the number of bytes and the tail of the array."},
+    {"operand-misaligned", "The {what} {address} is not a multiple of {alignment} bytes.",
+     "Align the object with alignas({alignment}) and keep offsets a multiple of {alignment} bytes."},
+
+    // -- the stack and the heap
+    {"stack-calls", "The calls are nested too deeply.", "Check the condition that ends the recursion."},
+    {"stack-local", "A thread's local memory is used up by nested calls.",
+     "Check the condition that ends the recursion, or use smaller local arrays."},
+    {"stack-alloca", "alloca exceeds the thread's 512 KiB of local memory.",
+     "Allocate less, or use global memory."},
+    {"heap-foreign-pointer",
+     "free() of a pointer that malloc() in a kernel did not return, or that was freed before.",
+     "Free each allocation once, with the pointer malloc() gave."},
+};
+
+} // namespace
+
+std::span<const MistakeWords> memory_words() { return table; }
+
+} // namespace emu
