@@ -9,11 +9,10 @@
 namespace emu::check {
 
 Engine::Engine(Cluster& cluster, LaunchState& launch)
-    : cluster_(cluster), launch_(launch),
-      threads_(static_cast<std::uint32_t>(cluster.linear_index()), cluster.info().config.cluster.volume() > 1,
-               launch.sync), source_(launch.records),
-      local_records_(launch.take_store()), local_source_(*local_records_), pages_(launch.shadow),
-      operations_(1) {}
+    : cluster_(cluster), launch_(launch), threads_(static_cast<std::uint32_t>(cluster.linear_index()),
+                                                   cluster.info().config.cluster.volume() > 1, launch.sync),
+      source_(launch.records), local_records_(launch.take_store()), local_source_(*local_records_),
+      pages_(launch.shadow), operations_(1) {}
 
 Engine::~Engine() {
     try {
@@ -125,8 +124,8 @@ bool Engine::knows_last_use(unsigned id, const WarpLanes& lanes) {
         return true;
     const WarpClock& clock = threads_.of(*lanes.warp);
     for (LaneMask left = lanes.mask; left; left &= left - 1)
-        if (clock.base[static_cast<unsigned>(std::countr_zero(left))]->clock.get(order, found->second.agent) >=
-            found->second.uses)
+        if (clock.base[static_cast<unsigned>(std::countr_zero(left))]->clock.get(
+                order, found->second.agent) >= found->second.uses)
             return true;
     return false;
 }

@@ -21,7 +21,9 @@ void Engine::on_mbarrier_init(const MbarrierEvent& event) {
     barrier.init_epoch = clock.now;
     if (threads_.several_blocks())
         barrier.across = std::make_unique<HandedAcross>(
-            HandedAcross{.of_rank = std::vector<HandedAcross::Share>(cluster_.blocks().size()), .of_cluster = {}, .of_copies = {}});
+            HandedAcross{.of_rank = std::vector<HandedAcross::Share>(cluster_.blocks().size()),
+                         .of_cluster = {},
+                         .of_copies = {}});
     Actor actor;
     actor.clock = &clock;
     actor.lane = event.lane;

@@ -75,8 +75,8 @@ struct Withheld {
     void end_phase(ClockSpace& space, Accumulator& published);
 };
 
-/// What an mbarrier hands to threads of any block of the cluster. (What it hands on in order is more: a release or
-/// acquire of block scope covers the threads of one block only, PTX ISA 8.5.)
+/// What an mbarrier hands to threads of any block of the cluster. (What it hands on in order is more: a
+/// release or acquire of block scope covers the threads of one block only, PTX ISA 8.5.)
 struct HandedAcross {
     struct Share {
         Accumulator arrived;
@@ -127,8 +127,8 @@ class FactListener : public ClusterListener {
     /// Nothing orders the two accesses, and at least one of them writes. True: it is explained, by a finding
     /// or because it is no mistake, and nobody else is asked.
     virtual bool on_conflict(const Meeting&) { return false; }
-    /// An ordinary read of what a thread of another block of the cluster wrote by an ordinary store, or a write
-    /// over what it read, ordered by arrivals or waits of block scope only.
+    /// An ordinary read of what a thread of another block of the cluster wrote by an ordinary store, or a
+    /// write over what it read, ordered by arrivals or waits of block scope only.
     virtual void on_narrow_order(const Meeting&) {}
     /// A write through the generic proxy comes before an access through the async proxy, but no fence makes
     /// it visible there.

@@ -25,7 +25,8 @@ class LateExpect final : public Rule {
         std::uint64_t phase = 0;
         std::uint32_t pc = 0;
     };
-    /// An announcement behind the thread's own arrival in the same phase, while no arrival has come behind it.
+    /// An announcement behind the thread's own arrival in the same phase, while no arrival has come behind
+    /// it.
     struct Late {
         Component thread = 0;
         Epoch epoch = 0;
@@ -97,14 +98,15 @@ void LateExpect::tell(const Late& late, const BarrierState& barrier) {
         return;
     const MbarrierEvent& expect = late.expect;
     const std::string thread = thread_name(*expect.warp, expect.lane);
-    publish(Finding::tx_count_mismatch,
-            thread + " had arrived before it announced " + std::to_string(expect.tx) + " bytes at " +
-                barrier_name(cluster_, expect.address) +
-                ": where its arrival is the last one the phase ends without these bytes, and they count in the "
-                "next.",
-            "The thread that copies announces the bytes by expect_tx before its own arrival, or does both in one "
-            "(mbarrier.arrive.expect_tx), and issues the copy behind that.",
-            {line(late.arrive_pc, "arrival of " + thread), line(expect.pc, "announced by " + thread)});
+    publish(
+        Finding::tx_count_mismatch,
+        thread + " had arrived before it announced " + std::to_string(expect.tx) + " bytes at " +
+            barrier_name(cluster_, expect.address) +
+            ": where its arrival is the last one the phase ends without these bytes, and they count in the "
+            "next.",
+        "The thread that copies announces the bytes by expect_tx before its own arrival, or does both in one "
+        "(mbarrier.arrive.expect_tx), and issues the copy behind that.",
+        {line(late.arrive_pc, "arrival of " + thread), line(expect.pc, "announced by " + thread)});
 }
 
 void LateExpect::after_issue(const AsyncOperation& operation) {

@@ -80,8 +80,8 @@ const NarrowScope::Use* NarrowScope::wait_of(const Uses& uses, const Meeting& me
     return nullptr;
 }
 
-/// CUTLASS hands stages back by arrivals of block scope: what comes behind those is a copy or a write, never a
-/// read of what the other block has written. So only a read is a finding.
+/// CUTLASS hands stages back by arrivals of block scope: what comes behind those is a copy or a write, never
+/// a read of what the other block has written. So only a read is a finding.
 void NarrowScope::on_narrow_order(const Meeting& meeting) {
     const auto& [old, ref, k, n, actor] = meeting;
     const bool reads = old.is(Record::write) && !actor.is_write;
@@ -97,7 +97,8 @@ void NarrowScope::on_narrow_order(const Meeting& meeting) {
         make(actor.shared ? Finding::race_shared : Finding::race_global, message,
              "Hand over between blocks with .cluster scope: mbarrier.arrive with .release.cluster, "
              "mbarrier.try_wait with .acquire.cluster.",
-             {line(old.pc, verb(old) + " " + first), line_of(cluster_, actor, verb(*actor.record) + " " + second)});
+             {line(old.pc, verb(old) + " " + first),
+              line_of(cluster_, actor, verb(*actor.record) + " " + second)});
     explain(finding, meeting, first);
     if (reads)
         return publish(std::move(finding));
@@ -126,7 +127,8 @@ void NarrowScope::explain(Diagnostic& finding, const Meeting& meeting, const std
         if (of_cluster->clock.get(across_blocks, thread) < meeting.old.epoch)
             if (const Use* const arrival = arrival_behind(uses, meeting))
                 add(arrival->name() + " arrived with .release at .cta scope (the default) at " +
-                        barrier_name(cluster_, address) + ", which releases to threads of its own block only.",
+                        barrier_name(cluster_, address) +
+                        ", which releases to threads of its own block only.",
                     "mbarrier.arrive with .release.cluster (mbarrier.arrive.release.cluster.shared::cluster)",
                     line(arrival->pc, "arrival of " + arrival->name()));
         if (wait->scope == Scope::cta)

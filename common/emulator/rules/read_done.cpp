@@ -121,10 +121,12 @@ void ReadDone::tell(const Meeting& meeting, Component source) {
         (actor.is_write ? " writes where a " + what + " issued by " + issuer + " writes"
                         : " reads what a " + what + " issued by " + issuer + " writes") +
         ", without having seen that operation complete. " + issuer +
-        " waited for it with wait_group.read, but wait_group.read speaks of the source only: the bytes need not "
+        " waited for it with wait_group.read, but wait_group.read speaks of the source only: the bytes need "
+        "not "
         "be in global memory yet.";
-    const std::string advice = issuer + " must wait with cp.async.bulk.wait_group without .read before it tells "
-                                        "others that the bytes are there.";
+    const std::string advice = issuer +
+                               " must wait with cp.async.bulk.wait_group without .read before it tells "
+                               "others that the bytes are there.";
     if (counts_as_written(meeting))
         return note(is, message, advice, std::move(lines));
     publish(is, message, advice, std::move(lines));
