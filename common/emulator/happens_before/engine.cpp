@@ -3,15 +3,16 @@
 #include "happens_before/engine.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace emu::check {
 
 Engine::Engine(Cluster& cluster, LaunchState& launch)
-    : cluster_(cluster), launch_(launch),
-      threads_(static_cast<std::uint32_t>(cluster.linear_index()), launch.sync), source_(launch.records),
-      local_records_(launch.take_store()), local_source_(*local_records_), pages_(launch.shadow),
-      operations_(1) {}
+    : cluster_(cluster), launch_(launch), threads_(static_cast<std::uint32_t>(cluster.linear_index()),
+                                                   cluster.info().config.cluster.volume() > 1, launch.sync),
+      source_(launch.records), local_records_(launch.take_store()), local_source_(*local_records_),
+      pages_(launch.shadow), operations_(1) {}
 
 Engine::~Engine() {
     try {
@@ -62,7 +63,7 @@ void Engine::on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& l
     if (kind == BarrierKind::warp)
         return; // Several meetings of one warp may be under way; their arrivals come with the completion.
     const unsigned rank = kind == BarrierKind::block ? lanes.warp->block().rank() : 0;
-    Accumulator& arrived = barriers_[{kind, rank, id}];
+    Accumulator& arrived = barriers_[{kind, rank, id}].arrived;
     WarpClock& clock = threads_.of(*lanes.warp);
     for_lanes(lanes.mask, [&](unsigned lane) {
         if (semantics == Semantics::relaxed) {
@@ -101,16 +102,32 @@ void Engine::on_barrier_complete(BarrierKind kind, unsigned id, std::span<const 
         }
     } else {
         const unsigned rank = kind == BarrierKind::block ? arrived.front().warp->block().rank() : 0;
-        all = std::exchange(barriers_[{kind, rank, id}], {});
-        if (kind == BarrierKind::block)
+        BlockBarrierState& barrier = barriers_[{kind, rank, id}];
+        all = std::exchange(barrier.arrived, {});
+        if (kind == BarrierKind::block) {
+            if (barrier.uses == 0)
+                barrier.agent = threads_.new_component(1);
+            all.raise(order, barrier.agent, ++barrier.uses);
             note_passed_barrier(waiting);
-        else if (cluster_withheld_)
+        } else if (cluster_withheld_)
             cluster_withheld_->end_phase(threads_.space(), all);
     }
     const ClockRef clock = threads_.space().freeze(all);
     if (kind == BarrierKind::cluster)
         cluster_barrier_ = clock;
     acquire(waiting, clock);
+}
+
+bool Engine::knows_last_use(unsigned id, const WarpLanes& lanes) {
+    const auto found = barriers_.find({BarrierKind::block, lanes.warp->block().rank(), id});
+    if (found == barriers_.end() || found->second.uses == 0)
+        return true;
+    const WarpClock& clock = threads_.of(*lanes.warp);
+    for (LaneMask left = lanes.mask; left; left &= left - 1)
+        if (clock.base[static_cast<unsigned>(std::countr_zero(left))]->clock.get(
+                order, found->second.agent) >= found->second.uses)
+            return true;
+    return false;
 }
 
 void Engine::note_passed_barrier(std::span<const WarpLanes> waiting) {

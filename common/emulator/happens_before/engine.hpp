@@ -52,6 +52,8 @@ class Engine : public ClusterListener {
     RecordStore& store(bool shared) { return shared ? *local_records_ : launch_.records; }
     /// The last writes of a range of global memory.
     std::vector<Ref> writes_of(Address address, std::uint32_t bytes);
+    /// One of the lanes knows that the last use of the block barrier came to its end, or there was none.
+    bool knows_last_use(unsigned id, const WarpLanes& lanes);
     /// The thread wrote what record `write` left there itself.
     bool wrote_it_too(std::uint32_t write, const Actor& actor) const;
     /// The thread comes behind mbarrier.init, as `part` of its clock knows it.
@@ -99,6 +101,11 @@ class Engine : public ClusterListener {
         unsigned id;
         auto operator<=>(const BarrierKey&) const = default;
     };
+    struct BlockBarrierState {
+        Accumulator arrived;
+        Component agent = 0; ///< Its epoch is the number of uses that have ended; 0 until the first has.
+        Epoch uses = 0;
+    };
 
     /// Sends an event or a fact to every listener.
     template <class Base, class... Params, class... Args>
@@ -128,6 +135,7 @@ class Engine : public ClusterListener {
     void note_co_writers(std::uint32_t write, const Actor& actor);
     bool is_ordered(Ref old, const Record& record, unsigned k, unsigned n, const Actor& actor) const;
     void conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    void check_scope(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void check_visible(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     const WrittenWords* gaps_at(Address address);
 
@@ -144,6 +152,8 @@ class Engine : public ClusterListener {
     // engine_mbarrier.cpp
     void complete(const MbarrierEvent& event, BarrierState& barrier);
     void withhold(std::unique_ptr<Withheld>& withheld, WarpClock& clock, unsigned lane, std::uint32_t pc);
+    void arrive_across(BarrierState& barrier, WarpClock& clock, const MbarrierEvent& event);
+    void learn_across(const BarrierState& barrier, WarpClock& clock, const MbarrierEvent& event);
     BarrierState::Passed& pass(BarrierState& barrier, const MbarrierEvent& event);
 
     Cluster& cluster_;
@@ -155,7 +165,7 @@ class Engine : public ClusterListener {
     PageCache pages_;
     std::vector<Region> shared_;
     std::unordered_map<Address, std::vector<CoWriters>> co_writers_; ///< By word, where there are any.
-    std::map<BarrierKey, Accumulator> barriers_;
+    std::map<BarrierKey, BlockBarrierState> barriers_;
     ClockRef cluster_barrier_; ///< What the last completed cluster barrier published.
     std::unique_ptr<Withheld> cluster_withheld_;
     std::unordered_map<std::uint32_t, BarrierState> mbarriers_;

@@ -229,6 +229,8 @@ void Engine::touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Acto
             conflict(w, cell.write, k, n, actor);
         else if (actor.record->is(Record::async_proxy) && !w.is(Record::async_proxy))
             check_visible(w, cell.write, k, n, actor);
+        else if (w.rank() != actor.record->rank()) [[unlikely]]
+            check_scope(w, cell.write, k, n, actor);
     } else if (actor.shared) {
         tell(actor.record->is(Record::async) ? &FactListener::on_unwritten_copied
                                              : &FactListener::on_unwritten,
@@ -298,6 +300,8 @@ void Engine::touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Act
         for (const Ref r : {readers.first, readers.second})
             if (r && !is_ordered(r, record(r, actor), k, n, actor))
                 conflict(record(r, actor), r, k, n, actor);
+            else if (r && record(r, actor).rank() != actor.record->rank()) [[unlikely]]
+                check_scope(record(r, actor), r, k, n, actor);
             else if (r && actor.shared && actor.record->is(Record::async_proxy))
                 for (FactListener* const watcher : watchers(Watch::overwritten_reads))
                     watcher->on_overwritten_read({record(r, actor), r, k, n, actor});
@@ -348,6 +352,16 @@ void Engine::ask_next(const FactListener& listener, const Meeting& meeting) {
     while (++next != listeners_.end())
         if ((*next)->on_conflict(meeting))
             return;
+}
+
+/// The two threads are of different blocks, and what orders them may reach one block only.
+void Engine::check_scope(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
+    const Record& mine = *actor.record;
+    if (old.cluster == threads_.cluster() && old.epoch != 0 &&
+        !((old.flags | mine.flags) & (Record::async | Record::init)) &&
+        !(old.flags & mine.flags & Record::strong) &&
+        !threads_.sees(*actor.clock, actor.lane, old, Threads::component_of(old, ref, k), across_blocks))
+        tell(&FactListener::on_narrow_order, Meeting{old, ref, k, n, actor});
 }
 
 /// What was written through the generic proxy is used through the async proxy.

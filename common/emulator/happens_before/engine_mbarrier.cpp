@@ -2,6 +2,7 @@
 
 #include "happens_before/engine.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace emu::check {
@@ -18,6 +19,11 @@ void Engine::on_mbarrier_init(const MbarrierEvent& event) {
     barrier.init_pc = event.pc;
     barrier.init_component = clock.first + event.lane;
     barrier.init_epoch = clock.now;
+    if (threads_.several_blocks())
+        barrier.across = std::make_unique<HandedAcross>(
+            HandedAcross{.of_rank = std::vector<HandedAcross::Share>(cluster_.blocks().size()),
+                         .of_cluster = {},
+                         .of_copies = {}});
     Actor actor;
     actor.clock = &clock;
     actor.lane = event.lane;
@@ -53,7 +59,23 @@ void Engine::on_mbarrier_arrive(const MbarrierEvent& event) {
     } else {
         threads_.gather(barrier.arrived, clock, event.lane);
     }
+    if (barrier.across)
+        arrive_across(barrier, clock, event);
     threads_.advance(clock);
+}
+
+void Engine::arrive_across(BarrierState& barrier, WarpClock& clock, const MbarrierEvent& event) {
+    HandedAcross& across = *barrier.across;
+    Accumulator& block = across.of_rank[event.warp->block().rank()].arrived;
+    if (event.semantics == Semantics::relaxed)
+        threads_.gather_fenced(block, clock, event.lane);
+    else
+        threads_.gather(block, clock, event.lane);
+    // A fence of cluster scope lends its scope to the arrival behind it.
+    if (event.semantics == Semantics::relaxed || event.scope == Scope::cta)
+        threads_.gather_fenced(across.of_cluster.arrived, clock, event.lane, Scope::cluster);
+    else
+        threads_.gather(across.of_cluster.arrived, clock, event.lane);
 }
 
 /// An asynchronous operation has landed, and its complete_tx arrives.
@@ -66,9 +88,15 @@ void Engine::complete(const MbarrierEvent& event, BarrierState& barrier) {
     std::erase(barrier.pending, live->second);
     // The completion is a release (PTX ISA 8.9.1), and what the issuing thread did before the copy came
     // before it.
+    const Component issuer = threads_.of(*operation.warp).first + operation.lane;
     barrier.arrived.join(operation.clock);
+    barrier.arrived.raise(order, issuer, operation.epoch);
+    if (barrier.across) {
+        Accumulator& copies = barrier.across->of_copies.arrived;
+        copies.join(operation.clock);
+        copies.raise(across_blocks, issuer, operation.epoch);
+    }
     operation.clock = {};
-    barrier.arrived.raise(order, threads_.of(*operation.warp).first + operation.lane, operation.epoch);
     const auto end = [&](std::uint32_t record, bool shared) {
         if (record)
             std::atomic_ref(store(shared)[record].epoch)
@@ -89,6 +117,15 @@ void Engine::on_mbarrier_phase(const MbarrierEvent& event) {
     barrier.arrived.raise(order, barrier.agent, static_cast<Epoch>(event.phase + 1));
     if (barrier.withheld)
         barrier.withheld->end_phase(threads_.space(), barrier.arrived);
+    if (barrier.across) {
+        const auto freeze = [this](HandedAcross::Share& share) {
+            share.completed = threads_.space().freeze(share.arrived);
+        };
+        std::ranges::for_each(barrier.across->of_rank, freeze);
+        freeze(barrier.across->of_cluster);
+        freeze(barrier.across->of_copies);
+        barrier.arrived.forget(across_blocks);
+    }
     barrier.completed = threads_.space().freeze(barrier.arrived);
 }
 
@@ -108,6 +145,16 @@ void Engine::on_mbarrier_observed(const MbarrierEvent& event) {
         passed.unseen = barrier.completed;
     else
         threads_.learn(clock, event.lane, barrier.completed);
+    if (barrier.across && event.semantics != Semantics::relaxed)
+        learn_across(barrier, clock, event);
+}
+
+void Engine::learn_across(const BarrierState& barrier, WarpClock& clock, const MbarrierEvent& event) {
+    const HandedAcross& across = *barrier.across;
+    threads_.learn(clock, event.lane, across.of_rank[event.warp->block().rank()].completed);
+    threads_.learn(clock, event.lane, across.of_copies.completed);
+    if (event.scope != Scope::cta)
+        threads_.learn(clock, event.lane, across.of_cluster.completed);
 }
 
 void Engine::on_mbarrier_passed_fresh(const MbarrierEvent& event) {

@@ -75,6 +75,18 @@ struct Withheld {
     void end_phase(ClockSpace& space, Accumulator& published);
 };
 
+/// What an mbarrier hands to threads of any block of the cluster. (What it hands on in order is more: a
+/// release or acquire of block scope covers the threads of one block only, PTX ISA 8.5.)
+struct HandedAcross {
+    struct Share {
+        Accumulator arrived;
+        ClockRef completed;
+    };
+    std::vector<Share> of_rank; ///< Arrivals by threads of a block, for waiters of that block.
+    Share of_cluster;           ///< Arrivals of cluster scope, for waits of that scope.
+    Share of_copies;            ///< Copies, for everybody.
+};
+
 /// What is known of an mbarrier.
 struct BarrierState {
     /// The last wait of a thread that returned true.
@@ -100,6 +112,7 @@ struct BarrierState {
     Component last_passed = 0;          ///< The thread that passed last.
     bool invalidated = false;
     std::unique_ptr<Withheld> withheld;
+    std::unique_ptr<HandedAcross> across; ///< In clusters of several blocks.
 
     const Passed* passed_by(Component thread) const {
         return thread < passed.size() && passed[thread].warp ? &passed[thread] : nullptr;
@@ -114,6 +127,9 @@ class FactListener : public ClusterListener {
     /// Nothing orders the two accesses, and at least one of them writes. True: it is explained, by a finding
     /// or because it is no mistake, and nobody else is asked.
     virtual bool on_conflict(const Meeting&) { return false; }
+    /// An ordinary read of what a thread of another block of the cluster wrote by an ordinary store, or a
+    /// write over what it read, ordered by arrivals or waits of block scope only.
+    virtual void on_narrow_order(const Meeting&) {}
     /// A write through the generic proxy comes before an access through the async proxy, but no fence makes
     /// it visible there.
     virtual void on_unfenced(const Meeting&) {}

@@ -16,7 +16,7 @@ bool writes(const AccessEvent& e) { return e.kind != AccessKind::read; }
 bool acquires(Semantics s) { return s == Semantics::acquire || s == Semantics::acq_rel; }
 bool releases(Semantics s) { return s == Semantics::release || s == Semantics::acq_rel; }
 /// A scope that reaches other clusters.
-bool wide(Scope s) { return s == Scope::gpu || s == Scope::sys; }
+bool reaches_other_clusters(Scope s) { return s == Scope::gpu || s == Scope::sys; }
 Scope narrower(Scope a, Scope b) { return std::min(a, b); }
 
 } // namespace
@@ -93,7 +93,7 @@ bool Threads::sees(const WarpClock& viewer, unsigned lane, const Record& record,
         return true;
     const auto own = [&](Component first) { return component == first + lane; };
     if (own(viewer.first))
-        return part == order ||
+        return part == order || part == across_blocks ||
                (part == shared_proxy ? viewer.fenced_shared : viewer.fenced_global)[lane] >= epoch;
     if (viewer.streams)
         for (const WarpStreams::One& one : viewer.streams->of)
@@ -106,6 +106,8 @@ bool Threads::sees(const WarpClock& viewer, unsigned lane, const Record& record,
 
 void Threads::raise_own(Accumulator& into, const WarpClock& warp, unsigned lane, Epoch epoch) const {
     into.raise(order, warp.first + lane, epoch);
+    if (several_blocks_)
+        into.raise(across_blocks, warp.first + lane, epoch);
     if (warp.fenced_shared[lane])
         into.raise(shared_proxy, warp.first + lane, warp.fenced_shared[lane]);
     if (warp.fenced_global[lane])
@@ -131,8 +133,8 @@ void Threads::gather(Accumulator& into, const WarpLanes& lanes) {
     for_lanes(lanes.mask, [&](unsigned lane) { gather(into, warp, lane); });
 }
 
-void Threads::gather_fenced(Accumulator& into, WarpClock& warp, unsigned lane) {
-    if (!warp.sync || !(*warp.sync)[lane].release.epoch)
+void Threads::gather_fenced(Accumulator& into, WarpClock& warp, unsigned lane, Scope scope) {
+    if (!warp.sync || !(*warp.sync)[lane].release.epoch || (*warp.sync)[lane].release.scope < scope)
         return;
     const FenceRelease& release = (*warp.sync)[lane].release;
     into.join(release.clock);
@@ -183,6 +185,8 @@ void Threads::memory_fence(const FenceEvent& event) {
     for_lanes(event.mask, [&](unsigned lane) {
         if (event.acquire)
             settle(warp, lane);
+        if (several_blocks_ && event.scope != Scope::cta)
+            warp.base[lane] = space_.widened(warp.base[lane]);
         if (event.release)
             (*warp.sync)[lane].release = {warp.base[lane], warp.now, event.scope};
     });
@@ -194,7 +198,7 @@ void Threads::release_at(WarpClock& warp, unsigned lane, Address location, const
     here.clock.join(what.clock);
     raise_own(here.clock, warp, lane, what.epoch);
     here.frozen = {};
-    if (!wide(what.scope) || in_shared_window(location))
+    if (!reaches_other_clusters(what.scope) || in_shared_window(location))
         return;
     Accumulator mine;
     mine.join(what.clock);
@@ -223,7 +227,7 @@ void Threads::acquire_from(WarpClock& warp, unsigned lane, Address location, boo
     const auto known = locations_.find(location);
     if (known != locations_.end())
         acquire_at(known->second, warp, lane, sync, found);
-    if (wide(scope) && !in_shared_window(location)) {
+    if (reaches_other_clusters(scope) && !in_shared_window(location)) {
         auto foreign = global_.acquire(location);
         // Another kernel or the host wrote it. What this launch published may have gone through their hands,
         // which nobody here sees: all of it counts as known, so that nothing right is blamed.

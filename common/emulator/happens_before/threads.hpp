@@ -114,11 +114,14 @@ class GlobalSync {
 
 class Threads {
   public:
-    Threads(std::uint32_t cluster, GlobalSync& global) : cluster_(cluster), global_(global) {}
+    /// `several_blocks`: the cluster has more than one.
+    Threads(std::uint32_t cluster, bool several_blocks, GlobalSync& global)
+        : cluster_(cluster), several_blocks_(several_blocks), global_(global) {}
 
     void add_block(Block& block);
     WarpClock& of(const Warp& warp) { return *warps_[warp.block().rank() * 32 + warp.index()]; }
     std::uint32_t cluster() const { return cluster_; }
+    bool several_blocks() const { return several_blocks_; }
     ClockSpace& space() { return space_; }
     Component new_component(unsigned count) {
         const Component first = next_component_;
@@ -154,8 +157,9 @@ class Threads {
     /// A block or cluster barrier completes what relaxed reads began, as a fence would, and carries an
     /// earlier release fence of the lane forward.
     void settle(WarpClock& warp, unsigned lane);
-    /// A relaxed arrival publishes what the lane's last release fence covered, if there was one.
-    void gather_fenced(Accumulator& into, WarpClock& warp, unsigned lane);
+    /// A relaxed arrival publishes what the lane's last release fence covered, if there was one (and its
+    /// scope is no narrower than `scope`).
+    void gather_fenced(Accumulator& into, WarpClock& warp, unsigned lane, Scope scope = Scope::cta);
 
     /// A lane observed the operations of a stream up to sequence number `epoch`.
     void observe(WarpClock& warp, unsigned lane, Stream stream, Epoch epoch);
@@ -170,6 +174,7 @@ class Threads {
     void raise_own(Accumulator& into, const WarpClock& warp, unsigned lane, Epoch epoch) const;
 
     std::uint32_t cluster_;
+    bool several_blocks_;
     GlobalSync& global_;
     ClockSpace space_; ///< First member to be made and last to die among those that hold clocks.
     std::vector<std::unique_ptr<WarpClock>> warps_; ///< By rank * 32 + warp in the block.

@@ -35,6 +35,8 @@ void Clock::fence(bool shared, bool global) {
         join_part(parts_[global_proxy], parts_[order]);
 }
 
+void Clock::widen() { join_part(parts_[across_blocks], parts_[order]); }
+
 bool Clock::includes(const Clock& other) const {
     for (unsigned p = 0; p < part_count; ++p) {
         const auto& mine = parts_[p];
@@ -156,7 +158,13 @@ ClockRef ClockSpace::join(const ClockRef& a, const ClockRef& b) {
 }
 
 ClockRef ClockSpace::fenced(const ClockRef& a, bool shared, bool global) {
-    const std::uint64_t operation = (shared ? 1u : 0u) + (global ? 2u : 0u);
+    return completed(a, shared, global, false);
+}
+
+ClockRef ClockSpace::widened(const ClockRef& a) { return completed(a, false, false, true); }
+
+ClockRef ClockSpace::completed(const ClockRef& a, bool shared, bool global, bool all_blocks) {
+    const std::uint64_t operation = (shared ? 1u : 0u) + (global ? 2u : 0u) + (all_blocks ? 4u : 0u);
     Memo& m = memo(a->id, operation);
     if (m.result && m.a == a->id && m.b == operation)
         return m.result;
@@ -164,6 +172,8 @@ ClockRef ClockSpace::fenced(const ClockRef& a, bool shared, bool global) {
     SharedClock* clock = make();
     clock->clock = a->clock;
     clock->clock.fence(shared, global);
+    if (all_blocks)
+        clock->clock.widen();
     clock->foreign = a->foreign;
     clock->fenced_foreign = global ? a->foreign : a->fenced_foreign;
     clock->includes = {a->id, a->includes[0], a->includes[1], a->includes[2]};

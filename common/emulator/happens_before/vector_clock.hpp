@@ -21,8 +21,9 @@ using Component = std::uint32_t;
 
 /// What a clock says. `order` is happens-before. The other two tell which of that order has also passed a
 /// proxy fence (PTX ISA 8.8, fence.proxy.async) for the shared or global space: an async-proxy access may
-/// rely only on these.
-enum Part : unsigned { order, shared_proxy, global_proxy, part_count };
+/// rely only on these. The last is kept in clusters of several blocks only: what of that order rests on no
+/// synchronisation of block scope between threads of different blocks.
+enum Part : unsigned { order, shared_proxy, global_proxy, across_blocks, part_count };
 
 /// A clock as a value. Missing components are 0: nothing seen.
 class Clock {
@@ -35,6 +36,9 @@ class Clock {
     void join(const Clock& other);
     /// Everything ordered counts as fenced for the given parts.
     void fence(bool shared, bool global);
+    /// Everything ordered counts across blocks too.
+    void widen();
+    void forget(Part part) { parts_[part].clear(); }
     void clear();
     /// True when this clock says at least what `other` says.
     bool includes(const Clock& other) const;
@@ -111,6 +115,10 @@ class Accumulator {
         foreign_ = check::join_foreign(foreign_, other);
     }
     bool empty() const { return empty_; }
+    void forget(Part part) {
+        clock_.forget(part);
+        includes_ = {};
+    }
 
   private:
     friend class ClockSpace;
@@ -137,6 +145,8 @@ class ClockSpace {
     ClockRef join(const ClockRef& a, const ClockRef& b);
     /// `a` after a proxy fence for the given spaces; remembers recent results.
     ClockRef fenced(const ClockRef& a, bool shared, bool global);
+    /// `a` after a fence of cluster scope or wider.
+    ClockRef widened(const ClockRef& a);
     /// Number of joins that had to be computed (for tests and tuning).
     std::uint64_t computed() const { return computed_; }
     void recycle(SharedClock* clock);
@@ -148,6 +158,7 @@ class ClockSpace {
     };
     SharedClock* make();
     Memo& memo(std::uint64_t a, std::uint64_t b);
+    ClockRef completed(const ClockRef& a, bool shared, bool global, bool all_blocks);
 
     std::vector<std::unique_ptr<SharedClock>> all_;
     std::vector<SharedClock*> free_;

@@ -95,7 +95,7 @@ void AsyncEngine::wait(Warp& warp, unsigned lane, CompletionKind kind, std::uint
     s.cluster.emit(&ClusterListener::on_async_group_observed, warp, lane, kind, limit - 1, read_only, pc);
 }
 
-void AsyncEngine::fence(Warp& warp, unsigned lane, std::uint32_t pc) {
+void AsyncEngine::fence(Warp& warp, unsigned lane) {
     State& s = *state_;
     if (s.threads.empty())
         return;
@@ -104,8 +104,6 @@ void AsyncEngine::fence(Warp& warp, unsigned lane, std::uint32_t pc) {
         return;
     s.land_groups(queue, queue.observed_read);
     queue.observed = queue.observed_read;
-    s.cluster.emit(&ClusterListener::on_async_group_observed, warp, lane, CompletionKind::bulk_group,
-                   queue.observed - 1, false, pc);
 }
 
 void AsyncEngine::arrive_after_cp_async(Warp& warp, unsigned lane, std::uint32_t barrier, bool noinc,

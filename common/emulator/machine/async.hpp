@@ -47,9 +47,9 @@ class AsyncEngine {
     void wait(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t pending, bool read_only,
               bool include_open, std::uint32_t pc);
     /// A fence of gpu or system scope: bulk stores of this thread whose wait_group.read it has passed land.
-    /// The PTX ISA does not promise it, but hardware does it and NVIDIA's own tests read the results behind
-    /// such a fence.
-    void fence(Warp& warp, unsigned lane, std::uint32_t pc);
+    /// The PTX ISA does not promise it, but hardware does it, and NVIDIA's own tests read the results in the
+    /// same block behind such a fence.
+    void fence(Warp& warp, unsigned lane);
     /// cp.async.mbarrier.arrive[.noinc]: an arrival at `barrier` that follows all cp.async this thread issued
     /// so far.
     void arrive_after_cp_async(Warp& warp, unsigned lane, std::uint32_t barrier, bool noinc,

@@ -32,7 +32,9 @@ void DivergentBarrier::check_divergence(std::span<const WarpLanes> arrived) {
         if (a.opcode != "bar" && !a.has("aligned"))
             continue;
         for (std::size_t j = 0; j < i; ++j) {
+            // A thread that arrives twice is not a part of its warp.
             if (arrived[j].warp != arrived[i].warp || arrived[j].pc == arrived[i].pc ||
+                (arrived[j].mask & arrived[i].mask) != 0 ||
                 !first_time(Finding::divergent_barrier, arrived[j].pc, arrived[i].pc))
                 continue;
             const auto arrival = [&](const WarpLanes& lanes) {

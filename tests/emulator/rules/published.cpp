@@ -80,17 +80,6 @@ TEST_CASE("a bulk load reads global memory behind __threadfence") {
     require_silent({tile_and_bar, body});
 }
 
-TEST_CASE("wait_group.read and __threadfence make a bulk store's bytes visible") {
-    const std::string store = addresses(64) + "st.shared.u32 [%r10], %r6;\nfence.proxy.async.shared::cta;\n" +
-                              meet + "@%p0 " + bulk_store + "//!\n" + commit_and_wait_read;
-    const std::string read =
-        meet + "ld.global.u32 %r5, [%rd11];//!\nsetp.ne.u32 %p1, %r5, %r6;\n@%p1 trap;\n";
-    require_silent({tile, store + "fence.acq_rel.gpu;\n" + read});
-    require_silent({tile, store + "membar.gl;\n" + read});
-    const auto wrong = run({tile, store + "fence.acq_rel.cta;\n" + read}, {emu::CompletionOrder::late, 1});
-    REQUIRE_FALSE(wrong.result.diagnostics.empty());
-    REQUIRE(wrong.result.diagnostics.front().name() == "read-before-completion");
-}
 
 TEST_CASE("the last block learns at its barrier what one thread's ticket told it") {
     const std::string body =

@@ -29,7 +29,7 @@ Flow run_fence(Warp& warp, const Op& op, LaneMask mask) {
             }
         });
     if (o.event.kind == FenceKind::membar && o.event.scope >= Scope::gpu)
-        for_lanes(mask, [&](unsigned lane) { cluster.async().fence(warp, lane, warp.pc()); });
+        for_lanes(mask, [&](unsigned lane) { cluster.async().fence(warp, lane); });
     if (!cluster.listening())
         return Flow::next;
     FenceEvent event = o.event;
