@@ -53,7 +53,9 @@ void Engine::on_mbarrier_arrive(const MbarrierEvent& event) {
     } else {
         threads_.gather(barrier.arrived, clock, event.lane);
     }
-    threads_.advance(clock);
+    Step step{.kind = Step::Kind::mbarrier, .pc = event.pc, .where = event.address, .phase = event.phase};
+    step.gives = event.semantics != Semantics::relaxed;
+    end_epoch(clock, LaneMask{1} << event.lane, step);
 }
 
 /// An asynchronous operation has landed, and its complete_tx arrives.
@@ -67,7 +69,7 @@ void Engine::complete(const MbarrierEvent& event, BarrierState& barrier) {
     // The completion is a release (PTX ISA 8.9.1), and what the issuing thread did before the copy came
     // before it.
     barrier.arrived.join(operation.clock);
-    operation.clock = {};
+    keep_clock(live->second);
     barrier.arrived.raise(order, threads_.of(*operation.warp).first + operation.lane, operation.epoch);
     const auto end = [&](std::uint32_t record, bool shared) {
         if (record)
@@ -76,6 +78,13 @@ void Engine::complete(const MbarrierEvent& event, BarrierState& barrier) {
     };
     end(operation.reads, operation.reads_shared);
     end(operation.writes, operation.writes_shared);
+}
+
+/// Who explains a conflict with it may want to know what its issuing thread knew.
+void Engine::keep_clock(std::uint32_t operation) {
+    std::uint32_t& slot = landed_[next_landed_++ % landed_.size()];
+    operations_[slot].clock = {};
+    slot = operation;
 }
 
 void Engine::on_mbarrier_phase(const MbarrierEvent& event) {
@@ -100,6 +109,10 @@ void Engine::on_mbarrier_observed(const MbarrierEvent& event) {
     WarpClock& clock = threads_.of(*event.warp);
     BarrierState& barrier = found->second;
     BarrierState::Passed& passed = pass(barrier, event);
+    Step step{.kind = Step::Kind::mbarrier, .pc = event.pc, .where = event.address, .phase = event.phase};
+    step.takes = true;
+    step.repeated = passed.phases >= event.phase + 1;
+    end_epoch(clock, LaneMask{1} << event.lane, step);
     if (passed.phases < event.phase + 1) {
         passed.phases = event.phase + 1;
         passed.epoch = clock.now;
@@ -112,8 +125,13 @@ void Engine::on_mbarrier_observed(const MbarrierEvent& event) {
 
 void Engine::on_mbarrier_passed_fresh(const MbarrierEvent& event) {
     tell(&ClusterListener::on_mbarrier_passed_fresh, event);
-    if (const auto found = mbarriers_.find(event.address); found != mbarriers_.end())
-        pass(found->second, event);
+    const auto found = mbarriers_.find(event.address);
+    if (found == mbarriers_.end())
+        return;
+    pass(found->second, event);
+    Step step{.kind = Step::Kind::mbarrier, .pc = event.pc, .where = event.address};
+    step.takes = step.fresh = true;
+    end_epoch(threads_.of(*event.warp), LaneMask{1} << event.lane, step);
 }
 
 BarrierState::Passed& Engine::pass(BarrierState& barrier, const MbarrierEvent& event) {
