@@ -405,7 +405,7 @@ constexpr pairs::Pair list[] = {
      .run = relax,
      .finding = "race-shared",
      .says = "arrived at mbarrier exchange before its write",
-     .remedy = "Move the arrive behind the write"},
+     .remedy = "Move the arrive behind the last write"},
     {.name = "column_wins",
      .mistake = "Threads whose row has ended arrive once more and leave, but stay in the barrier's expected "
                 "count: the "
@@ -423,7 +423,7 @@ constexpr pairs::Pair list[] = {
      .run = above_mean,
      .finding = "race-shared",
      .says = "arrived at mbarrier ready before its read",
-     .remedy = "Move the arrive behind the read"},
+     .remedy = "Move the arrive behind the last read"},
     {.name = "triple",
      .mistake =
          "The barrier expects the bytes of a full tile also for the last tile, which is smaller: its phase "

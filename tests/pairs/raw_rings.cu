@@ -429,7 +429,7 @@ constexpr pairs::Pair list[] = {
      .run = epilogue_overlays_stage,
      .finding = "race-shared",
      .says = "nothing orders one before the other",
-     .remedy = "Put a barrier that both threads pass between the two lines"},
+     .remedy = "Put a barrier of the 128 threads that come here"},
 };
 
 } // namespace

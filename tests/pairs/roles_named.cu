@@ -413,7 +413,7 @@ constexpr pairs::Pair list[] = {
      .run = hands_over_early,
      .finding = "race-shared",
      .says = "arrived at block barrier 2 before its write",
-     .remedy = "move the bar.arrive behind the write"},
+     .remedy = "Move the bar.arrive behind the last write"},
 };
 
 } // namespace

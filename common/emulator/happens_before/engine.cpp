@@ -78,7 +78,11 @@ void Engine::on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& l
             threads_.settle(clock, lane);
         threads_.gather(arrived, clock, lane);
     });
-    threads_.advance(clock);
+    Step step{.pc = lanes.pc, .where = id, .phase = barriers_[{kind, rank, id}].uses};
+    step.kind = kind == BarrierKind::block ? Step::Kind::block_barrier : Step::Kind::cluster_barrier;
+    step.gives = semantics != Semantics::relaxed;
+    step.takes = kind == BarrierKind::block && !cluster_.info().kernel->sources[lanes.pc]->has("arrive");
+    end_epoch(clock, lanes.mask, step);
 }
 
 void Engine::on_barrier_complete(BarrierKind kind, unsigned id, std::span<const WarpLanes> arrived,
@@ -86,8 +90,10 @@ void Engine::on_barrier_complete(BarrierKind kind, unsigned id, std::span<const 
     tell(&ClusterListener::on_barrier_complete, kind, id, arrived, waiting);
     if (arrived.empty()) {
         // Lanes that came to barrier.cluster.wait after the phase had completed.
-        if (kind == BarrierKind::cluster && cluster_barrier_)
+        if (kind == BarrierKind::cluster && cluster_barrier_) {
+            note_cluster_wait(waiting);
             acquire(waiting, cluster_barrier_);
+        }
         return;
     }
     Accumulator all;
@@ -98,23 +104,28 @@ void Engine::on_barrier_complete(BarrierKind kind, unsigned id, std::span<const 
             return;
         for (const WarpLanes& lanes : arrived) {
             threads_.gather(all, lanes);
-            threads_.advance(threads_.of(*lanes.warp));
+            Step step{.kind = Step::Kind::warp_barrier, .pc = lanes.pc};
+            step.gives = step.takes = true;
+            end_epoch(threads_.of(*lanes.warp), lanes.mask, step);
         }
     } else {
         const unsigned rank = kind == BarrierKind::block ? arrived.front().warp->block().rank() : 0;
         BlockBarrierState& barrier = barriers_[{kind, rank, id}];
         all = std::exchange(barrier.arrived, {});
+        ++barrier.uses;
         if (kind == BarrierKind::block) {
-            if (barrier.uses == 0)
+            if (barrier.uses == 1)
                 barrier.agent = threads_.new_component(1);
-            all.raise(order, barrier.agent, ++barrier.uses);
+            all.raise(order, barrier.agent, barrier.uses);
             note_passed_barrier(waiting);
         } else if (cluster_withheld_)
             cluster_withheld_->end_phase(threads_.space(), all);
     }
     const ClockRef clock = threads_.space().freeze(all);
-    if (kind == BarrierKind::cluster)
+    if (kind == BarrierKind::cluster) {
         cluster_barrier_ = clock;
+        note_cluster_wait(waiting);
+    }
     acquire(waiting, clock);
 }
 
@@ -128,6 +139,22 @@ bool Engine::knows_last_use(unsigned id, const WarpLanes& lanes) {
                 order, found->second.agent) >= found->second.uses)
             return true;
     return false;
+}
+
+void Engine::note_cluster_wait(std::span<const WarpLanes> waiting) {
+    Step step{.kind = Step::Kind::cluster_barrier};
+    step.takes = true;
+    step.phase = barriers_[{BarrierKind::cluster, 0, 0}].uses - 1;
+    for (const WarpLanes& lanes : waiting) {
+        step.pc = lanes.pc;
+        end_epoch(threads_.of(*lanes.warp), lanes.mask, step);
+    }
+}
+
+void Engine::end_epoch(WarpClock& warp, LaneMask lanes, Step step) {
+    step.lanes = lanes;
+    hand_overs_.note(warp, step);
+    threads_.advance(warp);
 }
 
 void Engine::note_passed_barrier(std::span<const WarpLanes> waiting) {
@@ -154,6 +181,9 @@ void Engine::acquire(std::span<const WarpLanes> waiting, const ClockRef& clock) 
 
 void Engine::on_fence(const FenceEvent& event) {
     tell(&ClusterListener::on_fence, event);
+    Step step{.kind = Step::Kind::fence, .pc = event.pc, .lanes = event.mask};
+    step.by_proxy_fence = event.kind != FenceKind::membar;
+    hand_overs_.note(threads_.of(*event.warp), step);
     switch (event.kind) {
     case FenceKind::membar:
         if (event.scope == Scope::gpu || event.scope == Scope::sys) {

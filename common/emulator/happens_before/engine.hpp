@@ -6,6 +6,7 @@
 /// engine_async.cpp, engine_mbarrier.cpp; engine.cpp has the other edges.
 
 #include "happens_before/facts.hpp"
+#include "happens_before/hand_overs.hpp"
 #include "happens_before/launch_state.hpp"
 #include "machine/cluster.hpp"
 
@@ -43,6 +44,8 @@ class Engine : public ClusterListener {
     Cluster& cluster() { return cluster_; }
     LaunchState& launch() { return launch_; }
     Threads& threads() { return threads_; }
+    /// What threads told others and waited for.
+    const HandOvers& hand_overs() const { return hand_overs_; }
     /// By the number in Record::operation; [0] is unused.
     std::vector<Operation>& operations() { return operations_; }
     /// By shared-window address.
@@ -50,6 +53,10 @@ class Engine : public ClusterListener {
     /// Relaxed arrivals at the cluster barrier; nullptr if there were none.
     const std::unique_ptr<Withheld>& cluster_withheld() const { return cluster_withheld_; }
     RecordStore& store(bool shared) { return shared ? *local_records_ : launch_.records; }
+    /// Warps of several numbers have accessed memory at this instruction.
+    bool is_for_several_warps(std::uint32_t pc) const {
+        return pc < warps_at_.size() && warps_at_[pc] == several_warps;
+    }
     /// The last writes of a range of global memory.
     std::vector<Ref> writes_of(Address address, std::uint32_t bytes);
     /// One of the lanes knows that the last use of the block barrier came to its end, or there was none.
@@ -146,7 +153,10 @@ class Engine : public ClusterListener {
     std::uint32_t add_operation(const AsyncOperation& operation, WarpClock& clock);
 
     // engine.cpp
+    /// Ends the warp's epoch with a step of `lanes`.
+    void end_epoch(WarpClock& warp, LaneMask lanes, Step step);
     void acquire(std::span<const WarpLanes> waiting, const ClockRef& clock);
+    void note_cluster_wait(std::span<const WarpLanes> waiting);
     void note_passed_barrier(std::span<const WarpLanes> waiting);
 
     // engine_mbarrier.cpp
@@ -155,6 +165,7 @@ class Engine : public ClusterListener {
     void arrive_across(BarrierState& barrier, WarpClock& clock, const MbarrierEvent& event);
     void learn_across(const BarrierState& barrier, WarpClock& clock, const MbarrierEvent& event);
     BarrierState::Passed& pass(BarrierState& barrier, const MbarrierEvent& event);
+    void keep_clock(std::uint32_t operation);
 
     Cluster& cluster_;
     LaunchState& launch_;
@@ -162,15 +173,20 @@ class Engine : public ClusterListener {
     RecordSource source_;
     std::unique_ptr<RecordStore> local_records_;
     RecordSource local_source_;
+    static constexpr std::uint8_t several_warps = 255;
+    std::vector<std::uint8_t> warps_at_; ///< By instruction: 1 + the number of the warp that came there.
     PageCache pages_;
     std::vector<Region> shared_;
     std::unordered_map<Address, std::vector<CoWriters>> co_writers_; ///< By word, where there are any.
     std::map<BarrierKey, BlockBarrierState> barriers_;
+    HandOvers hand_overs_;
     ClockRef cluster_barrier_; ///< What the last completed cluster barrier published.
     std::unique_ptr<Withheld> cluster_withheld_;
     std::unordered_map<std::uint32_t, BarrierState> mbarriers_;
     std::vector<Operation> operations_;
     std::unordered_map<std::uint64_t, std::uint32_t> live_; ///< Operation id to index, while not retired.
+    std::array<std::uint32_t, 64> landed_{}; ///< The last that have landed, whose clock is still there.
+    unsigned next_landed_ = 0;
     /// Allocations that were used lately.
     struct Known {
         Address base = 0;

@@ -67,6 +67,10 @@ std::uint32_t Engine::record_for(WarpClock& warp, std::uint32_t pc, unsigned fla
     r.warp = static_cast<std::uint16_t>(warp.warp->block().rank() * 32 + warp.warp->index());
     r.flags = static_cast<std::uint16_t>(flags);
     recent = {pc, flags, warp.now, add_record(r)};
+    if (warps_at_.size() <= pc)
+        warps_at_.resize(pc + 1);
+    if (std::uint8_t& who = warps_at_[pc]; who != warp.warp->index() + 1)
+        who = who == 0 ? static_cast<std::uint8_t>(warp.warp->index() + 1) : several_warps;
     return recent.record;
 }
 
@@ -99,8 +103,12 @@ void Engine::check_access(const AccessEvent& event) {
         access_lanes(event, clock, event.mask & ~changing, flags | Record::same_value);
     if (event.overhanging) [[unlikely]]
         tell(&FactListener::on_overhang, event);
-    if (published)
-        threads_.advance(clock);
+    if (published) {
+        Step step{.kind = Step::Kind::flag, .pc = event.pc};
+        step.gives = true;
+        step.where = base + event.addresses[static_cast<unsigned>(std::countr_zero(event.mask))];
+        end_epoch(clock, event.mask, step);
+    }
 }
 
 void Engine::access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask lanes, std::uint32_t flags) {

@@ -136,7 +136,11 @@ void Engine::on_async_issue(const AsyncOperation& operation) {
         WarpStreams::One& one = threads_.streams(clock).of[static_cast<unsigned>(Stream::cp_async)];
         threads_.gather(arrived, clock, operation.lane);
         arrived.raise(order, one.first + operation.lane, one.now++);
-        threads_.advance(clock);
+        Step step{.kind = Step::Kind::cp_async_arrival, .pc = operation.pc, .where = operation.barrier};
+        step.gives = true;
+        if (const Mbarrier* barrier = cluster_.mbarrier(operation.barrier))
+            step.phase = barrier->phase;
+        end_epoch(clock, LaneMask{1} << operation.lane, step);
         return;
     }
     if (operation.kind == AsyncKind::cp_async)
@@ -150,7 +154,7 @@ void Engine::on_async_issue(const AsyncOperation& operation) {
     }
     touch_pieces(operation, operations_[index], clock);
     tell(&FactListener::after_issue, operation);
-    threads_.advance(clock);
+    end_epoch(clock, LaneMask{1} << operation.lane, {.kind = Step::Kind::issue, .pc = operation.pc});
 }
 
 void Engine::on_async_retired(const AsyncOperation& operation) {
@@ -175,7 +179,8 @@ void Engine::on_async_wait(Warp& warp, unsigned lane, CompletionKind kind, std::
     tell(&ClusterListener::on_async_wait, warp, lane, kind, pending, groups, pc);
     WarpStreams& streams = threads_.streams(threads_.of(warp));
     auto& waits = kind == CompletionKind::bulk_group ? streams.bulk_waits : streams.cp_async_waits;
-    waits[lane] = {true, pc, static_cast<std::uint32_t>(operations_.size()), pending, groups};
+    waits[lane] = {true, pc, static_cast<std::uint32_t>(operations_.size()), pending, groups,
+                   threads_.of(warp).now};
 }
 
 void Engine::on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,

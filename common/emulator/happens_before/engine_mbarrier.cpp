@@ -61,7 +61,9 @@ void Engine::on_mbarrier_arrive(const MbarrierEvent& event) {
     }
     if (barrier.across)
         arrive_across(barrier, clock, event);
-    threads_.advance(clock);
+    Step step{.kind = Step::Kind::mbarrier, .pc = event.pc, .where = event.address, .phase = event.phase};
+    step.gives = event.semantics != Semantics::relaxed;
+    end_epoch(clock, LaneMask{1} << event.lane, step);
 }
 
 void Engine::arrive_across(BarrierState& barrier, WarpClock& clock, const MbarrierEvent& event) {
@@ -96,7 +98,7 @@ void Engine::complete(const MbarrierEvent& event, BarrierState& barrier) {
         copies.join(operation.clock);
         copies.raise(across_blocks, issuer, operation.epoch);
     }
-    operation.clock = {};
+    keep_clock(live->second);
     const auto end = [&](std::uint32_t record, bool shared) {
         if (record)
             std::atomic_ref(store(shared)[record].epoch)
@@ -104,6 +106,13 @@ void Engine::complete(const MbarrierEvent& event, BarrierState& barrier) {
     };
     end(operation.reads, operation.reads_shared);
     end(operation.writes, operation.writes_shared);
+}
+
+/// Who explains a conflict with it may want to know what its issuing thread knew.
+void Engine::keep_clock(std::uint32_t operation) {
+    std::uint32_t& slot = landed_[next_landed_++ % landed_.size()];
+    operations_[slot].clock = {};
+    slot = operation;
 }
 
 void Engine::on_mbarrier_phase(const MbarrierEvent& event) {
@@ -137,6 +146,10 @@ void Engine::on_mbarrier_observed(const MbarrierEvent& event) {
     WarpClock& clock = threads_.of(*event.warp);
     BarrierState& barrier = found->second;
     BarrierState::Passed& passed = pass(barrier, event);
+    Step step{.kind = Step::Kind::mbarrier, .pc = event.pc, .where = event.address, .phase = event.phase};
+    step.takes = true;
+    step.repeated = passed.phases >= event.phase + 1;
+    end_epoch(clock, LaneMask{1} << event.lane, step);
     if (passed.phases < event.phase + 1) {
         passed.phases = event.phase + 1;
         passed.epoch = clock.now;
@@ -159,8 +172,13 @@ void Engine::learn_across(const BarrierState& barrier, WarpClock& clock, const M
 
 void Engine::on_mbarrier_passed_fresh(const MbarrierEvent& event) {
     tell(&ClusterListener::on_mbarrier_passed_fresh, event);
-    if (const auto found = mbarriers_.find(event.address); found != mbarriers_.end())
-        pass(found->second, event);
+    const auto found = mbarriers_.find(event.address);
+    if (found == mbarriers_.end())
+        return;
+    pass(found->second, event);
+    Step step{.kind = Step::Kind::mbarrier, .pc = event.pc, .where = event.address};
+    step.takes = step.fresh = true;
+    end_epoch(threads_.of(*event.warp), LaneMask{1} << event.lane, step);
 }
 
 BarrierState::Passed& Engine::pass(BarrierState& barrier, const MbarrierEvent& event) {

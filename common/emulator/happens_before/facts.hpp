@@ -30,9 +30,11 @@ struct Operation {
     bool completed = false; ///< Its complete_tx has arrived at the barrier.
     bool surplus = false;   ///< The phase it belongs to ended without it.
     bool reported = false;  ///< For the rules: a mistake is told once per operation.
-    ClockRef clock;         ///< What the issuing thread knew, for operations that complete at an mbarrier.
-    Component issuer = 0;   ///< The issuing thread (for cp.async: lane 0 of its warp)
-    Epoch epoch = 0;        ///< … and its epoch then.
+    /// What the issuing thread knew, for operations that complete at an mbarrier; kept for a while behind
+    /// the end.
+    ClockRef clock;
+    Component issuer = 0; ///< The issuing thread (for cp.async: lane 0 of its warp)
+    Epoch epoch = 0;      ///< … and its epoch then.
 };
 
 /// An access that is being checked: its record, who makes it, and where.
@@ -94,7 +96,7 @@ struct BarrierState {
         Warp* warp = nullptr; ///< nullptr: there was none.
         unsigned lane = 0;
         std::uint32_t pc = 0;
-        Epoch epoch = 0;          ///< Of the thread, when it first saw the last of these phases.
+        Epoch epoch = 0;          ///< Of the thread, since it first saw the last of these phases.
         std::uint64_t phases = 0; ///< That it saw end; 0: it passed a fresh barrier.
         ClockRef unseen;          ///< What a relaxed wait did not acquire.
     };

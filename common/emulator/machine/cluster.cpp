@@ -38,7 +38,8 @@ Cluster::Cluster(Launch& launch, std::uint64_t linear_index, Dim3 first_block)
     }
 }
 
-Cluster::~Cluster() = default;
+// The last words of listeners speak of threads that are still there.
+Cluster::~Cluster() { listeners_.clear(); }
 
 const LaunchInfo& Cluster::info() const { return launch_.info(); }
 bool Cluster::stopped() const { return launch_.stopped(); }

@@ -2,7 +2,9 @@
 // reads or writes, the same copy twice.
 
 #include "findings/words/accesses.hpp"
+#include "findings/words/hand_overs.hpp"
 #include "findings/words/waits.hpp"
+#include "machine/reports.hpp"
 #include "rules/rule.hpp"
 
 namespace emu::check {
@@ -16,12 +18,32 @@ struct Undecided {
     bool waited = false;
 };
 
+/// A reader whose part of the bytes was handed over before it read, or who has not waited for the copy that
+/// brings them: the wait that it comes to next tells.
+struct EarlyReader {
+    Diagnostic if_handed_over, if_not_waited;
+    Warp* warp = nullptr;
+    unsigned lane = 0;
+    std::uint32_t barrier = 0; ///< At which the copy completes
+    std::uint64_t phase = 0;   ///< in this phase.
+    Step told;                 ///< How it was handed over.
+    enum class Case : std::uint8_t { open, handed_over, not_waited } is = Case::open;
+
+    bool is_open_for(const Warp* who, LaneMask lanes) const {
+        return is == Case::open && who == warp && (lanes >> lane & 1);
+    }
+};
+
 class AsyncConflict final : public Rule {
   public:
-    explicit AsyncConflict(const Desk& desk) : Rule(desk), waits_(engine_) {}
+    explicit AsyncConflict(const Desk& desk) : Rule(desk), waits_(engine_), hand_overs_(engine_) {}
     bool on_conflict(const Meeting& meeting) override;
     void on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,
                                  bool read_only, std::uint32_t pc) override;
+    void on_mbarrier_observed(const MbarrierEvent& event) override;
+    void on_mbarrier_arrive(const MbarrierEvent& event) override;
+    void on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& lanes, Semantics) override;
+    void on_thread_exit(const WarpLanes& lanes) override;
     void tell_the_rest() override;
 
   private:
@@ -34,8 +56,14 @@ class AsyncConflict final : public Rule {
     void decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref,
                 bool shared);
 
+    bool tells_early_hand_over(const Access& reader, const SharedClock& issuer_knew, const Access& issue,
+                               const Operation& copy, const Diagnostic& not_waited,
+                               const std::string& message);
+
     Waits waits_;
+    HandOverWords hand_overs_;
     std::vector<Undecided> undecided_; ///< Told at the end.
+    std::vector<EarlyReader> early_;
 };
 
 bool AsyncConflict::on_conflict(const Meeting& meeting) {
@@ -163,12 +191,33 @@ void AsyncConflict::conflict_with_operation(const Meeting& meeting) {
         message += deed + (source ? " overwrites what a " : " writes where a ") + what + " issued by " +
                    issuer + (source ? " may still read." : " may still write.");
     }
+    const auto add_hand_over = [](Diagnostic& to, const Hint& known, const Hint& told) {
+        if (!told)
+            return;
+        const std::string advice = told.advice.empty() ? to.advice : told.advice;
+        if (!known && told.message != " ")
+            told.extend(to);
+        to.advice = advice;
+    };
     Diagnostic finding = make(is, std::move(message), std::move(advice), std::move(lines));
     if (!theirs && is != Finding::duplicate_copy && is != Finding::tx_count_mismatch) {
         Hint hint = waits_.relaxed_order(old, ref, k, actor);
+        if (!hint && second && actor.is_write && second->completion == CompletionKind::mbarrier)
+            hint = hand_overs_.unguarded_refill(HandOverWords::later(actor), second->barrier,
+                                                shared_rank(static_cast<std::uint32_t>(actor.word)));
         if (!hint)
             hint = waits_.short_wait(operation, old, ref, actor);
         hint.extend(finding);
+        add_hand_over(finding, hint, hand_overs_.told_before_waiting(operation, old, ref, actor));
+    }
+    if (is == Finding::read_before_completion && operation.clock) {
+        Access issue{
+            operation.warp, operation.lane, operation.issuer, operation.epoch, operation.pc, true, true};
+        if (tells_early_hand_over(HandOverWords::later(actor), *operation.clock, issue, operation, finding,
+                                  place(cluster_, actor, k, n) + ": " + deed + " reads it after a " + what +
+                                      " issued by " + issuer +
+                                      " may have overwritten it; nothing orders the two."))
+            return;
     }
     publish(std::move(finding));
 }
@@ -192,7 +241,59 @@ void AsyncConflict::race_with_early_read(const Meeting& meeting) {
         hint = waits_.ignored_wait(copy, *cluster_.block(old.rank())->warps()[old.warp_in_block()],
                                    lane_at(ref, old, k));
     hint.extend(finding);
+    const auto early = hand_overs_.earlier(meeting);
+    if (early && tells_early_hand_over(*early, *actor.clock->base[actor.lane], HandOverWords::later(actor),
+                                       copy, finding, message))
+        return;
     publish(std::move(finding));
+}
+
+/// Holds the finding back if the reader, or a lane for it, had told the issuing thread before that the bytes
+/// may be overwritten.
+bool AsyncConflict::tells_early_hand_over(const Access& reader, const SharedClock& issuer_knew,
+                                          const Access& issue, const Operation& copy,
+                                          const Diagnostic& not_waited, const std::string& message) {
+    const HandOverFault fault = hand_overs_.handed_over_early(reader, issuer_knew, issue);
+    if (!fault.step || fault.teller == HandOverFault::Teller::other_warp)
+        return false;
+    Diagnostic handed_over = not_waited;
+    handed_over.finding = Finding::race_shared;
+    handed_over.message = message;
+    handed_over.locations = {line(reader.pc, reader.deed() + " by " + thread_name(*reader.warp, reader.lane)),
+                             line(issue.pc, std::string(name_of(copy.kind)) + " issued by " +
+                                                thread_name(*issue.warp, issue.lane))};
+    fault.hint.extend(handed_over);
+    early_.push_back({std::move(handed_over), not_waited, reader.warp, reader.lane, copy.barrier,
+                      copy.issued_in, *fault.step});
+    return true;
+}
+
+void AsyncConflict::on_mbarrier_observed(const MbarrierEvent& event) {
+    for (EarlyReader& each : early_)
+        if (each.is_open_for(event.warp, LaneMask{1} << event.lane) && event.address == each.barrier &&
+            event.phase >= each.phase)
+            each.is = EarlyReader::Case::handed_over;
+}
+
+/// Who hands the bytes over once more without having waited for them does not wait in this round.
+void AsyncConflict::on_mbarrier_arrive(const MbarrierEvent& event) {
+    for (EarlyReader& each : early_)
+        if (event.count != 0 && event.address == each.told.where && each.told.kind == Step::Kind::mbarrier &&
+            each.is_open_for(event.warp, event.warp ? LaneMask{1} << event.lane : 0))
+            each.is = EarlyReader::Case::not_waited;
+}
+
+void AsyncConflict::on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& lanes, Semantics) {
+    for (EarlyReader& each : early_)
+        if (kind == BarrierKind::block && each.told.kind == Step::Kind::block_barrier &&
+            id == each.told.where && each.is_open_for(lanes.warp, lanes.mask))
+            each.is = EarlyReader::Case::not_waited;
+}
+
+void AsyncConflict::on_thread_exit(const WarpLanes& lanes) {
+    for (EarlyReader& each : early_)
+        if (each.is_open_for(lanes.warp, lanes.mask))
+            each.is = EarlyReader::Case::not_waited;
 }
 
 void AsyncConflict::decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation,
@@ -238,6 +339,10 @@ void AsyncConflict::tell_the_rest() {
     for (Undecided& finding : undecided_)
         publish(std::move(finding.waited ? finding.if_waited : finding.if_not));
     undecided_.clear();
+    for (EarlyReader& each : early_)
+        publish(
+            std::move(each.is == EarlyReader::Case::not_waited ? each.if_not_waited : each.if_handed_over));
+    early_.clear();
 }
 
 } // namespace

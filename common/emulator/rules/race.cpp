@@ -1,34 +1,48 @@
 // Two threads use the same bytes, and nothing orders one before the other.
 
 #include "findings/words/accesses.hpp"
+#include "findings/words/hand_overs.hpp"
 #include "findings/words/waits.hpp"
 #include "machine/device.hpp"
 #include "rules/rule.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
 namespace emu::check {
 namespace {
 
-/// An ordinary store meets an atomic access (or a volatile, relaxed, acquire or release one) of another
-/// thread.
-bool is_weak_handover(const Record& old, const Record& mine) {
-    const auto stores = [](const Record& r) {
-        return r.is(Record::write) && !r.is(Record::strong) && !r.is(Record::async);
-    };
-    const auto strong = [](const Record& r) { return r.is(Record::strong) && !r.is(Record::async); };
-    return (stores(old) && strong(mine)) || (strong(old) && stores(mine));
+/// Atomic arithmetic without an order of its own: a counter or a sum, no lock and no flag.
+bool only_counts(const ptx::Instruction& i) {
+    constexpr std::string_view sums[] = {"add", "min", "max", "and", "or", "xor", "inc", "dec"};
+    return (i.opcode == "atom" || i.opcode == "red") && !i.has("acquire") && !i.has("release") &&
+           !i.has("acq_rel") && std::ranges::any_of(sums, [&](std::string_view each) { return i.has(each); });
 }
 
 class Race final : public Rule {
   public:
-    explicit Race(const Desk& desk) : Rule(desk), waits_(engine_) {}
+    explicit Race(const Desk& desk) : Rule(desk), waits_(engine_), hand_overs_(engine_) {}
     bool on_conflict(const Meeting& meeting) override;
+    void tell_the_rest() override;
 
   private:
+    /// A finding whose words depend on what comes.
+    struct Undecided {
+        Diagnostic finding;
+        std::function<Hint()> words;
+    };
+
     bool is_out_of_sight(const Actor& actor) const;
-    std::string how_to_order(const Record& old, const Actor& actor) const;
+    bool is_weak_handover(const Record& old, const Record& mine) const;
+    std::string how_to_order(const Meeting& meeting) const;
+    std::string how_to_order_in_cluster(const Meeting& meeting) const;
+    HandOverFault hand_over_of(const Meeting& meeting) const;
     void tell(const Meeting& meeting);
 
     Waits waits_;
+    HandOverWords hand_overs_;
+    std::vector<Undecided> undecided_; ///< Told at the end.
 };
 
 bool Race::on_conflict(const Meeting& meeting) {
@@ -68,16 +82,83 @@ void Race::tell(const Meeting& meeting) {
              what + place(cluster_, actor, k, n) +
                  " by two threads, and nothing orders one before the other: first " + other + ", then " +
                  later + ". In another run it can be the other way round.",
-             how_to_order(old, actor),
+             how_to_order(meeting),
              {line(old.pc, verb(old) + " " + other), line_of(cluster_, actor, verb(mine) + " " + later)});
     Hint hint = waits_.relaxed_order(old, ref, k, actor);
     if (!hint)
         hint = waits_.unfenced_flag(old, ref, k, actor);
-    hint.extend(finding);
+    if (hint) {
+        hint.extend(finding);
+        return publish(std::move(finding));
+    }
+    const HandOverFault fault = hand_over_of(meeting);
+    if (fault.step && fault.teller != HandOverFault::Teller::itself) {
+        undecided_.push_back(
+            {std::move(finding), [this, fault] { return hand_overs_.told_by_other(fault); }});
+        return;
+    }
+    fault.hint.extend(finding);
+    const auto first = hand_overs_.earlier(meeting);
+    if (!fault.hint && first && first->warp == actor.clock->warp && !mine.is(Record::async) &&
+        !is_weak_handover(old, mine)) {
+        // Other warps may come there too.
+        undecided_.push_back({std::move(finding), [this, one = *first, two = HandOverWords::later(actor)] {
+                                  return Hint{" ", hand_overs_.order_between(one, two)};
+                              }});
+        return;
+    }
     publish(std::move(finding));
 }
 
-std::string Race::how_to_order(const Record& old, const Actor& actor) const {
+void Race::tell_the_rest() {
+    for (Undecided& each : undecided_) {
+        Hint hint = each.words();
+        if (hint.message == " ")
+            each.finding.advice = hint.advice;
+        else
+            hint.extend(each.finding);
+        publish(std::move(each.finding));
+    }
+    undecided_.clear();
+}
+
+/// What one of the two had told the other before it was done.
+HandOverFault Race::hand_over_of(const Meeting& meeting) const {
+    const auto first = hand_overs_.earlier(meeting);
+    if (!first)
+        return {};
+    const Actor& actor = meeting.actor;
+    const Access second = HandOverWords::later(actor);
+    const WarpClock& mine = *actor.clock;
+    HandOverFault fault = hand_overs_.handed_over_early(*first, *mine.base[second.lane], second);
+    if (!fault.step && !second.issues)
+        fault = hand_overs_.told_before(second, *first);
+    if (!fault.step && second.issues && actor.is_write && actor.shared &&
+        hand_overs_.differ(*first, second)) {
+        const Operation& copy = operations_[actor.record->operation];
+        fault.hint = hand_overs_.unguarded_refill(second, copy.barrier,
+                                                  shared_rank(static_cast<std::uint32_t>(actor.word)));
+    }
+    if (!fault.step && !second.issues)
+        fault.hint = hand_overs_.passed_barriers(*first, second);
+    return fault;
+}
+
+/// An ordinary store meets an atomic access (or a volatile, relaxed, acquire or release one) of another
+/// thread.
+bool Race::is_weak_handover(const Record& old, const Record& mine) const {
+    const auto stores = [](const Record& r) {
+        return r.is(Record::write) && !r.is(Record::strong) && !r.is(Record::async);
+    };
+    const auto strong = [&](const Record& r) {
+        return r.is(Record::strong) && !r.is(Record::async) &&
+               (old.cluster != mine.cluster || !only_counts(instruction(r.pc)));
+    };
+    return (stores(old) && strong(mine)) || (strong(old) && stores(mine));
+}
+
+std::string Race::how_to_order(const Meeting& meeting) const {
+    const auto& [old, ref, k, n, actor] = meeting;
     const Record& mine = *actor.record;
     if (old.is(Record::strong) && mine.is(Record::strong)) // Else they would be no race.
         return "An atomic of block scope (atomicAdd_block, cuda::thread_scope_block, .cta in PTX) is atomic "
@@ -102,17 +183,20 @@ std::string Race::how_to_order(const Record& old, const Actor& actor) const {
     if (old.cluster != mine.cluster)
         return "Blocks are not ordered inside a launch. Use atomics, give each block its own memory, or use "
                "two launches.";
-    if (old.rank() != mine.rank())
-        return "Put a cluster barrier between the two lines (barrier.cluster, cluster.sync()).";
-    if (mine.is(Record::async) && actor.is_write)
+    return how_to_order_in_cluster(meeting);
+}
+
+std::string Race::how_to_order_in_cluster(const Meeting& meeting) const {
+    const auto& [old, ref, k, n, actor] = meeting;
+    const Record& mine = *actor.record;
+    if (old.rank() == mine.rank() && mine.is(Record::async) && actor.is_write)
         return "If the thread works on what the copy brings: " +
                waits_.how_to_wait(operations_[mine.operation], false) +
                " If it used the place before: put a __syncthreads() between its access and the issue of the "
                "copy.";
-    const std::string barrier = "Put a barrier that both threads pass between the two lines: __syncthreads() "
-                                "in a block, __syncwarp() inside a warp";
-    const bool neighbours = actor.shared && cluster_.blocks().size() > 1;
-    return barrier + (neighbours ? ", cluster.sync() where blocks use each other's shared memory." : ".");
+    if (const auto first = hand_overs_.earlier(meeting))
+        return hand_overs_.order_between(*first, HandOverWords::later(actor));
+    return "Put a barrier that both threads pass between the two lines.";
 }
 
 } // namespace

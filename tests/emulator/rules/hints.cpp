@@ -267,8 +267,7 @@ TEST_CASE("a lock that an ordinary store releases is told which store would") {
 TEST_CASE("race-shared: the first write counts, though it writes what happened to be there") {
     const std::string zero = addresses(64) + "@%p0 st.shared.u32 [tile], 0;//!\n";
     const std::string add = "atom.shared.add.u32 %r5, [tile], 1;//!\n";
-    require_explained("race-shared", {tile, zero + add}, "tile",
-                      "put a __syncthreads() between the two lines");
+    require_explained("race-shared", {tile, zero + add}, "tile", "Put __syncthreads() behind line");
     require_silent({tile, zero + meet + add});
     // Everybody writes the same first value, and reads what it wrote itself.
     require_silent(

@@ -102,9 +102,10 @@ TEST_CASE("named barriers: arrive releases, sync acquires") {
     };
     require_silent(with("bar.arrive 3, 64;\n", "bar.sync 3, 64;"));
     // What is written after the arrival is not covered.
-    const std::string late = addresses(64) + "setp.lt.u32 %p1, %r0, 32;\n@!%p1 bra READ;\nbar.arrive 3, 64;\n"
-                                             "st.shared.u32 [%r10], %r6;//!\nbra DONE;\n"
-                                             "READ:\nbar.sync 3, 64;\nld.shared.u32 %r5, [%r11];//!\nDONE:\n";
+    const std::string late = addresses(64) +
+                             "setp.lt.u32 %p1, %r0, 32;\n@!%p1 bra READ;\nbar.arrive 3, 64;//!\n"
+                             "st.shared.u32 [%r10], %r6;//!\nbra DONE;\n"
+                             "READ:\nbar.sync 3, 64;//!\nld.shared.u32 %r5, [%r11];//!\nDONE:\n";
     require_found("race-shared", {tile, late});
 }
 
