@@ -48,6 +48,7 @@ struct WarpStreams {
         std::uint32_t operations = 0; ///< How many the cluster had issued then.
         std::uint64_t pending = 0;    ///< Newest groups that it lets go on,
         std::uint64_t groups = 0;     ///< of so many.
+        bool no_news = false;         ///< None was committed since the wait before, which left as many.
     };
     std::array<Wait, warp_size> cp_async_waits, bulk_waits;
 };
