@@ -61,6 +61,9 @@ class Engine : public ClusterListener {
     std::vector<Ref> writes_of(Address address, std::uint32_t bytes);
     /// One of the lanes knows that the last use of the block barrier came to its end, or there was none.
     bool knows_last_use(unsigned id, const WarpLanes& lanes);
+    /// The last write of the nearest word below a shared-window address that has been written, down to
+    /// `limit`; 0 if there is none. `end`: where that word ends.
+    Ref written_below(std::uint32_t address, std::uint32_t limit, std::uint32_t& end);
     /// The thread wrote what record `write` left there itself.
     bool wrote_it_too(std::uint32_t write, const Actor& actor) const;
     /// The thread comes behind mbarrier.init, as `part` of its clock knows it.
@@ -143,6 +146,7 @@ class Engine : public ClusterListener {
     bool is_ordered(Ref old, const Record& record, unsigned k, unsigned n, const Actor& actor) const;
     void conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void check_scope(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
+    void check_path(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     void check_visible(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor);
     const WrittenWords* gaps_at(Address address);
 

@@ -21,6 +21,8 @@ unsigned flags_of(const AccessEvent& e) {
         flags |= Record::write;
     if (e.kind == AccessKind::atomic)
         flags |= Record::update;
+    if (e.noncoherent)
+        flags |= Record::noncoherent;
     if (is_strong(e)) {
         flags |= Record::strong;
         if (e.semantics == Semantics::volatile_)
@@ -203,6 +205,19 @@ std::vector<Ref> Engine::writes_of(Address address, std::uint32_t bytes) {
     return refs;
 }
 
+Ref Engine::written_below(std::uint32_t address, std::uint32_t limit, std::uint32_t& end) {
+    Region& region = shared_[shared_rank(address)];
+    Ref found = 0;
+    for (std::uint32_t word = address & ~3u; word > limit && !found;) {
+        word -= 4;
+        if (shared_offset(word) / 4 < region.words())
+            region.visit(shared_offset(word) / 4, 15,
+                         [&](Cell& cell, unsigned, unsigned) { found = cell.write ? cell.write : found; });
+        end = word + 4;
+    }
+    return found;
+}
+
 bool Engine::is_ordered(Ref old, const Record& r, unsigned k, unsigned n, const Actor& actor) const {
     constexpr unsigned packed = Record::bytes1 | Record::bytes2;
     if (!((r.flags | actor.record->flags) & packed)) [[likely]]
@@ -235,8 +250,8 @@ void Engine::touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Acto
         const Record& w = record(cell.write, actor);
         if (!is_ordered(cell.write, w, k, n, actor))
             conflict(w, cell.write, k, n, actor);
-        else if (actor.record->is(Record::async_proxy) && !w.is(Record::async_proxy))
-            check_visible(w, cell.write, k, n, actor);
+        else if (actor.record->flags & (Record::async_proxy | Record::noncoherent)) [[unlikely]]
+            check_path(w, cell.write, k, n, actor);
         else if (w.rank() != actor.record->rank()) [[unlikely]]
             check_scope(w, cell.write, k, n, actor);
     } else if (actor.shared) {
@@ -370,6 +385,16 @@ void Engine::check_scope(const Record& old, Ref ref, unsigned k, unsigned n, con
         !(old.flags & mine.flags & Record::strong) &&
         !threads_.sees(*actor.clock, actor.lane, old, Threads::component_of(old, ref, k), across_blocks))
         tell(&FactListener::on_narrow_order, Meeting{old, ref, k, n, actor});
+}
+
+/// The read comes behind the write, but takes another path to memory.
+void Engine::check_path(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
+    if (actor.record->is(Record::noncoherent)) {
+        if (!old.is(Record::same_value))
+            tell(&FactListener::on_noncoherent_read, Meeting{old, ref, k, n, actor});
+    } else if (!old.is(Record::async_proxy)) {
+        check_visible(old, ref, k, n, actor);
+    }
 }
 
 /// What was written through the generic proxy is used through the async proxy.

@@ -135,6 +135,8 @@ class FactListener : public ClusterListener {
     /// A write through the generic proxy comes before an access through the async proxy, but no fence makes
     /// it visible there.
     virtual void on_unfenced(const Meeting&) {}
+    /// A read by ld.global.nc comes behind a write of this launch, which it need not see.
+    virtual void on_noncoherent_read(const Meeting&) {}
     /// A read of shared memory through the generic proxy comes before a write through the async proxy. Only
     /// for who has asked.
     virtual void on_overwritten_read(const Meeting&) {}

@@ -32,6 +32,7 @@ struct Record {
         update = 1024,    ///< A write that read first: an atomic.
         local = 2048,     ///< Of shared memory: lies in the cluster's own store.
         is_volatile = 4096, ///< By ld.volatile or st.volatile.
+        noncoherent = 8192, ///< By ld.global.nc, which need not see what the launch writes.
     };
     std::uint32_t cluster = 0; ///< Linear index in the grid.
     std::uint32_t pc = 0;

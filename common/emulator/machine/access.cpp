@@ -270,6 +270,7 @@ void emit_access(Warp& warp, const Op& op, const AccessExtra& access, const Poin
     event.kind = access.kind;
     event.semantics = access.semantics;
     event.scope = access.scope;
+    event.noncoherent = access.noncoherent;
     event.bytes = bytes;
     const auto send = [&](Space space, LaneMask lanes, const Address* addresses) {
         event.space = space;

@@ -22,6 +22,7 @@ struct AccessExtra : OpExtra {
     AccessKind kind = AccessKind::read;
     Semantics semantics = Semantics::weak;
     Scope scope = Scope::cta;
+    bool noncoherent = false;    ///< ld.global.nc: through the read-only path.
     bool own_block_only = false; ///< `.shared::cta` and plain `.shared`: another block's memory is an error.
 };
 

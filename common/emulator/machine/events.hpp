@@ -47,6 +47,7 @@ struct AccessEvent {
     /// where the program wants three.
     LaneMask overhanging = 0;
     const std::uint8_t* inside = nullptr; ///< By lane, of those.
+    bool noncoherent = false;             ///< ld.global.nc
     /// Weak writes: two lanes that write different values to the same address, if there are such; else equal.
     std::uint8_t clash[2] = {0, 0};
 };
@@ -145,6 +146,15 @@ struct MbarrierEvent {
         nullptr; ///< The operation that completed, if this is a complete_tx of one.
 };
 
+/// Lanes of a shuffle that got the value of a lane which took no part.
+struct ShuffleEvent {
+    Warp* warp = nullptr;
+    std::uint32_t pc = 0;
+    LaneMask lanes = 0;
+    LaneMask members = 0;               ///< The mask of the instruction.
+    const std::uint8_t* from = nullptr; ///< 32 entries, by lane: whose value it got.
+};
+
 /// Lanes of one warp.
 struct WarpLanes {
     Warp* warp = nullptr;
@@ -170,6 +180,8 @@ class ClusterListener {
     virtual void on_barrier_arrive(BarrierKind, unsigned /*id*/, const WarpLanes&, Semantics) {}
     virtual void on_barrier_complete(BarrierKind, unsigned /*id*/, std::span<const WarpLanes> /*arrived*/,
                                      std::span<const WarpLanes> /*waiting*/) {}
+
+    virtual void on_shuffle_from_absent(const ShuffleEvent&) {}
 
     virtual void on_mbarrier_init(const MbarrierEvent&) {}
     virtual void on_mbarrier_inval(const MbarrierEvent&) {}

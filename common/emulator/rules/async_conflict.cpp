@@ -4,7 +4,8 @@
 #include "findings/words/accesses.hpp"
 #include "findings/words/hand_overs.hpp"
 #include "findings/words/waits.hpp"
-#include "machine/reports.hpp"
+#include "findings/lines.hpp"
+#include "findings/places.hpp"
 #include "rules/rule.hpp"
 
 namespace emu::check {
@@ -128,7 +129,8 @@ Finding AsyncConflict::finding_of_conflict(const Record& old, Ref ref, const Ope
     }
     // Only the issuing thread can wait for a group. A reader that not even the issue is ordered before lacks
     // the barrier; one behind such a barrier lacks the wait.
-    if (group && (old.cluster != threads_.cluster() || !saw_issue(operation, ref, actor)))
+    if (group && (old.cluster != threads_.cluster() || !saw_issue(operation, ref, actor) ||
+                  waits_.reader_waits_as_much(operation, old, ref, actor)))
         return actor.shared ? Finding::race_shared : Finding::race_global;
     const Mbarrier* barrier = group ? nullptr : cluster_.mbarrier(operation.barrier);
     return operation.surplus || (barrier && barrier->tx < 0) ? Finding::tx_count_mismatch

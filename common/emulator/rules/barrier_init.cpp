@@ -35,6 +35,7 @@ class BarrierInit final : public Rule {
         bool published = false; ///< A cluster barrier followed that fence or is that one.
     };
     void check_use(const MbarrierEvent& event);
+    bool arrived_relaxed(const BarrierState& barrier, const Warp& warp, unsigned lane) const;
     Diagnostic init_not_visible(const BarrierState& barrier, std::uint32_t address, Warp& warp, unsigned lane,
                                 std::uint32_t pc) const;
 
@@ -119,21 +120,42 @@ void BarrierInit::on_barrier_complete(BarrierKind kind, unsigned, std::span<cons
     }
 }
 
+/// The initialiser arrived at the cluster barrier, but with .relaxed.
+bool BarrierInit::arrived_relaxed(const BarrierState& barrier, const Warp& warp, unsigned lane) const {
+    const auto& withheld = engine_.cluster_withheld();
+    if (!withheld || withheld->phase == 0 ||
+        withheld->clock->clock.get(order, barrier.init_component) < barrier.init_epoch)
+        return false;
+    Record passed;
+    passed.cluster = threads_.cluster();
+    passed.epoch = withheld->phase;
+    return threads_.sees(threads_.of(warp), lane, passed, withheld->agent);
+}
+
 Diagnostic BarrierInit::init_not_visible(const BarrierState& barrier, std::uint32_t address, Warp& warp,
                                          unsigned lane, std::uint32_t pc) const {
     const std::string user = thread_name(warp, lane);
-    const bool remote = warp.block().rank() != shared_rank(address);
-    return make(
+    const std::string initialiser = thread_name(*barrier.init_warp, barrier.init_lane);
+    Diagnostic finding = make(
         Finding::barrier_init_not_visible,
         barrier_name(cluster_, address) + " is used by " + user +
             ", and nothing orders its initialisation before that use: the thread may come first.",
-        remote ? "Put a cluster barrier (cluster.sync()) between mbarrier.init and the first use by "
-                 "another block; if its arrive is .relaxed, the initialising thread executes "
-                 "fence.mbarrier_init.release.cluster before it."
-               : "Put a __syncthreads() (inside a warp: __syncwarp(); in a cluster: a cluster barrier) "
-                 "between mbarrier.init and the first use by another thread.",
-        {line(barrier.init_pc, "initialised by " + thread_name(*barrier.init_warp, barrier.init_lane)),
-         line(pc, "used by " + user)});
+        warp.block().rank() != shared_rank(address)
+            ? "Put a cluster barrier (cluster.sync()) between mbarrier.init and the first use by another "
+              "block."
+            : "Put a __syncthreads() (inside a warp: __syncwarp(); in a cluster: a cluster barrier) between "
+              "mbarrier.init and the first use by another thread.",
+        {line(barrier.init_pc, "initialised by " + initialiser), line(pc, "used by " + user)});
+    if (!arrived_relaxed(barrier, warp, lane))
+        return finding;
+    finding.message += " Both passed the cluster barrier, but " + initialiser +
+                       " arrived there with .relaxed, which publishes nothing that it wrote.";
+    finding.advice = "The initialising thread executes fence.mbarrier_init.release.cluster behind "
+                     "mbarrier.init and before that arrival, or arrives with .release.";
+    const auto& arrivals = engine_.cluster_withheld()->arrivals;
+    if (const auto own = arrivals.find(barrier.init_component); own != arrivals.end())
+        finding.locations.push_back(line(own->second.pc, "relaxed arrival of " + initialiser));
+    return finding;
 }
 
 } // namespace

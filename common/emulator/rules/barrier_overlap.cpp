@@ -1,6 +1,7 @@
 // Two uses of one barrier of the block that nothing orders: an arrival for the second may count in the first.
 
-#include "machine/reports.hpp"
+#include "findings/lines.hpp"
+#include "findings/places.hpp"
 #include "rules/rule.hpp"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // Bytes that a thread announces to an mbarrier after its own arrival: the phase may have ended by then.
 
 #include "findings/words/accesses.hpp"
-#include "machine/reports.hpp"
+#include "findings/lines.hpp"
+#include "findings/places.hpp"
 #include "rules/rule.hpp"
 
 #include <map>

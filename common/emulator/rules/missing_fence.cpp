@@ -11,6 +11,7 @@ namespace {
 class MissingFence final : public Rule {
   public:
     using Rule::Rule;
+    void on_fence(const FenceEvent& event) override;
     void on_unfenced(const Meeting& meeting) override;
     void on_mbarrier_arrive(const MbarrierEvent& event) override;
     void on_mbarrier_phase(const MbarrierEvent& event) override;
@@ -25,11 +26,56 @@ class MissingFence final : public Rule {
         Diagnostic diagnostic;
         std::uint32_t about = 0; ///< Instruction it is told of once.
     };
+    /// A thread's last fence.proxy.async.
+    struct Fence {
+        std::uint32_t pc = 0;
+        Epoch epoch = 0;              ///< Of the thread; 0: it executed none.
+        std::uint32_t operations = 0; ///< How many the cluster had issued.
+    };
+    void explain_fence(Diagnostic& finding, const Meeting& meeting) const;
     void hold(std::uint32_t operation, Diagnostic diagnostic, std::uint32_t about);
     void publish_held(std::uint32_t operation);
 
     std::map<std::uint32_t, std::vector<Held>> held_; ///< By operation.
+    std::vector<Fence> fences_;                       ///< By thread component.
 };
+
+void MissingFence::on_fence(const FenceEvent& event) {
+    if (event.kind != FenceKind::proxy_async)
+        return;
+    const WarpClock& clock = threads_.of(*event.warp);
+    if (fences_.size() < clock.first + warp_size)
+        fences_.resize(clock.first + warp_size);
+    for_lanes(event.mask, [&](unsigned lane) {
+        fences_[clock.first + lane] = {event.pc, clock.now, static_cast<std::uint32_t>(operations_.size())};
+    });
+}
+
+/// The writer has fenced, but before it wrote, or before its cp.async had landed.
+void MissingFence::explain_fence(Diagnostic& finding, const Meeting& meeting) const {
+    const auto& [old, ref, k, n, actor] = meeting;
+    const bool copied = old.is(Record::async);
+    if (old.cluster != threads_.cluster() ||
+        (copied && operations_[old.operation].kind != AsyncKind::cp_async))
+        return;
+    if (copied)
+        finding.advice = "Each thread that copied executes fence.proxy.async behind cp.async.wait_group (or "
+                         "wait_all), that is when its copies have landed, and before the barrier; or the "
+                         "issuing thread behind the barrier and before the copy.";
+    const Component writer =
+        copied ? operations_[old.operation].issuer + lane_of(ref) : Threads::component_of(old, ref, k);
+    if (writer >= fences_.size() || fences_[writer].epoch == 0)
+        return;
+    const Fence& fence = fences_[writer];
+    const std::string thread = who(cluster_, old, ref, k);
+    if (copied ? fence.operations <= old.operation : fence.epoch >= old.epoch)
+        return;
+    finding.message += copied ? " " + thread +
+                                    " executed its fence before it waited for its copies: it "
+                                    "covers what had landed by then only."
+                              : " The fence of " + thread + " comes before that write.";
+    finding.locations.push_back(line(fence.pc, "fence of " + thread));
+}
 
 void MissingFence::on_unfenced(const Meeting& meeting) {
     const auto& [old, ref, k, n, actor] = meeting;
@@ -55,6 +101,7 @@ void MissingFence::on_unfenced(const Meeting& meeting) {
         {line(old.pc, "written by " + writer),
          line(actor.record->pc, what + " issued by " + who(cluster_, actor, k))},
         warning);
+    explain_fence(finding, meeting);
     if (warning)
         hold(actor.record->operation, std::move(finding), old.pc);
     else
@@ -63,7 +110,8 @@ void MissingFence::on_unfenced(const Meeting& meeting) {
 
 /// cuda::memcpy_async and the older wrappers of libcu++ copy first and then let the same thread expect the
 /// bytes, and never fence after init() or between uses of the memory; hardware runs them as meant. So what
-/// would need such a fence waits until it is clear that the copy is not one of theirs.
+/// would need such a fence waits until it is clear that the copy is not one of theirs; then strict checks
+/// note it.
 void MissingFence::hold(std::uint32_t operation, Diagnostic diagnostic, std::uint32_t about) {
     held_[operation].push_back({std::move(diagnostic), about});
     if (operations_[operation].completion != CompletionKind::mbarrier)
@@ -82,11 +130,20 @@ void MissingFence::publish_held(std::uint32_t operation) {
 void MissingFence::on_mbarrier_arrive(const MbarrierEvent& event) {
     if (event.operation || !event.warp || event.tx <= 0)
         return;
-    std::erase_if(held_, [&](const auto& each) {
-        const Operation& copy = operations_[each.first];
-        return copy.barrier == event.address && copy.issued_in == event.phase && copy.warp == event.warp &&
-               copy.lane == event.lane;
-    });
+    for (auto each = held_.begin(); each != held_.end();) {
+        const Operation& copy = operations_[each->first];
+        if (copy.barrier != event.address || copy.issued_in != event.phase || copy.warp != event.warp ||
+            copy.lane != event.lane) {
+            ++each;
+            continue;
+        }
+        for (Held& held : each->second)
+            if (wants_notes() && first_time(held.diagnostic.finding, held.about, held.about)) {
+                held.diagnostic.note = true;
+                publish(std::move(held.diagnostic));
+            }
+        each = held_.erase(each);
+    }
 }
 
 void MissingFence::on_mbarrier_phase(const MbarrierEvent& event) {

@@ -2,7 +2,8 @@
 // only: that wait speaks of the source (PTX ISA 9.7.9.25, cp.async.bulk.wait_group).
 
 #include "findings/words/accesses.hpp"
-#include "machine/reports.hpp"
+#include "findings/lines.hpp"
+#include "findings/places.hpp"
 #include "rules/rule.hpp"
 
 #include <map>

@@ -2,6 +2,7 @@
 
 #include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
+#include "findings/words/uses.hpp"
 #include "machine/device.hpp"
 #include "rules/analysis/values.hpp"
 #include "rules/rule.hpp"
@@ -14,22 +15,6 @@ namespace emu::check {
 namespace {
 
 using ptx::Instruction;
-
-std::string_view deed(Use use) {
-    switch (use) {
-    case Use::stored:
-        return "stored to global memory";
-    case Use::address:
-        return "part of an address";
-    case Use::decision:
-        return "what a branch, a store or a barrier depends on";
-    case Use::copied:
-        return "copied to global memory by an asynchronous copy";
-    case Use::handed_on:
-        return "handed to a function or to an instruction that acts on it";
-    }
-    return "used";
-}
 
 class Unwritten final : public Rule, private UseListener {
   public:
@@ -57,6 +42,7 @@ class Unwritten final : public Rule, private UseListener {
         values_.taint_register(warp, pc, lane, offset, origin);
     }
     Diagnostic describe(Taint taint, unsigned k, unsigned n, const Actor& actor) const;
+    void tell_short_copy(Diagnostic& finding, std::uint32_t address) const;
     void on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) override;
     /// Values must be followed from now on.
     void follow() {
@@ -85,7 +71,36 @@ Diagnostic Unwritten::describe(Taint taint, unsigned k, unsigned n, const Actor&
                    : "cudaMalloc gives memory with arbitrary contents. Copy data into it or call cudaMemset "
                      "before the launch, or store to it before it is read or added to.";
     d.locations.push_back(line_of(cluster_, actor, "read by " + who(cluster_, actor, k)));
+    if (shared)
+        tell_short_copy(d, static_cast<std::uint32_t>(actor.word));
     return d;
+}
+
+/// The name of a place without what follows the array's own name.
+std::string array_at(const Cluster& cluster, std::uint32_t address) {
+    const std::string name = shared_name(cluster.info(), shared_offset(address));
+    return name.substr(0, name.find_first_of(" +[."));
+}
+
+/// What was written last in the array before the place that nobody wrote is the end of a copy: its size may
+/// have been counted in elements.
+void Unwritten::tell_short_copy(Diagnostic& finding, std::uint32_t address) const {
+    std::uint32_t end = 0;
+    const std::uint32_t block = address - shared_offset(address);
+    const Ref ref = engine_.written_below(address, block + shared_reserved, end);
+    if (!ref)
+        return;
+    const Record& last = engine_.store(true)[record_of(ref)];
+    if (!last.is(Record::async) || array_at(cluster_, end - 1) != array_at(cluster_, address))
+        return;
+    const std::string issuer = who(cluster_, last, ref, 0);
+    finding.message += " In front of it the copy ends at " +
+                       shared_name(cluster_.info(), shared_offset(end)) + ": " + issuer + " issued it.";
+    finding.advice =
+        "Look at the copy's size: cp.async, bulk copies and memcpy_async take their size in bytes, count * "
+        "sizeof(element). If the size is right, read no further than the copy goes, or write the "
+        "rest before the barrier.";
+    finding.locations.push_back(line(last.pc, "copy issued by " + issuer));
 }
 
 void Unwritten::on_unwritten(unsigned k, unsigned n, const Actor& actor) {

@@ -53,6 +53,37 @@ TEST_CASE("a wait_group before the commit is told from one that is missing") {
     CHECK(outcome.result.diagnostics.front().locations.size() == 2);
 }
 
+TEST_CASE("a wait_group in a round that commits nothing counts other groups") {
+    const std::string two = addresses(64) +
+                            "add.u32 %r12, %r11, 256;\nadd.u32 %r13, %r10, 256;\n"
+                            "cp.async.ca.shared.global [%r10], [%rd10], 4;\n"
+                            "cp.async.commit_group;\n"
+                            "cp.async.ca.shared.global [%r13], [%rd10], 4;//!\n"
+                            "cp.async.commit_group;\ncp.async.wait_group 1;\n" +
+                            meet + "ld.shared.u32 %r5, [%r11];\n";
+    const std::string read = meet + "ld.shared.u32 %r5, [%r12];//!\ncp.async.wait_all;\n";
+    require_explained("read-before-completion", {tile, two + "cp.async.wait_group 1;//!\n" + read},
+                      "No group was committed since its wait of the round before",
+                      "Commit a group in every round, an empty one too");
+    require_silent({tile, two + "cp.async.commit_group;\ncp.async.wait_group 1;\n" + read});
+    require_silent({tile, two + "cp.async.wait_group 0;\n" + read});
+}
+
+TEST_CASE("race-shared: each thread has waited for its own cp.async, and reads another's") {
+    // In each round the threads wait for the tile of the round before; the second wait covers the copy.
+    const std::string copies = addresses(64) +
+                               "add.u32 %r12, %r11, 256;\nadd.u32 %r13, %r10, 256;\n"
+                               "cp.async.ca.shared.global [%r10], [%rd10], 4;\n"
+                               "cp.async.commit_group;\n"
+                               "cp.async.ca.shared.global [%r13], [%rd10], 4;//!\n"
+                               "cp.async.commit_group;\ncp.async.wait_group 1;\n" +
+                               meet + "cp.async.wait_group 0;\n";
+    const std::string read = "ld.shared.u32 %r5, [%r12];//!\n";
+    require_explained("race-shared", {tile, copies + read},
+                      "nothing orders that wait before the read by another thread", "__syncthreads()");
+    require_silent({tile, copies + meet + read});
+}
+
 TEST_CASE("bulk wait_group.read with too large an N") {
     const std::string store = addresses(64) + "st.shared.u32 [%r10], %r6;\nfence.proxy.async;\n" + meet +
                               "@%p0 " + bulk_store + "//!\n@%p0 cp.async.bulk.commit_group;\n";
@@ -134,6 +165,13 @@ TEST_CASE("a wait by a thread that has no groups is named") {
     require_explained(
         "reuse-before-read-done", {tile, store + "@%p1 cp.async.bulk.wait_group.read 0;//!\n" + again + end},
         "thread (32,0,0) of block (0,0,0) waited, but groups belong to the thread", "issued it");
+    // It has groups of its own, and waits for those.
+    const std::string other = "@%p1 cp.async.bulk.prefetch.L2.global [%rd0], 16;\n"
+                              "@%p1 cp.async.bulk.commit_group;\n";
+    require_explained("reuse-before-read-done",
+                      {tile, store + other + "@%p1 cp.async.bulk.wait_group.read 0;//!\n" + again + end},
+                      "waited, but for its own groups",
+                      "The thread that issued it must commit_group and wait_group.read");
 }
 
 TEST_CASE("a relaxed arrival or a relaxed wait is named, with the barrier that lies between") {

@@ -2,7 +2,10 @@
 
 #include "rules/check_support.hpp"
 
+#include <catch2/matchers/catch_matchers_string.hpp>
+
 using namespace check_test;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 const std::string meet = "bar.sync 0;\n";
@@ -144,4 +147,61 @@ TEST_CASE("a fenced init and a relaxed cluster barrier make a barrier usable by 
                              "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r22];\n"
                              "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
     require_silent({tile_and_bar, body, 64, 2, 2});
+}
+
+TEST_CASE("missing-proxy-fence: a fence that came too early is named") {
+    const auto message = [](const std::string& body) {
+        const auto outcome = run({tile, body}, {emu::CompletionOrder::late, 1});
+        REQUIRE(outcome.result.diagnostics.size() == 1);
+        CHECK(outcome.result.diagnostics.front().name() == "missing-proxy-fence");
+        return outcome.result.diagnostics.front().message + " " + outcome.result.diagnostics.front().advice;
+    };
+    const std::string store = meet + "@%p0 " + bulk_store + "\n" + commit_and_wait_read;
+    const std::string write = addresses(64) + "st.shared.u32 [%r10], %r6;\n";
+    const std::string again = "add.u32 %r6, %r6, 1;\nst.shared.u32 [%r10], %r6;\n";
+    CHECK_THAT(message(write + "fence.proxy.async;\n" + again + store),
+               ContainsSubstring("The fence of thread (0,0,0) of block (0,0,0) comes before that write"));
+    CHECK_THAT(message(write + store), !ContainsSubstring("The fence of"));
+    const std::string copy = addresses(64) + "cp.async.ca.shared.global [%r10], [%rd10], 4;\n";
+    CHECK_THAT(message(copy + "fence.proxy.async;\ncp.async.wait_all;\n" + store),
+               ContainsSubstring("executed its fence before it waited for its copies") &&
+                   ContainsSubstring("behind cp.async.wait_group"));
+    CHECK_THAT(message(copy + "cp.async.wait_all;\n" + store),
+               !ContainsSubstring("executed its fence") && ContainsSubstring("behind cp.async.wait_group"));
+    require_silent({tile, copy + "cp.async.wait_all;\nfence.proxy.async;\n" + store});
+}
+
+TEST_CASE("barrier-init-not-visible: the initialiser arrives at the cluster barrier with .relaxed") {
+    const auto program = [](const std::string& fence, const std::string& semantics) {
+        return Case{tile_and_bar,
+                    addresses(64) + "@%p0 mbarrier.init.shared.b64 [bar], 128;\n" + fence +
+                        "barrier.cluster.arrive" + semantics + ";\nbarrier.cluster.wait;\n" +
+                        "mov.u32 %r20, bar;\nmov.u32 %r21, 0;\nmapa.shared::cluster.u32 %r22, %r20, %r21;\n"
+                        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r22];\n"
+                        "barrier.cluster.arrive;\nbarrier.cluster.wait;\n",
+                    64, 2, 2};
+    };
+    const auto outcome = run(program("", ".relaxed"), {emu::CompletionOrder::late, 1});
+    REQUIRE_FALSE(outcome.result.diagnostics.empty());
+    const emu::Diagnostic& d = outcome.result.diagnostics.front();
+    CHECK(d.name() == "barrier-init-not-visible");
+    CHECK_THAT(d.message, ContainsSubstring("arrived there with .relaxed"));
+    CHECK_THAT(d.advice, ContainsSubstring("fence.mbarrier_init.release.cluster"));
+    require_silent(program("@%p0 fence.mbarrier_init.release.cluster;\n", ".relaxed"));
+    require_silent(program("", ".release"));
+}
+
+TEST_CASE("libcu++ copies first and fences never: silent, and a note of strict checks") {
+    // cuda::memcpy_async issues the bulk copy, then its thread expects the bytes.
+    const std::string body = addresses(64) + "st.shared.u32 [%r10], %r6;//!\n" +
+                             "@%p0 mbarrier.init.shared.b64 [bar], 1;\n" + meet + "@%p0 " + bulk_load +
+                             "//!\n" + expect_256 + wait_parity("bar", "0", "W0") +
+                             "ld.shared.u32 %r5, [%r11];\n";
+    require_silent({tile_and_bar, body});
+    const auto outcome = run({tile_and_bar, body, 64, 1, 1, true}, {emu::CompletionOrder::late, 1});
+    const auto& all = outcome.result.diagnostics;
+    const auto noted = std::ranges::find(all, "missing-proxy-fence", [](const auto& d) { return d.name(); });
+    REQUIRE(noted != all.end());
+    CHECK(noted->note);
+    CHECK(outcome.result.fault == emu::Fault::none);
 }

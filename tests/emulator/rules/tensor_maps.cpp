@@ -26,8 +26,9 @@ const std::string use =
     "@%p0 cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [tile], "
     "[%rd0, {%r1}], [bar];//!\n" +
     wait_parity("bar", "0", "W");
-const std::string start_narrow = "setp.eq.u32 %p0, %r0, 0;\n" + initialised_barrier() + "mov.u32 %r1, 0;\n";
 const std::string acquire = "@%p0 fence.proxy.tensormap::generic.acquire.gpu [%rd0], 128;\n";
+const std::string start_narrow =
+    "setp.eq.u32 %p0, %r0, 0;\n" + initialised_barrier() + acquire + "mov.u32 %r1, 0;\n";
 const std::string release = "@%p0 fence.proxy.tensormap::generic.release.gpu;\n";
 const std::string change = "@%p0 tensormap.replace.tile.global_dim.global.b1024.b32 [%rd0], 0, 48;";
 /// The map is changed in shared memory and copied back, which releases it.
@@ -58,10 +59,10 @@ class Maps {
     /// A tensor whose last 16 bytes are half padding.
     void put_short() { put(map_, tensor_, 62); }
     /// Threads find the map in %rd0, another one in %rd2.
-    emu::LaunchOutcome run(const std::string& body, std::uint32_t blocks = 1) {
+    emu::LaunchOutcome run(const std::string& body, std::uint32_t blocks = 1, std::uint32_t cluster = 1) {
         const std::array<std::uint64_t, 3> parameters{map_, tensor_, other_map_};
         const auto program = device_.load(kernel(3, shared, body));
-        return device_.launch(*program, "k", {{blocks, 1, 1}, {64, 1, 1}, {1, 1, 1}, 0, false},
+        return device_.launch(*program, "k", {{blocks, 1, 1}, {64, 1, 1}, {cluster, 1, 1}, 0, false},
                               std::as_bytes(std::span(parameters)));
     }
 
@@ -175,17 +176,82 @@ TEST_CASE("missing-proxy-fence: each block of a later launch acquires a map that
     }
 }
 
-TEST_CASE("missing-proxy-fence: a map that the host exchanged after a use is a warning, a fresh one is not") {
+TEST_CASE(
+    "missing-proxy-fence: a map that the host wrote to global memory is acquired, else it is a warning") {
     for (const Order& order : async_test::all_orders()) {
         Maps maps(order);
-        require_no_finding(maps.run(start + use));
-        require_no_finding(maps.run(start + use)); // Nothing has changed.
+        require_stale(maps.run(start + use), "written by the host or by an earlier launch",
+                      "fence.proxy.tensormap::generic.acquire.sys", 1, true);
         maps.put_other();
         require_stale(maps.run(start + use), "after an earlier launch had used it", "acquire", 1, true);
         Maps right(order);
-        require_no_finding(right.run(start + use));
+        require_no_finding(right.run(start + acquire + use));
         right.put_other();
         require_no_finding(right.run(start + acquire + use));
+    }
+}
+
+TEST_CASE("missing-proxy-fence: a change that nobody released or acquired lacks both") {
+    const auto outcome = Maps({emu::CompletionOrder::late, 1}).run(start + change + "\n" + meet + use);
+    require_stale(outcome, "and nothing has released it to that proxy", "tensormap::generic.release", 2);
+    CHECK_THAT(outcome.result.diagnostics.front().advice, ContainsSubstring("tensormap::generic.acquire"));
+}
+
+TEST_CASE("missing-proxy-fence: the scope of the acquire takes in the thread that made the change") {
+    // Block 0 changes the map, block 1 uses it; the cluster barrier orders them.
+    const std::string first = "mov.u32 %r3, %cluster_ctarank;\nsetp.eq.and.u32 %p2, %r3, 0, %p0;\n"
+                              "setp.eq.and.u32 %p3, %r3, 1, %p0;\n";
+    const std::string sync = "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
+    const auto program = [&](const std::string& released, const std::string& acquired) {
+        return first + start + "@%p2 tensormap.replace.tile.global_dim.global.b1024.b32 [%rd0], 0, 48;\n" +
+               "@%p2 fence.proxy.tensormap::generic.release." + released + ";\n" + sync +
+               "@%p3 fence.proxy.tensormap::generic.acquire." + acquired +
+               " [%rd0], 128;\nand.pred %p0, %p0, %p3;\n" +
+               "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;\n"
+               "@%p0 cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [tile], "
+               "[%rd0, {%r1}], [bar];\nsetp.eq.u32 %p4, %r3, 0;\n@%p4 bra END;\n" +
+               wait_parity("bar", "0", "W") + "END:\n" + sync;
+    };
+    for (const Order& order : async_test::all_orders()) {
+        INFO(async_test::name_of(order));
+        for (const std::string scope : {"cluster", "gpu", "sys"})
+            require_no_finding(Maps(order).run(program(scope, scope), 2, 2));
+        require_stale(Maps(order).run(program("gpu", "cta"), 2, 2), "was acquired at .cta scope",
+                      "fence.proxy.tensormap::generic.acquire.cluster", 2);
+        require_stale(Maps(order).run(program("cta", "gpu"), 2, 2), "was released at .cta scope",
+                      "fence.proxy.tensormap::generic.release.cluster", 2);
+    }
+}
+
+TEST_CASE("overwrite-in-flight: a map changed while a copy that reads it is under way") {
+    const std::string issue =
+        "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;\n"
+        "@%p0 cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes "
+        "[tile], [%rd0, {%r1}], [bar];\n";
+    const std::string wait = wait_parity("bar", "0", "W");
+    const std::string other = "@%p0 tensormap.replace.tile.global_dim.global.b1024.b32 [%rd2], 0, 48;\n";
+    const std::string stores = "@%p0 st.global.u32 [%rd0+16], %r0;\n";
+    const auto name = [](const emu::LaunchOutcome& outcome) {
+        INFO(findings_of(outcome));
+        REQUIRE(outcome.result.diagnostics.size() == 1);
+        CHECK_THAT(outcome.result.diagnostics.front().message,
+                   ContainsSubstring("may still read the tensor map"));
+        return std::string(outcome.result.diagnostics.front().name());
+    };
+    for (const Order& order : async_test::all_orders()) {
+        CHECK(name(Maps(order).run(start + acquire + issue + change + "\n" + wait)) == "overwrite-in-flight");
+        CHECK(name(Maps(order).run(start + acquire + issue + meet + change_copy + "\n" + wait)) ==
+              "overwrite-in-flight");
+        CHECK(name(Maps(order).run(start + "mov.u32 %r0, 7;\n" + acquire + issue + stores + wait)) ==
+              "overwrite-in-flight");
+        require_no_finding(Maps(order).run(start + acquire + issue + wait + change + "\n"));
+        require_no_finding(Maps(order).run(start + acquire + issue + wait + meet + change_copy + "\n"));
+        require_no_finding(Maps(order).run(start + acquire + issue + other + wait));
+        // As CUTLASS does.
+        require_no_finding(Maps(order).run(start + acquire + issue +
+                                           "@%p0 cp.async.bulk.commit_group;\n"
+                                           "@%p0 cp.async.bulk.wait_group.read 0;\n" +
+                                           change + "\n" + wait));
     }
 }
 
@@ -204,8 +270,8 @@ TEST_CASE("a tensor store may take padding that nobody wrote, but no data") {
     const auto store = [](const std::string& threads) {
         return "setp.eq.u32 %p0, %r0, 0;\nmov.u32 %r1, 32;\nmov.u32 %r2, tile;\n"
                "shl.b32 %r3, %r0, 2;\nadd.u32 %r3, %r3, %r2;\nsetp.lt.u32 %p1, %r0, " +
-               threads +
-               ";\n@%p1 st.shared.u32 [%r3], %r0;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
+               threads + ";\n@%p1 st.shared.u32 [%r3], %r0;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n" +
+               acquire +
                "@%p0 cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd0, {%r1}], [tile];\n"
                "@%p0 cp.async.bulk.commit_group;\n@%p0 cp.async.bulk.wait_group 0;\n";
     };

@@ -334,3 +334,26 @@ TEST_CASE("uninitialised-global: a warning where a value from memory that nobody
                               "@%p1 " + behind.substr(behind.find('\n') + 1))
                 .empty());
 }
+
+TEST_CASE("uninitialised-shared: a copy that ends before the place is named") {
+    const auto message = [](const std::string& bytes, const std::string& from) {
+        const auto outcome =
+            run({tile_and_bar, addresses(64) + initialised_barrier() +
+                                   "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], " + bytes + ";\n" +
+                                   "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                                   "[tile], [%rd0], " +
+                                   bytes + ", [bar];\n" + wait_parity("bar", "0", "W") + from},
+                {emu::CompletionOrder::late, 1});
+        return outcome.result.diagnostics.empty() ? std::string()
+                                                  : outcome.result.diagnostics.front().message + " " +
+                                                        outcome.result.diagnostics.front().advice;
+    };
+    const std::string read = "ld.shared.u32 %r5, [%r10];\nst.global.u32 [%rd11], %r5;\n";
+    const std::string told = message("64", read);
+    CHECK(told.find("the copy ends at tile + 64") != std::string::npos);
+    CHECK(told.find("size in bytes") != std::string::npos);
+    CHECK(message("256", read).empty());
+    // What lies before was written by a thread.
+    const std::string own = message("64", "@%p0 st.shared.u32 [tile+64], %r6;\nbar.sync 0;\n" + read);
+    CHECK(own.find("the copy ends") == std::string::npos);
+}

@@ -1,7 +1,8 @@
 #include "findings/words/hand_overs.hpp"
 
 #include "findings/words/accesses.hpp"
-#include "machine/reports.hpp"
+#include "findings/lines.hpp"
+#include "findings/places.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,8 @@
 
 #include "findings/words/accesses.hpp"
 #include "findings/words/hand_overs.hpp"
-#include "machine/reports.hpp"
+#include "findings/lines.hpp"
+#include "findings/places.hpp"
 
 #include <algorithm>
 

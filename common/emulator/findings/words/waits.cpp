@@ -15,7 +15,8 @@ enum class Library { none, pipeline, barrier, groups, primitives };
 Library library_of(const Kernel& kernel, std::uint32_t pc) {
     constexpr std::pair<std::string_view, Library> headers[] = {
         {"/cuda/pipeline", Library::pipeline},
-        {"/cooperative_groups/memcpy_async.h", Library::groups},
+        {"/cooperative_groups/memcpy_async.h", Library::groups}, // Made of the primitives.
+        {"/cooperative_groups/details/async.h", Library::groups},
         {"/cuda_pipeline_primitives.h", Library::primitives},
         {"/__memcpy_async/memcpy_async_barrier.h", Library::barrier},
     };
@@ -49,7 +50,7 @@ std::string wait_for_all_but(std::uint64_t pending, Library library, bool bulk) 
     case Library::pipeline:
         return "cuda::pipeline_consumer_wait_prior<" + n + ">";
     case Library::groups:
-        return "cooperative_groups::wait_prior<" + n + ">";
+        return pending == 0 ? "cg::wait(group)" : "cg::wait_prior<" + n + ">(group)";
     case Library::primitives:
         return "__pipeline_wait_prior(" + n + ")";
     default:
@@ -178,6 +179,19 @@ Hint Waits::short_wait(const Operation& operation, const Record& record, Ref ref
     return hint ? hint : other_barrier(operation, thread);
 }
 
+bool Waits::reader_waits_as_much(const Operation& operation, const Record& record, Ref ref,
+                                 const Actor& reader) {
+    const WarpClock& issuer = engine_.threads().of(*operation.warp);
+    if (operation.completion != CompletionKind::cp_async_group || reader.record->is(Record::async) ||
+        !reader.clock->streams || !issuer.streams || (reader.clock == &issuer && reader.lane == lane_of(ref)))
+        return false;
+    const WarpStreams::Wait& wait = reader.clock->streams->cp_async_waits[reader.lane];
+    const auto& commits = issuer.streams->cp_async_groups[lane_of(ref)];
+    const auto group =
+        static_cast<std::uint64_t>(std::ranges::lower_bound(commits, record.epoch) - commits.begin());
+    return wait.any && wait.groups > wait.pending && wait.groups - wait.pending > group;
+}
+
 Hint Waits::short_group_wait(const Operation& operation, const Record& record, Ref ref) {
     WarpClock& issuer = engine_.threads().of(*operation.warp);
     if (!issuer.streams)
@@ -202,13 +216,31 @@ Hint Waits::short_group_wait(const Operation& operation, const Record& record, R
     const std::uint64_t later = wait.groups - 1 - group;
     if (later >= wait.pending)
         return {};
+    // An interface that has its own words for waiting: rather those of the wait than those of the copy.
+    Library library = library_of(*cluster_.info().kernel, wait.pc);
+    if (library == Library::none)
+        library = library_of(*cluster_.info().kernel, operation.pc);
     const std::string total = " of " + std::to_string(wait.groups) + " pending, and the copy is in ";
-    const Library library = library_of(*cluster_.info().kernel, operation.pc);
+    const std::string instead = wait_for_all_but(later, library, bulk);
+    if (wait.no_news)
+        return {" The issuing thread did wait, but with N = " + std::to_string(wait.pending) +
+                    ": that leaves the " +
+                    (wait.pending == 1
+                         ? "newest group" + total + "it."
+                         : std::to_string(wait.pending) + " newest groups" + total + "one of them.") +
+                    " No group was committed since its wait of the round before, so N counts other copies "
+                    "now.",
+                library == Library::groups
+                    ? "In the rounds that commit no newer copy wait with " + instead + "."
+                    : "Commit a group in every round, an empty one too: put the commit outside of the if "
+                      "round the copy. Or wait with " +
+                          instead + " in the rounds that commit no newer copy.",
+                std::move(lines)};
     return {
         " The issuing thread did wait, but with N = " + std::to_string(wait.pending) + ": that leaves the " +
             (wait.pending == 1 ? "newest group" + total + "it."
                                : std::to_string(wait.pending) + " newest groups" + total + "one of them."),
-        "Wait with " + wait_for_all_but(later, library, bulk) + ": " +
+        "Wait with " + instead + ": " +
             (later == 0   ? "no group was"
              : later == 1 ? "one group was"
                           : std::to_string(later) + " groups were") +
@@ -230,11 +262,17 @@ Hint Waits::foreign_group_wait(const Operation& operation, const Record& record,
     for (const Warp* warp : cluster_.warps())
         for (unsigned lane = 0; lane < warp_size; ++lane) {
             const WarpStreams::Wait wait = wait_of(*warp, lane);
-            if (!wait.any || wait.groups != 0) // Who has groups of its own waits for those.
+            if (!wait.any || (warp == operation.warp && lane == lane_of(ref)))
                 continue;
+            const bool none = wait.groups == 0;
+            if (!none && wait.operations <= record.operation)
+                continue; // It waited before the issue, and so hardly for this operation.
             const std::string other = thread_name(*warp, lane);
             return {" " + other +
-                        " waited, but groups belong to the thread that committed them, and it has none.",
+                        (none ? " waited, but groups belong to the thread that committed them, and "
+                                "it has none."
+                              : " waited, but for its own groups: groups belong to the thread that "
+                                "committed them."),
                     how_to_wait(operation, !record.is(Record::write)),
                     {source_line(cluster_, wait.pc, "wait of " + other)}};
         }

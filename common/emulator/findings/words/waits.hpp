@@ -34,6 +34,9 @@ class Waits {
 
     // -- waits that did not wait for this operation
     Hint short_wait(const Operation& operation, const Record& record, Ref ref, const Actor& reader);
+    /// The reader has waited for as many cp.async groups of its own as the copy's thread must wait for: the
+    /// threads do the same, and only a barrier lacks.
+    bool reader_waits_as_much(const Operation& operation, const Record& record, Ref ref, const Actor& reader);
     Hint short_group_wait(const Operation& operation, const Record& record, Ref ref);
     /// Groups belong to the thread that committed them; that others wait is a common misunderstanding.
     Hint foreign_group_wait(const Operation& operation, const Record& record, Ref ref);

@@ -228,6 +228,7 @@ void decode_access(DecodeContext& c, Op& op, AccessKind kind) {
     const ptx::Operand& address = c.operand(is_load ? 1 : 0);
     extra->space = space_of(c, address);
     decode_semantics(c, *extra);
+    extra->noncoherent = c.has("nc");
     extra->address = c.address(address, extra->space);
     const ptx::Operand& data = c.operand(is_load ? 0 : 1);
     extra->rows = element_rows(c, data, type, is_load);

@@ -118,6 +118,23 @@ const Operand* second_of_pair(const Operand& o) {
     return o.kind == Operand::Kind::pair ? &o.elements[1] : nullptr;
 }
 
+/// These lanes got what lanes hold that are not there.
+void tell_absent(Warp& warp, const Op& op, LaneMask lanes, const std::uint8_t* from) {
+    const Op* const code = warp.cluster().info().kernel->code.data();
+    const auto send = [&](const Op& at, std::uint32_t frame, LaneMask some) {
+        if (!some || frame != warp.frame())
+            return;
+        const auto first = static_cast<unsigned>(std::countr_zero(some));
+        const LaneMask members = warp.row_in<std::uint32_t>(frame, extra_of(at).members)[first];
+        warp.cluster().emit(&ClusterListener::on_shuffle_from_absent,
+                            ShuffleEvent{&warp, static_cast<std::uint32_t>(&at - code), some, members, from});
+    };
+    if (warp.meeting().empty())
+        return send(op, warp.frame(), lanes);
+    for (const Warp::MeetingPlace& place : warp.meeting())
+        send(*place.op, place.frame, place.lanes & lanes);
+}
+
 enum class Shuffle : std::uint8_t { up, down, bfly, idx };
 
 /// PTX ISA 9.7.9.6: segments of the warp by the mask in bits 8 to 12 of c, clamp in bits 0 to 4.
@@ -127,8 +144,8 @@ void shuffle(Warp& warp, const Op& op, LaneMask lanes) {
     const auto* a = gather(warp, op, &Op::a, a_storage);
     const auto* b = gather(warp, op, &Op::b, b_storage);
     const auto* c = gather(warp, op, &Op::c, c_storage);
-    std::array<std::uint32_t, warp_size> result{};
-    LaneMask valid = 0;
+    std::array<std::uint8_t, warp_size> from{};
+    LaneMask valid = 0, absent = 0;
     for_lanes(lanes, [&](unsigned lane) {
         const std::uint32_t clamp = c[lane] & 31, segment = c[lane] >> 8 & 31, distance = b[lane] & 31;
         const auto max_lane = static_cast<int>((lane & segment) | (clamp & ~segment));
@@ -149,11 +166,16 @@ void shuffle(Warp& warp, const Op& op, LaneMask lanes) {
             j = min_lane | static_cast<int>(distance & ~segment);
             in_range = j <= max_lane;
         }
-        result[lane] = a[in_range ? j : here];
+        from[lane] = static_cast<std::uint8_t>(in_range ? j : here);
         valid |= LaneMask{in_range} << lane;
+        absent |= (~lanes >> from[lane] & 1) << lane;
     });
+    std::array<std::uint32_t, warp_size> result{};
+    for_lanes(lanes, [&](unsigned lane) { result[lane] = a[from[lane]]; });
     give<std::uint32_t>(warp, op, lanes, [&](unsigned lane) { return result[lane]; });
     give_second(warp, op, lanes, valid);
+    if (absent) [[unlikely]]
+        tell_absent(warp, op, absent, from.data());
 }
 
 void decode_shfl(DecodeContext& c, Op& op) {

@@ -1,8 +1,24 @@
 #include "rules/analysis/tensor_map_history.hpp"
 
+#include "machine/device.hpp"
+
 #include <algorithm>
 
 namespace emu::check {
+
+bool is_map_in_global_memory(const Cluster& cluster, Address map) {
+    const auto allocation = cluster.launch().device().memory().find(map);
+    if (!allocation || allocation->kind == Allocation::Kind::parameters)
+        return false;
+    if (allocation->kind != Allocation::Kind::module)
+        return true;
+    const Program& program = *cluster.info().kernel->program;
+    const auto& variables = program.module().variables;
+    for (std::uint32_t i = 0; i < variables.size(); ++i)
+        if (variables[i].space == ptx::Space::constant && program.variable_address(i) == allocation->base)
+            return false;
+    return true;
+}
 
 void TensorMapHistory::changed(Address map, std::span<const std::byte> bytes, SourceLine line) {
     const std::lock_guard lock(mutex_);

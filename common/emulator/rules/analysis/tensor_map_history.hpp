@@ -7,6 +7,7 @@
 #include "findings/diagnostic.hpp"
 #include "happens_before/launch_state.hpp"
 #include "happens_before/threads.hpp"
+#include "machine/cluster.hpp"
 
 #include <array>
 #include <cstddef>
@@ -16,6 +17,9 @@
 #include <span>
 
 namespace emu::check {
+
+/// Not a parameter and not in constant memory: where it can change while copies use it.
+bool is_map_in_global_memory(const Cluster& cluster, Address map);
 
 /// What earlier launches of the device did with the maps at each address.
 class TensorMapHistory final : public DeviceState::Kept {
@@ -58,6 +62,7 @@ class TensorMapFences {
         Epoch epoch = 0;
         ClockRef knowledge; ///< Empty for those of other clusters.
         unsigned rank = 0;
+        Scope scope = Scope::cta;
         Address map = 0; ///< Of an acquire.
 
         /// Whether the thread knew of the access when it executed the fence.

@@ -21,6 +21,7 @@ enum class Taint : std::uint8_t {
     unwritten_shared, ///< From shared memory that nobody has written.
     unwritten_global, ///< From global memory that nobody has written.
     outside,          ///< From behind the end of its array, as part of a wider load.
+    absent_lane,      ///< By a shuffle, from a lane that took no part in it.
 };
 
 /// What turns such a value into a mistake.
@@ -75,7 +76,7 @@ class Values {
     const Origin& origin(OriginId id) const { return origins_[id]; }
 
     /// The load at `pc` gave `lane` a meaningless byte, `offset` bytes behind the lane's address. Call it
-    /// while the load executes.
+    /// while the load executes. Of another instruction: the destination of the lane.
     void taint_register(Warp& warp, std::uint32_t pc, unsigned lane, std::int64_t offset, OriginId origin);
 
     /// To be called before each instruction, executed by the lanes of `mask` (none: its guard is false).
