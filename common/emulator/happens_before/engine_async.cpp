@@ -180,8 +180,9 @@ void Engine::on_async_wait(Warp& warp, unsigned lane, CompletionKind kind, std::
     WarpStreams& streams = threads_.streams(threads_.of(warp));
     auto& waits = kind == CompletionKind::bulk_group ? streams.bulk_waits : streams.cp_async_waits;
     const bool no_news = waits[lane].any && waits[lane].pending == pending && waits[lane].groups == groups;
-    waits[lane] = {true, pc, static_cast<std::uint32_t>(operations_.size()), pending, groups,
-                   threads_.of(warp).now, no_news};
+    waits[lane] = {true,    pc,     static_cast<std::uint32_t>(operations_.size()),
+                   pending, groups, threads_.of(warp).now,
+                   no_news};
 }
 
 void Engine::on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,

@@ -18,8 +18,7 @@ struct Launch::Output {
 
 Launch::Launch(Device& device, LaunchInfo info)
     : device_(device), info_(std::move(info)), grids_(info_.config.grid.volume()),
-      reporter_(device.begin_report(*this)),
-      output_(std::make_unique<Output>()) {}
+      reporter_(device.begin_report(*this)), output_(std::make_unique<Output>()) {}
 
 Launch::~Launch() {
     if (info_.grid_workspace)

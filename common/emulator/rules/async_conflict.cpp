@@ -1,11 +1,11 @@
 // Accesses that meet a copy which nobody has waited for: reads before it has landed, writes to what it still
 // reads or writes, the same copy twice.
 
+#include "findings/lines.hpp"
+#include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
 #include "findings/words/hand_overs.hpp"
 #include "findings/words/waits.hpp"
-#include "findings/lines.hpp"
-#include "findings/places.hpp"
 #include "rules/rule.hpp"
 
 namespace emu::check {

@@ -50,7 +50,7 @@ void BarrierOverlap::tell_twice(unsigned id, const WarpLanes& first, const WarpL
         return;
     const std::string thread = name_of(lanes), barrier = "barrier " + std::to_string(id);
     std::vector<SourceLine> lines{line(first.pc, "arrival of " + thread)};
-    lines.push_back(cluster_.source_line(*lanes.warp, lane_of(lanes), lanes.pc, "its next arrival"));
+    lines.push_back(source_line(*lanes.warp, lane_of(lanes), lanes.pc, "its next arrival"));
     publish(Finding::barrier_overlap,
             thread + " arrived at " + barrier +
                 " twice, and nothing tells it that the barrier was completed in between: both arrivals may "
@@ -70,7 +70,7 @@ void BarrierOverlap::tell_two_groups(unsigned id, std::span<const WarpLanes> las
         count += static_cast<unsigned>(std::popcount(each.mask));
     const std::string number = std::to_string(id), threads = std::to_string(count);
     std::vector<SourceLine> lines{line(last.front().pc, "arrival of " + other)};
-    lines.push_back(cluster_.source_line(*lanes.warp, lane_of(lanes), lanes.pc, "arrival of " + thread));
+    lines.push_back(source_line(*lanes.warp, lane_of(lanes), lanes.pc, "arrival of " + thread));
     publish(Finding::barrier_overlap,
             "Block barrier " + number + " can be completed by threads of two groups: " + threads +
                 " threads, among them " + other + ", met there, " + thread +

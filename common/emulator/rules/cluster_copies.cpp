@@ -1,9 +1,9 @@
 // Copies from one block of a cluster into the shared memory of another: who may say that its bytes are free,
 // how many bytes its mbarrier expects, and who learns that the source has been read.
 
-#include "findings/words/accesses.hpp"
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
+#include "findings/words/accesses.hpp"
 #include "rules/rule.hpp"
 
 #include <array>

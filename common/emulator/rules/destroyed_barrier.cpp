@@ -1,8 +1,8 @@
 // mbarriers that are invalidated while threads may still wait at them.
 
-#include "findings/words/accesses.hpp"
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
+#include "findings/words/accesses.hpp"
 #include "rules/rule.hpp"
 
 #include <unordered_map>

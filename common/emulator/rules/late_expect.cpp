@@ -1,8 +1,8 @@
 // Bytes that a thread announces to an mbarrier after its own arrival: the phase may have ended by then.
 
-#include "findings/words/accesses.hpp"
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
+#include "findings/words/accesses.hpp"
 #include "rules/rule.hpp"
 
 #include <map>

@@ -1,12 +1,13 @@
 // cuda::pipeline used unequally: more threads take part than make_pipeline was told; a consumer that skips
 // consumer_release() waits for an older stage than the one it reads.
 
-#include "findings/words/accesses.hpp"
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
+#include "findings/words/accesses.hpp"
 #include "rules/rule.hpp"
 
 #include <deque>
+#include <list>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -61,7 +62,7 @@ class LibraryPipelines final : public Rule {
     std::vector<std::int8_t> of_pipeline_;            ///< By instruction: 1 yes, -1 no, 0 not yet known.
     std::unordered_map<Component, Turn> waits_;       ///< The last consumer_wait() of each thread.
     std::unordered_map<Component, std::deque<Turn>> commits_; ///< By stream of cp.async: the last of them.
-    std::vector<Held> held_;
+    std::list<Held> held_;
 };
 
 bool LibraryPipelines::is_of_pipeline(std::uint32_t pc) {

@@ -1,8 +1,8 @@
 // Data of another block of the cluster, handed over at an mbarrier by an arrival or a wait of block scope.
 
-#include "findings/words/accesses.hpp"
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
+#include "findings/words/accesses.hpp"
 #include "rules/rule.hpp"
 
 #include <unordered_map>

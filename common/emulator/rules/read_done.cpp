@@ -1,9 +1,9 @@
 // Global memory that a bulk store writes, used by somebody who has been told of cp.async.bulk.wait_group.read
 // only: that wait speaks of the source (PTX ISA 9.7.9.25, cp.async.bulk.wait_group).
 
-#include "findings/words/accesses.hpp"
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
+#include "findings/words/accesses.hpp"
 #include "rules/rule.hpp"
 
 #include <map>

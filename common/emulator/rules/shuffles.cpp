@@ -1,9 +1,9 @@
 // Shuffles that read from a lane which takes no part: the value is undefined (PTX ISA 9.7.9.6). Reductions of
 // part of a warp read such values and drop them, so only a use is told.
 
-#include "findings/words/uses.hpp"
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
+#include "findings/words/uses.hpp"
 #include "rules/analysis/values.hpp"
 #include "rules/rule.hpp"
 

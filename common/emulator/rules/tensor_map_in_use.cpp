@@ -1,8 +1,8 @@
 // A tensor map in global memory that changes while a copy which reads it is under way.
 
-#include "findings/words/accesses.hpp"
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
+#include "findings/words/accesses.hpp"
 #include "rules/analysis/tensor_map_history.hpp"
 #include "rules/rule.hpp"
 

@@ -1,8 +1,8 @@
 // What messages call a byte of a variable.
 #include "ptx_text.hpp"
 
-#include "machine/device.hpp"
 #include "findings/places.hpp"
+#include "machine/device.hpp"
 #include "machine/variable_names.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,8 +1,8 @@
 #include "findings/words/hand_overs.hpp"
 
-#include "findings/words/accesses.hpp"
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
+#include "findings/words/accesses.hpp"
 
 #include <algorithm>
 
@@ -50,7 +50,7 @@ Access HandOverWords::later(const Actor& actor) {
 }
 
 std::string HandOverWords::line_number(std::uint32_t pc) const {
-    const SourceLine line = cluster_.source_line(pc, "");
+    const SourceLine line = source_line(cluster_, pc, "");
     return "line " + std::to_string(line.callers.empty() ? line.line : line.callers.back().line);
 }
 
@@ -72,12 +72,13 @@ std::string HandOverWords::name_of(const Step& step, bool with_place) const {
 
 std::vector<SourceLine> HandOverWords::lines(const Step& give, const std::string& giver,
                                              const Access& other) const {
-    std::vector<SourceLine> all{cluster_.source_line(
-        give.pc, (give.kind == Kind::flag ? "release by " + giver
-                                          : "arrival of " + giver + " at " + name_of(give, true)))};
+    std::vector<SourceLine> all{
+        source_line(cluster_, give.pc,
+                    (give.kind == Kind::flag ? "release by " + giver
+                                             : "arrival of " + giver + " at " + name_of(give, true)))};
     if (const Step* const wait = engine_.hand_overs().last_wait(*other.warp, other.lane, other.epoch))
         if (wait->kind == give.kind && wait->where == give.where)
-            all.push_back(cluster_.source_line(wait->pc, "wait of " + thread_of(other)));
+            all.push_back(source_line(cluster_, wait->pc, "wait of " + thread_of(other)));
     return all;
 }
 
@@ -189,8 +190,8 @@ Hint HandOverWords::too_many_arrivals(const Step& step, const Warp& warp) const 
     return {message + ".",
             "The number of arrivals in each phase must equal the count given to mbarrier.init: it is " +
                 count + ", and " + all + " arrive in a round.",
-            {cluster_.source_line(step.pc, "arrival of another thread"),
-             cluster_.source_line(barrier->init_pc, "initialised")}};
+            {source_line(cluster_, step.pc, "arrival of another thread"),
+             source_line(cluster_, barrier->init_pc, "initialised")}};
 }
 
 Hint HandOverWords::told_by_other(const HandOverFault& fault) const {
@@ -358,7 +359,7 @@ Hint HandOverWords::passed_barriers(const Access& first, const Access& second) c
     return {" What lies between is __syncwarp(), but __syncwarp() orders the threads of one warp only, and "
             "these are of two.",
             std::move(advice),
-            {cluster_.source_line(sync->pc, "__syncwarp() of " + thread_of(*who))}};
+            {source_line(cluster_, sync->pc, "__syncwarp() of " + thread_of(*who))}};
 }
 
 std::string HandOverWords::order_between(const Access& first, const Access& second) const {

@@ -1,9 +1,9 @@
 // Hand-overs of what an asynchronous operation reads or writes, and of the place that it fills again.
 
-#include "findings/words/accesses.hpp"
-#include "findings/words/hand_overs.hpp"
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
+#include "findings/words/accesses.hpp"
+#include "findings/words/hand_overs.hpp"
 
 #include <algorithm>
 
@@ -43,7 +43,7 @@ Hint HandOverWords::told_before_waiting(const Operation& operation, const Record
             return {}; // It has waited before, for too little.
     }
     const std::string at = line_number(give->pc);
-    std::vector<SourceLine> lines{cluster_.source_line(give->pc, "arrival of " + who)};
+    std::vector<SourceLine> lines{source_line(cluster_, give->pc, "arrival of " + who)};
     if (give->kind == Kind::mbarrier && !bulk)
         return {" " + who + " arrived at " + name_of(*give, false) +
                     ", but a plain arrival does not wait for its cp.async.",
@@ -122,7 +122,7 @@ Hint HandOverWords::unguarded_refill(const Access& issue, std::uint32_t barrier,
         return {};
     const auto address = static_cast<std::uint32_t>(wait->where);
     const std::string name = name_of(*wait, false);
-    std::vector<SourceLine> lines{cluster_.source_line(wait->pc, "wait of " + who)};
+    std::vector<SourceLine> lines{source_line(cluster_, wait->pc, "wait of " + who)};
     if (wait->repeated || wait->fresh) {
         const std::uint64_t next = wait->fresh ? 0 : wait->phase + 1;
         return {
