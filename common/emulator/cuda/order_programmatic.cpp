@@ -22,6 +22,9 @@ constexpr std::size_t most_unfinished = 64;
 
 bool waits(const OperationFacts& facts) { return facts.grids && facts.grids->waited; }
 
+/// Its code has griddepcontrol.wait, which it may not have come to.
+bool can_wait(const OperationFacts& facts) { return facts.grids && facts.grids->early; }
+
 bool is_read(const FootprintPiece& piece) {
     return piece.touch == Touch::read || piece.touch == Touch::strong_read;
 }
@@ -132,14 +135,14 @@ std::string Order::why_not_waited(const Overlap& overlap) {
                 " calls cudaTriggerProgrammaticLaunchCompletion(), but the end of its blocks counts as that "
                 "call, and what they have written need not be visible then.";
     if (!waits(b))
-        text += " " + capitalised(b.what) + " never waits.";
+        text += " " + capitalised(b.what) + (can_wait(b) ? " did not come to its wait." : " never waits.");
     return text;
 }
 
 std::string Order::how_to_wait(const Overlap& overlap) {
     const bool reads = is_read(*overlap.clash.later);
     std::string text;
-    if (overlap.early && waits(overlap.later->facts))
+    if (overlap.early && can_wait(overlap.later->facts))
         text = std::string("Move the ") + (reads ? "read" : "write") +
                " behind cudaGridDependencySynchronize(), called by the thread itself or by one of its block "
                "before a __syncthreads(). Only what no kernel before it " +

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,16 +20,17 @@ constexpr std::size_t most_loose = 1u << 12, most = 1u << 18;
 
 /// What the clusters of a launch have done.
 struct GridState {
+    bool can_wait = false;
+    std::atomic<bool> triggered = false, waited = false, waited_first = false;
     std::mutex mutex;
-    bool triggered = false, waited = false, waited_first = false;
     bool too_many = false;
     std::vector<FootprintPiece> early; ///< `line` is the instruction.
     std::vector<bool> behind_trigger;  ///< By instruction.
 };
 
-bool uses_grid_control(const Kernel& kernel) {
-    return std::ranges::any_of(kernel.sources, [](const ptx::Instruction* each) {
-        return each && each->opcode == "griddepcontrol";
+bool uses_grid_control(const Kernel& kernel, std::string_view action) {
+    return std::ranges::any_of(kernel.sources, [&](const ptx::Instruction* each) {
+        return each && each->opcode == "griddepcontrol" && each->has(action);
     });
 }
 
@@ -79,23 +81,22 @@ class GridListener final : public ClusterListener {
 
     void on_grid_trigger(Block& block) override {
         triggered_[block.rank()] = true;
-        has_triggered_ = true;
-        waited_first_ |= waited_[block.rank()];
+        state_.triggered = true;
+        note_trigger(block.rank());
     }
-    void on_grid_wait(const WarpLanes& lanes) override { waited_[lanes.warp->block().rank()] = true; }
+    void on_grid_wait(const WarpLanes& lanes) override {
+        waited_[lanes.warp->block().rank()] = true;
+        state_.waited = true;
+        hand_over();
+    }
     void on_block_exit(Block& block) override {
-        waited_first_ |= waited_[block.rank()] && !triggered_[block.rank()];
+        if (!triggered_[block.rank()])
+            note_trigger(block.rank());
     }
 
     void on_cluster_end() override {
-        join();
+        hand_over();
         const std::lock_guard lock(state_.mutex);
-        state_.triggered |= has_triggered_;
-        state_.waited |= std::ranges::find(waited_, true) != waited_.end();
-        state_.waited_first |= waited_first_;
-        state_.too_many |= too_many_ || state_.early.size() + early_.size() > most;
-        if (!state_.too_many)
-            state_.early.insert(state_.early.end(), early_.begin(), early_.end());
         state_.behind_trigger.resize(behind_trigger_.size());
         for (std::size_t pc = 0; pc < behind_trigger_.size(); ++pc)
             if (behind_trigger_[pc])
@@ -116,6 +117,20 @@ class GridListener final : public ClusterListener {
         if (early_.size() > most_at_once_)
             join();
     }
+    /// The block lets others begin.
+    void note_trigger(unsigned rank) {
+        if (waited_[rank])
+            state_.waited_first = true;
+    }
+    /// What is early is complete. The launch may end before the cluster does.
+    void hand_over() {
+        join();
+        const std::lock_guard lock(state_.mutex);
+        state_.too_many |= too_many_ || state_.early.size() + early_.size() > most;
+        if (!state_.too_many)
+            state_.early.insert(state_.early.end(), early_.begin(), early_.end());
+        early_.clear();
+    }
     void join() {
         early_ = disjoint(std::move(early_));
         too_many_ |= early_.size() > most;
@@ -127,7 +142,7 @@ class GridListener final : public ClusterListener {
     const bool is_dependent_;
     std::vector<bool> triggered_, waited_; ///< By rank of the block.
     std::vector<bool> behind_trigger_;
-    bool has_triggered_ = false, waited_first_ = false, too_many_ = false;
+    bool too_many_ = false;
     std::vector<FootprintPiece> early_;
     std::size_t most_at_once_ = most_loose;
 };
@@ -135,10 +150,12 @@ class GridListener final : public ClusterListener {
 class GridObserver final : public Observer {
   public:
     void on_launch_begin(const LaunchInfo& info) override {
-        if (!uses_grid_control(*info.kernel))
+        auto state = std::make_unique<GridState>();
+        state->can_wait = uses_grid_control(*info.kernel, "wait");
+        if (!state->can_wait && !uses_grid_control(*info.kernel, "launch_dependents"))
             return;
         const std::lock_guard lock(mutex_);
-        launches_[info.serial] = std::make_unique<GridState>();
+        launches_[info.serial] = std::move(state);
     }
     std::unique_ptr<ClusterListener> listen(Cluster& cluster) override {
         GridState* const state = find(cluster.info());
@@ -156,7 +173,7 @@ class GridObserver final : public Observer {
         facts->triggered = state->triggered;
         facts->waited = state->waited;
         facts->waited_first = state->waited_first;
-        if (!state->too_many)
+        if (state->can_wait && !state->too_many)
             facts->early = footprint_of(disjoint(std::move(state->early)), *info.kernel, *memory);
         for (std::uint32_t pc = 0; pc < state->behind_trigger.size(); ++pc)
             if (state->behind_trigger[pc])

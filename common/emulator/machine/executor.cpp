@@ -156,16 +156,27 @@ void Executor::finish(const Running& running) {
         ++ending_;
         std::erase_if(running_, [&](const Running& each) { return each.launch == running.launch; });
         ++version_;
-        // The context is lost, and with it all that runs in it.
         if (result.fault != Fault::none || result.error)
-            for (const Running& each : running_)
-                each.launch->stop();
+            stop_beside(*running.launch);
     }
     running.on_end(std::move(result));
     const std::lock_guard lock(mutex_);
     --ending_;
     note_move();
     changed_.notify_all();
+}
+
+/// The context is lost, and with it all that runs in it; but for a launch that this one should have waited
+/// for: how it goes on may tell the cause.
+void Executor::stop_beside(const Launch& faulty) {
+    for (const Running& each : running_) {
+        GridDependency& grids = each.launch->grids();
+        if (grids.chain != 0 && grids.chain == faulty.grids().chain &&
+            each.launch->info().serial < faulty.info().serial)
+            grids.let_go();
+        else
+            each.launch->stop();
+    }
 }
 
 void Executor::tell_stalled(Launch& launch) {

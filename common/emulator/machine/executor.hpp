@@ -79,6 +79,7 @@ class Executor {
     void finish(const Running& running);
     void settle();
     void note_company(Launch& fresh);
+    void stop_beside(const Launch& faulty);
     Launch* youngest_held() const;
     bool may_go(const Launch* held);
     void let_go(Launch& held);

@@ -156,6 +156,25 @@ __global__ void set_late(int* out, int value) {
         trigger();
     out[index()] = value;
 }
+__global__ void find_places(int* places) {
+    trigger();
+    places[index()] = index();
+}
+/// Before the places are there, they are far out.
+template <bool early>
+__global__ void use_places(const int* places, int* out) {
+    if (!early)
+        wait();
+    const int place = places[index()];
+    out[place] = 1;
+    if (early)
+        wait();
+}
+/// Waits, and then writes where nothing is.
+__global__ void write_outside(const int* in, int* out) {
+    wait();
+    out[index() * 1000000] = in[index()];
+}
 /// Lets the next kernel begin, and waits for it.
 __global__ void await_next(int* flag, int* out) {
     trigger();
@@ -266,6 +285,17 @@ void early_clear(bool wrong) {
     out.expect(3);
     in.expect(0);
 }
+void early_places(bool wrong) {
+    const Array places, out;
+    cudaMemset(places, 0x5a, bytes);
+    cudaDeviceSynchronize();
+    find_places<<<blocks, threads>>>(places);
+    launch_early(wrong ? use_places<true> : use_places<false>, nullptr, places, out);
+    cudaDeviceSynchronize();
+    out.expect(1);
+}
+/// An error, but not one of order.
+void outside(bool) { pair(produce<At::begin>, write_outside); }
 void early_overwrite(bool wrong) {
     const Array data;
     set_late<At::begin><<<blocks, threads>>>(data, 1);
@@ -478,7 +508,7 @@ constexpr struct {
     {"early-read", early_read}, {"late-trigger", late_trigger}, {"never-waits", never_waits},
     {"never-triggers", never_triggers}, {"first-thread", first_thread}, {"copy", copy},
     {"early-clear", early_clear}, {"early-overwrite", early_overwrite}, {"chain", chain},
-    {"long-chain", long_chain}, {"early-of-two", early_of_two}, {"captured", captured}, {"edge", edge},
+    {"long-chain", long_chain}, {"early-of-two", early_of_two}, {"early-places", early_places}, {"outside", outside}, {"captured", captured}, {"edge", edge},
     {"preamble", preamble}, {"warps", warps}, {"read-before", read_before}, {"waited-for", waited_for},
     {"known-at-start", known_at_start}, {"whole-chain", whole_chain}, {"flags", flags},
     {"host-looks", host_looks}, {"large", large}, {"many-rounds", many_rounds},

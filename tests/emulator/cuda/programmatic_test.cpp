@@ -134,6 +134,28 @@ TEST_CASE("edges of graphs that let a kernel begin early") {
         check(name, {"in a graph launched in stream 1 reads", "has not waited for the kernel before"});
 }
 
+TEST_CASE("an error that comes of an early read does not hide the early read") {
+    for (const Way& way : ways) {
+        const auto wrong = run("early-places", "wrong", way);
+        INFO(text_of("early-places", way, wrong));
+        CHECK(has(wrong.err, "warning[race-kernels]\n"));
+        CHECK(has(wrong.err, "Kernel use_places<true> in the default stream reads"));
+        CHECK(has(wrong.err, "Move the read behind cudaGridDependencySynchronize()"));
+        if (way.order == std::string("late"))
+            CHECK(has(wrong.err, "error[out-of-bounds]"));
+    }
+    check_silent("early-places", "right");
+}
+
+TEST_CASE("an error behind the wait is not taken for a read before it") {
+    for (const Way& way : ways) {
+        const auto wrong = run("outside", "wrong", way);
+        INFO(text_of("outside", way, wrong));
+        CHECK(has(wrong.err, "error[out-of-bounds]"));
+        CHECK(!has(wrong.err, "race-kernels"));
+    }
+}
+
 TEST_CASE("what stands behind a wait, or needs none, is silent and right") {
     for (const char* name :
          {"preamble", "warps", "read-before", "waited-for", "known-at-start", "whole-chain"})
