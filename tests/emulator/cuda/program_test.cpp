@@ -316,7 +316,9 @@ TEST_CASE("code that is not optimised names the calls too; without line informat
     CHECK(count(stuck, "      called from " + place(header, "// waits") + "\n      called from " +
                            place(file, "// acquires") + "\n") == 1);
     CHECK(count(stuck, "(initialised at " + place(header, "// full") + ", the 2nd of 2)") == 1);
-    CHECK(count(stuck, "mbarrier ring.full[1] ") == 1); // nvcc writes types with -G only
+    CHECK(count(stuck, "mbarrier ring.full[1] ") == 1);
+    const std::string lines = compile(scratch, "lines", {"-lineinfo", options[0], options[1], options[2]});
+    CHECK(count(run_emulated({lines, "stuck"}).err, "mbarrier ring + 264 ") == 1); // No types with -lineinfo
 
     const std::string called = run_emulated({unoptimised, "races"}).err;
     INFO(called);
