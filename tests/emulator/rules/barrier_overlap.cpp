@@ -10,8 +10,10 @@ namespace {
 Case two_groups(const std::string& first, const std::string& second) {
     const auto group = [](const std::string& number, const std::string& mark) {
         const std::string meet = "bar.sync " + number + ", 32;" + mark + "\n";
-        return "st.shared.u32 [%r10], %r6;\n" + meet + "xor.b32 %r12, %r10, 4;\nld.shared.u32 %r5, [%r12];\n"
-               "st.global.u32 [%rd11], %r5;\n" + "bar.sync " + number + ", 32;\n" + "st.shared.u32 [%r10], %r5;\n";
+        return "st.shared.u32 [%r10], %r6;\n" + meet +
+               "xor.b32 %r12, %r10, 4;\nld.shared.u32 %r5, [%r12];\n"
+               "st.global.u32 [%rd11], %r5;\n" +
+               "bar.sync " + number + ", 32;\n" + "st.shared.u32 [%r10], %r5;\n";
     };
     return {tile, addresses(64) + "setp.lt.u32 %p1, %r0, 32;\n@!%p1 bra SECOND;\n" + group(first, "") +
                       "bra DONE;\nSECOND:\n" + group(second, "") + "DONE:\n"};
@@ -28,8 +30,10 @@ Case hand_over(unsigned rounds, unsigned skipped) {
         reader += "bar.sync 1, 64;\nld.shared.u32 %r5, [%r12];\nadd.u32 %r14, %r14, %r5;\n";
         reader += round + skipped < rounds ? "bar.arrive 2, 64;\n" : "";
     }
-    return {tile, addresses(64) + "mov.u32 %r14, 0;\nsub.u32 %r12, %r10, 128;\nsetp.lt.u32 %p1, %r0, 32;\n@!%p1 bra READ;\n" +
-                      writer + "bra DONE;\nREAD:\n" + reader + "st.global.u32 [%rd11], %r14;\nDONE:\n"};
+    return {tile,
+            addresses(64) +
+                "mov.u32 %r14, 0;\nsub.u32 %r12, %r10, 128;\nsetp.lt.u32 %p1, %r0, 32;\n@!%p1 bra READ;\n" +
+                writer + "bra DONE;\nREAD:\n" + reader + "st.global.u32 [%rd11], %r14;\nDONE:\n"};
 }
 
 } // namespace

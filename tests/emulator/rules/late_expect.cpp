@@ -6,9 +6,11 @@ using namespace check_test;
 
 namespace {
 
-/// All threads arrive at the barrier in each of `rounds`; thread 0 announces and copies before or behind that.
+/// All threads arrive at the barrier in each of `rounds`; thread 0 announces and copies before or behind
+/// that.
 Case table(bool late, const std::string& instead = "") {
-    const std::string load = "@%p0 mbarrier.expect_tx.relaxed.cta.shared.b64 [bar], 256;MARK\n@%p0 " + bulk_load + "\n";
+    const std::string load =
+        "@%p0 mbarrier.expect_tx.relaxed.cta.shared.b64 [bar], 256;MARK\n@%p0 " + bulk_load + "\n";
     const std::string arrive = "mbarrier.arrive.shared.b64 _, [bar];MARK\n";
     std::string round = late ? arrive + load : load + arrive;
     for (std::size_t at; (at = round.find("MARK")) != std::string::npos;)
@@ -33,7 +35,8 @@ TEST_CASE("bytes may be announced behind an arrival, if another one is sure to c
     // Thread 0 arrives for itself, announces, and then lets the others arrive.
     require_silent(table(false, "@%p0 mbarrier.arrive.shared.b64 _, [bar];\n"
                                 "@%p0 mbarrier.expect_tx.relaxed.cta.shared.b64 [bar], 256;\n@%p0 " +
-                                    bulk_load + "\nbar.sync 0;\n@!%p0 mbarrier.arrive.shared.b64 _, [bar];\n"));
+                                    bulk_load +
+                                    "\nbar.sync 0;\n@!%p0 mbarrier.arrive.shared.b64 _, [bar];\n"));
     // Two arrivals of one thread, each with bytes of its own.
     Case two = table(false, "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;\n@%p0 " + bulk_load +
                                 "\n@%p0 mbarrier.arrive.shared.b64 _, [bar];\n"

@@ -80,7 +80,6 @@ TEST_CASE("a bulk load reads global memory behind __threadfence") {
     require_silent({tile_and_bar, body});
 }
 
-
 TEST_CASE("the last block learns at its barrier what one thread's ticket told it") {
     const std::string body =
         "mov.u32 %r1, %ctaid.x;\nshl.b32 %r4, %r1, 2;\ncvt.u64.u32 %rd9, %r4;\nadd.u64 %rd11, %rd1, %rd9;\n"
