@@ -394,8 +394,8 @@ constexpr pairs::Pair list[] = {
          "other's barrier and scratch is read before its group has written it.",
      .fix = "Give each group a barrier id of its own.",
      .run = shared_id,
-     .finding = "race-shared",
-     .says = "block barrier 1 was completed by threads of two groups",
+     .finding = "barrier-overlap",
+     .says = "barrier 1 can be completed by threads of two groups",
      .remedy = "a barrier number of its own"},
     {.name = "named_not_primed",
      .mistake =

@@ -77,7 +77,7 @@ void BarrierOverlap::tell_two_groups(unsigned id, std::span<const WarpLanes> las
                 " comes there without them, and nothing orders the two uses. Warps of one group may "
                 "complete the other's barrier.",
             "Give each group a barrier number of its own (bar.sync 1 + group, " + threads +
-                "; numbers 1 to 15); or put a barrier that both groups pass between the two uses.",
+                "; numbers 1 to 15).",
             std::move(lines));
 }
 

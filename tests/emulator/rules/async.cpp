@@ -84,7 +84,8 @@ TEST_CASE("wait_group.read does not make the stored data readable; wait_group do
     const std::string store = addresses(64) + "st.shared.u32 [%r10], %r6;\n" + fence + meet + "@%p0 " +
                               bulk_store + "//!\n@%p0 cp.async.bulk.commit_group;\n";
     const std::string read = meet + "ld.global.u32 %r5, [%rd11];//!\n";
-    require_found("read-before-completion", {tile, store + "@%p0 cp.async.bulk.wait_group.read 0;\n" + read});
+    require_found("read-before-completion",
+                  {tile, store + "@%p0 cp.async.bulk.wait_group.read 0;//!\n" + read});
     require_silent({tile, store + "@%p0 cp.async.bulk.wait_group 0;\n" + read});
 }
 
