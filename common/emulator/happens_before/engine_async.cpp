@@ -179,8 +179,8 @@ void Engine::on_async_wait(Warp& warp, unsigned lane, CompletionKind kind, std::
     tell(&ClusterListener::on_async_wait, warp, lane, kind, pending, groups, pc);
     WarpStreams& streams = threads_.streams(threads_.of(warp));
     auto& waits = kind == CompletionKind::bulk_group ? streams.bulk_waits : streams.cp_async_waits;
-    waits[lane] = {true, pc, static_cast<std::uint32_t>(operations_.size()), pending, groups,
-                   threads_.of(warp).now};
+    waits[lane] = {true,    pc,     static_cast<std::uint32_t>(operations_.size()),
+                   pending, groups, threads_.of(warp).now};
 }
 
 void Engine::on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,
