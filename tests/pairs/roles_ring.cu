@@ -376,7 +376,7 @@ constexpr pairs::Pair list[] = {
      .finding = "arrival-count-mismatch",
      .says = "8 arrivals, which ended two phases",
      .remedy = "must equal the count given to mbarrier.init",
-     .also = {{"deadlock", "8 arrivals, which ended two phases",
+     .also = {{"deadlock", "ended two phases, of 4 arrivals each",
                "must equal the count given to mbarrier.init"},
               {"race-shared", "8 arrivals, which ended two phases",
                "must equal the count given to mbarrier.init"}}},

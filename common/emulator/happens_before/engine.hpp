@@ -134,6 +134,7 @@ class Engine : public ClusterListener {
     }
     const Record& record(Ref ref, const Actor& actor) { return store(actor.shared)[record_of(ref)]; }
     void check_access(const AccessEvent& event);
+    void log_flag(const AccessEvent& event, WarpClock& clock, bool published);
     template <class Visit>
     void by_words(Address address, std::uint32_t bytes, Visit&& visit);
     void access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask lanes, std::uint32_t flags);

@@ -96,6 +96,8 @@ void Engine::check_access(const AccessEvent& event) {
         for_lanes(event.mask, [&](unsigned lane) {
             published |= threads_.strong_access(clock, lane, base + event.addresses[lane], event);
         });
+    if ((flags & Record::strong) && std::has_single_bit(event.mask))
+        log_flag(event, clock, published);
     LaneMask changing = event.mask;
     if (event.kind == AccessKind::write)
         changing &= event.changes_value ? event.changing : 0;
@@ -111,6 +113,37 @@ void Engine::check_access(const AccessEvent& event) {
         step.where = base + event.addresses[static_cast<unsigned>(std::countr_zero(event.mask))];
         end_epoch(clock, event.mask, step);
     }
+}
+
+/// A strong access of a single thread may be that of a flag. Counters, which are neither released nor stored
+/// to, are none.
+void Engine::log_flag(const AccessEvent& event, WarpClock& clock, bool published) {
+    const bool gives = published || event.kind == AccessKind::write;
+    if (!gives && (event.kind == AccessKind::write || !launch_.flags.is_used()))
+        return;
+    const auto lane = static_cast<unsigned>(std::countr_zero(event.mask));
+    FlagGive end;
+    end.cluster = threads_.cluster();
+    end.warp = static_cast<std::uint16_t>(clock.warp->block().rank() * 32 + clock.warp->index());
+    end.lane = lane;
+    end.thread = clock.first + lane;
+    end.epoch = clock.now;
+    end.pc = event.pc;
+    end.ordered = published;
+    end.semantics = event.semantics;
+    end.scope = event.semantics == Semantics::volatile_ ? Scope::sys : event.scope;
+    const Address location = (event.space == ptx::Space::shared ? shared_window : 0) + event.addresses[lane];
+    if (event.kind != AccessKind::write)
+        launch_.flags.take(location, end);
+    if (!gives)
+        return;
+    // What a fence before it covers is what it publishes.
+    if (published && event.semantics != Semantics::release && event.semantics != Semantics::acq_rel)
+        end.epoch = (*clock.sync)[lane].release.epoch;
+    Accumulator known;
+    threads_.gather(known, clock, lane);
+    end.knew = std::make_shared<const Clock>(known.clock());
+    launch_.flags.give(location, std::move(end));
 }
 
 void Engine::access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask lanes, std::uint32_t flags) {

@@ -3,6 +3,7 @@
 /// What the clusters of a launch share: shadow memory, records, and what a rule keeps for longer than a
 /// cluster.
 
+#include "happens_before/flag_log.hpp"
 #include "happens_before/records.hpp"
 #include "happens_before/shadow.hpp"
 #include "happens_before/threads.hpp"
@@ -71,6 +72,7 @@ struct LaunchState {
     RecordStore records; ///< Of accesses to global memory.
     GlobalShadow shadow;
     GlobalSync sync;
+    FlagLog flags;
     Shelf shelf; ///< What rules share among the launch's clusters.
 
     /// A store for accesses to shared memory, perhaps of a cluster that has ended.

@@ -1,6 +1,7 @@
 // Two threads use the same bytes, and nothing orders one before the other.
 
 #include "findings/words/accesses.hpp"
+#include "findings/words/flags.hpp"
 #include "findings/words/hand_overs.hpp"
 #include "findings/words/waits.hpp"
 #include "machine/device.hpp"
@@ -22,7 +23,7 @@ bool only_counts(const ptx::Instruction& i) {
 
 class Race final : public Rule {
   public:
-    explicit Race(const Desk& desk) : Rule(desk), waits_(engine_), hand_overs_(engine_) {}
+    explicit Race(const Desk& desk) : Rule(desk), waits_(engine_), hand_overs_(engine_), flags_(engine_) {}
     bool on_conflict(const Meeting& meeting) override;
     void tell_the_rest() override;
 
@@ -42,6 +43,7 @@ class Race final : public Rule {
 
     Waits waits_;
     HandOverWords hand_overs_;
+    FlagWords flags_;
     std::vector<Undecided> undecided_; ///< Told at the end.
 };
 
@@ -97,6 +99,7 @@ void Race::tell(const Meeting& meeting) {
             {std::move(finding), [this, fault] { return hand_overs_.told_by_other(fault); }});
         return;
     }
+    Diagnostic plain = finding;
     fault.hint.extend(finding);
     const auto first = hand_overs_.earlier(meeting);
     if (!fault.hint && first && first->warp == actor.clock->warp && !mine.is(Record::async) &&
@@ -107,6 +110,15 @@ void Race::tell(const Meeting& meeting) {
                               }});
         return;
     }
+    // Who reads a flag, or sets it, may come later.
+    if (!fault.step && (old.cluster != mine.cluster || launch_.flags.is_used()))
+        if (std::function<Hint()> words = flags_.of(meeting)) {
+            undecided_.push_back({std::move(plain), [words, known = fault.hint] {
+                                      const Hint hint = words();
+                                      return hint ? hint : known;
+                                  }});
+            return;
+        }
     publish(std::move(finding));
 }
 

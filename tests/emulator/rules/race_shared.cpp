@@ -80,8 +80,8 @@ TEST_CASE("release and acquire order what came before") {
                               barrier + "setp.eq.u32 %p1, %r0, 32;\n";
     const auto program = [&](const std::string& store, const std::string& load) {
         return Case{tile, start + "@%p0 st.shared.u32 [tile], 42;//!\n@%p0 " + store +
-                              " [tile+512], 1;\n@!%p1 bra DONE;\nSPIN:\n" + load +
-                              " %r21, [tile+512];\nsetp.eq.u32 %p2, %r21, 0;\n@%p2 bra SPIN;\n"
+                              " [tile+512], 1;//!\n@!%p1 bra DONE;\nSPIN:\n" + load +
+                              " %r21, [tile+512];//!\nsetp.eq.u32 %p2, %r21, 0;\n@%p2 bra SPIN;\n"
                               "ld.shared.u32 %r22, [tile];//!\nst.global.u32 [%rd1], %r22;\nDONE:\n"};
     };
     require_silent(program("st.release.cta.shared.u32", "ld.acquire.cta.shared.u32"));
