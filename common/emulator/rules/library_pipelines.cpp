@@ -6,6 +6,7 @@
 #include "rules/rule.hpp"
 
 #include <deque>
+#include <list>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -23,6 +24,7 @@ class LibraryPipelines final : public Rule {
     void on_mbarrier_observed(const MbarrierEvent& event) override;
     void on_async_issue(const AsyncOperation& operation) override;
     bool on_conflict(const Meeting& meeting) override;
+    void on_cluster_end() override;
     void tell_the_rest() override;
 
   private:
@@ -33,6 +35,7 @@ class LibraryPipelines final : public Rule {
         std::uint32_t count = 0; ///< Arrivals in a phase.
         std::uint32_t pc = 0;    ///< Of the first arrival that is one too many, by `thread`.
         std::string thread;
+        std::string name; ///< Of the barrier; when this is told it may be gone.
         bool of_consumers = false; ///< It is waited for before its first phase has ended.
     };
     /// A phase of a stage.
@@ -51,7 +54,7 @@ class LibraryPipelines final : public Rule {
         Epoch epoch = 0;
     };
     bool is_of_pipeline(std::uint32_t pc);
-    void tell(std::uint32_t address, const Stage& stage);
+    void tell(const Stage& stage);
     const Turn* wait_of(Component reader) const;
     const Turn* commit_of(Component copier, Epoch epoch) const;
     bool tell_earlier_stage(const Meeting& meeting, const Turn& waited, const Turn& committed);
@@ -60,7 +63,7 @@ class LibraryPipelines final : public Rule {
     std::vector<std::int8_t> of_pipeline_;            ///< By instruction: 1 yes, -1 no, 0 not yet known.
     std::unordered_map<Component, Turn> waits_;       ///< The last consumer_wait() of each thread.
     std::unordered_map<Component, std::deque<Turn>> commits_; ///< By stream of cp.async: the last of them.
-    std::vector<Held> held_;
+    std::list<Held> held_;
 };
 
 bool LibraryPipelines::is_of_pipeline(std::uint32_t pc) {
@@ -72,7 +75,7 @@ bool LibraryPipelines::is_of_pipeline(std::uint32_t pc) {
 
 void LibraryPipelines::on_mbarrier_init(const MbarrierEvent& event) {
     if (const auto found = stages_.find(event.address); found != stages_.end()) {
-        tell(event.address, found->second);
+        tell(found->second);
         stages_.erase(found);
     }
 }
@@ -89,6 +92,7 @@ void LibraryPipelines::on_mbarrier_arrive(const MbarrierEvent& event) {
     if (stage.arrivers.size() > stage.count && stage.thread.empty()) {
         stage.pc = event.pc;
         stage.thread = thread_name(*event.warp, event.lane);
+        stage.name = barrier_name(cluster_, event.address);
     }
 }
 
@@ -194,14 +198,14 @@ bool LibraryPipelines::tell_earlier_stage(const Meeting& meeting, const Turn& wa
     return true;
 }
 
-void LibraryPipelines::tell(std::uint32_t address, const Stage& stage) {
+void LibraryPipelines::tell(const Stage& stage) {
     if (stage.thread.empty() || !first_time(Finding::arrival_count_mismatch, stage.pc, stage.pc))
         return;
     const char* const who = stage.of_consumers ? "consumers" : "producers";
     const char* const calls = stage.of_consumers ? "consumer_release" : "producer_commit";
     const std::string n = std::to_string(stage.arrivers.size());
     publish(Finding::arrival_count_mismatch,
-            barrier_name(cluster_, address) + " of a cuda::pipeline expects " + std::to_string(stage.count) +
+            stage.name + " of a cuda::pipeline expects " + std::to_string(stage.count) +
                 " arrivals in a phase, and " + n + " threads arrive at it, " + stage.thread +
                 " as the first that is too many: a stage counts as done before all have come.",
             std::string("Give make_pipeline the number of threads that really are ") + who + " (" + calls +
@@ -209,11 +213,15 @@ void LibraryPipelines::tell(std::uint32_t address, const Stage& stage) {
             {line(stage.pc, "arrival of " + stage.thread)});
 }
 
-void LibraryPipelines::tell_the_rest() {
+/// What was never committed. (Not where the launch was stopped: its threads are gone.)
+void LibraryPipelines::on_cluster_end() {
     for (const Held& held : std::exchange(held_, {}))
         engine_.ask_next(*this, held.meeting);
+}
+
+void LibraryPipelines::tell_the_rest() {
     for (const auto& [address, stage] : stages_)
-        tell(address, stage);
+        tell(stage);
     stages_.clear();
 }
 
