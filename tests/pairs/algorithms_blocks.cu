@@ -398,7 +398,7 @@ constexpr pairs::Pair list[] = {
                 "read from them: what they get is undefined.",
      .fix = "Do not return before the shuffles; threads past the end add 0.",
      .run = sum_of_all,
-     .finding = "shuffle-from-inactive-lane",
+     .finding = "shuffle-inactive-lane",
      .says = "has exited",
      .remedy = "keep all lanes of the mask until the shuffle"},
     {.name = "row_max",

@@ -445,9 +445,9 @@ constexpr pairs::Pair list[] = {
                 "it reads what other threads have copied.",
      .fix = "__syncthreads() behind cp.async.wait_group.",
      .run = multistage<Groups::barrier_before_wait>,
-     .finding = "read-before-completion",
-     .says = "without having seen that operation complete",
-     .remedy = "put a __syncthreads() between the wait and accesses by other threads"},
+     .finding = "race-shared",
+     .says = "nothing orders that wait before the read by another thread",
+     .remedy = "Put a barrier (__syncthreads()) between the wait and reads by other threads"},
     {.name = "plain_arrive_after_cp_async",
      .mistake =
          "An ordinary arrival does not wait for the thread's cp.async: the consumers read rows that have not "

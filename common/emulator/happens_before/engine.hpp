@@ -78,6 +78,9 @@ class Engine : public ClusterListener {
                            Semantics semantics) override;
     void on_barrier_complete(BarrierKind kind, unsigned id, std::span<const WarpLanes> arrived,
                              std::span<const WarpLanes> waiting) override;
+    void on_shuffle_from_absent(const ShuffleEvent& event) override {
+        tell(&ClusterListener::on_shuffle_from_absent, event);
+    }
     void on_mbarrier_init(const MbarrierEvent& event) override;
     void on_mbarrier_inval(const MbarrierEvent& event) override;
     void on_mbarrier_arrive(const MbarrierEvent& event) override;

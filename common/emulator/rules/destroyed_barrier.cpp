@@ -10,8 +10,9 @@
 namespace emu::check {
 namespace {
 
-/// Warnings, for an H200 lets the others finish. The end of a cuda::pipeline is not told: its last thread
-/// destroys the barriers, and lanes that leave together count as one.
+/// Notes of strict checks, for an H200 lets the others finish, and libcu++'s own tests count on it. The end of a
+/// cuda::pipeline is not told: its last thread destroys the barriers, and lanes that leave together count as
+/// one.
 class DestroyedBarrier final : public Rule {
   public:
     using Rule::Rule;
@@ -59,18 +60,18 @@ void DestroyedBarrier::on_mbarrier_observed(const MbarrierEvent& event) {
 
 void DestroyedBarrier::tell(std::uint32_t address, const By& destroyer, const Warp& warp, unsigned lane,
                             std::uint32_t pc) {
-    if (!first_time(Finding::barrier_reinit_in_use, destroyer.pc, destroyer.pc))
+    if (!wants_notes() || !first_time(Finding::barrier_reinit_in_use, destroyer.pc, destroyer.pc))
         return;
     const std::string by = thread_name(*destroyer.warp, destroyer.lane);
     const std::string user = thread_name(warp, lane);
-    publish(Finding::barrier_reinit_in_use,
+    note(Finding::barrier_reinit_in_use,
             by + " invalidates " + barrier_name(cluster_, address) +
                 " (mbarrier.inval; the destructor of cuda::barrier), and nothing orders that behind the last "
                 "wait "
                 "of " +
                 user + ": it is invalidated while other threads may still wait.",
             "Put a __syncthreads() between the last wait and the destructor (mbarrier.inval).",
-            {line(pc, "wait of " + user), line(destroyer.pc, "invalidated by " + by)}, true);
+            {line(pc, "wait of " + user), line(destroyer.pc, "invalidated by " + by)});
 }
 
 } // namespace

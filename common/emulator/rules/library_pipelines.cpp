@@ -25,6 +25,7 @@ class LibraryPipelines final : public Rule {
     void on_mbarrier_observed(const MbarrierEvent& event) override;
     void on_async_issue(const AsyncOperation& operation) override;
     bool on_conflict(const Meeting& meeting) override;
+    void on_cluster_end() override;
     void tell_the_rest() override;
 
   private:
@@ -35,6 +36,7 @@ class LibraryPipelines final : public Rule {
         std::uint32_t count = 0; ///< Arrivals in a phase.
         std::uint32_t pc = 0;    ///< Of the first arrival that is one too many, by `thread`.
         std::string thread;
+        std::string name; ///< Of the barrier; when this is told it may be gone.
         bool of_consumers = false; ///< It is waited for before its first phase has ended.
     };
     /// A phase of a stage.
@@ -53,7 +55,7 @@ class LibraryPipelines final : public Rule {
         Epoch epoch = 0;
     };
     bool is_of_pipeline(std::uint32_t pc);
-    void tell(std::uint32_t address, const Stage& stage);
+    void tell(const Stage& stage);
     const Turn* wait_of(Component reader) const;
     const Turn* commit_of(Component copier, Epoch epoch) const;
     bool tell_earlier_stage(const Meeting& meeting, const Turn& waited, const Turn& committed);
@@ -74,7 +76,7 @@ bool LibraryPipelines::is_of_pipeline(std::uint32_t pc) {
 
 void LibraryPipelines::on_mbarrier_init(const MbarrierEvent& event) {
     if (const auto found = stages_.find(event.address); found != stages_.end()) {
-        tell(event.address, found->second);
+        tell(found->second);
         stages_.erase(found);
     }
 }
@@ -91,6 +93,7 @@ void LibraryPipelines::on_mbarrier_arrive(const MbarrierEvent& event) {
     if (stage.arrivers.size() > stage.count && stage.thread.empty()) {
         stage.pc = event.pc;
         stage.thread = thread_name(*event.warp, event.lane);
+        stage.name = barrier_name(cluster_, event.address);
     }
 }
 
@@ -196,14 +199,14 @@ bool LibraryPipelines::tell_earlier_stage(const Meeting& meeting, const Turn& wa
     return true;
 }
 
-void LibraryPipelines::tell(std::uint32_t address, const Stage& stage) {
+void LibraryPipelines::tell(const Stage& stage) {
     if (stage.thread.empty() || !first_time(Finding::arrival_count_mismatch, stage.pc, stage.pc))
         return;
     const char* const who = stage.of_consumers ? "consumers" : "producers";
     const char* const calls = stage.of_consumers ? "consumer_release" : "producer_commit";
     const std::string n = std::to_string(stage.arrivers.size());
     publish(Finding::arrival_count_mismatch,
-            barrier_name(cluster_, address) + " of a cuda::pipeline expects " + std::to_string(stage.count) +
+            stage.name + " of a cuda::pipeline expects " + std::to_string(stage.count) +
                 " arrivals in a phase, and " + n + " threads arrive at it, " + stage.thread +
                 " as the first that is too many: a stage counts as done before all have come.",
             std::string("Give make_pipeline the number of threads that really are ") + who + " (" + calls +
@@ -211,11 +214,15 @@ void LibraryPipelines::tell(std::uint32_t address, const Stage& stage) {
             {line(stage.pc, "arrival of " + stage.thread)});
 }
 
-void LibraryPipelines::tell_the_rest() {
+/// What was never committed. (Not where the launch was stopped: its threads are gone.)
+void LibraryPipelines::on_cluster_end() {
     for (const Held& held : std::exchange(held_, {}))
         engine_.ask_next(*this, held.meeting);
+}
+
+void LibraryPipelines::tell_the_rest() {
     for (const auto& [address, stage] : stages_)
-        tell(address, stage);
+        tell(stage);
     stages_.clear();
 }
 

@@ -31,6 +31,7 @@ class MissingFence final : public Rule {
         std::uint32_t pc = 0;
         Epoch epoch = 0;              ///< Of the thread; 0: it executed none.
         std::uint32_t operations = 0; ///< How many the cluster had issued.
+        bool shared = false, global = false; ///< What it covers.
     };
     void explain_fence(Diagnostic& finding, const Meeting& meeting) const;
     void hold(std::uint32_t operation, Diagnostic diagnostic, std::uint32_t about);
@@ -47,7 +48,7 @@ void MissingFence::on_fence(const FenceEvent& event) {
     if (fences_.size() < clock.first + warp_size)
         fences_.resize(clock.first + warp_size);
     for_lanes(event.mask, [&](unsigned lane) {
-        fences_[clock.first + lane] = {event.pc, clock.now, static_cast<std::uint32_t>(operations_.size())};
+        fences_[clock.first + lane] = {event.pc, clock.now, static_cast<std::uint32_t>(operations_.size()), event.covers_shared, event.covers_global};
     });
 }
 
@@ -67,6 +68,8 @@ void MissingFence::explain_fence(Diagnostic& finding, const Meeting& meeting) co
     if (writer >= fences_.size() || fences_[writer].epoch == 0)
         return;
     const Fence& fence = fences_[writer];
+    if (actor.shared ? !fence.shared : !fence.global)
+        return;
     const std::string thread = who(cluster_, old, ref, k);
     if (copied ? fence.operations <= old.operation : fence.epoch >= old.epoch)
         return;

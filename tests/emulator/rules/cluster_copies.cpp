@@ -12,13 +12,13 @@ namespace {
 
 const std::string shared = ".shared .align 128 .b8 tile[1024];\n.shared .align 8 .b64 full;\n"
                            ".shared .align 8 .b64 empty;\n.shared .align 128 .b8 inbox[256];\n";
-const std::string sync = "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
+const std::string meet = "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
 /// %p1: block 0, %p2: thread 0 of block 0, %p3: thread 0 of block 1; %r20, %r21, %r22: tile, full, empty of
 /// block 1, %r23: empty of block 0.
 std::string start(const std::string& arrivals) {
     return addresses(64) +
            "@%p0 mbarrier.init.shared.b64 [full], 1;\n@%p0 mbarrier.init.shared.b64 [empty], " + arrivals +
-           ";\n@%p0 fence.mbarrier_init.release.cluster;\n" + sync +
+           ";\n@%p0 fence.mbarrier_init.release.cluster;\n" + meet +
            "mov.u32 %r1, %cluster_ctarank;\nsetp.eq.u32 %p1, %r1, 0;\nand.pred %p2, %p1, %p0;\n"
            "not.pred %p3, %p1;\nand.pred %p3, %p3, %p0;\n"
            "mov.u32 %r2, inbox;\nmapa.shared::cluster.u32 %r20, %r2, 1;\n"
@@ -43,7 +43,7 @@ TEST_CASE("overwrite-in-flight: the source of a copy that completes at another b
     const std::string answer = wait_cluster("@%p1", "full", "0", "F") +
                                "@!%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r23];\n";
     const std::string again = "@%p1 st.shared.u32 [%r10], %r0;//!\n";
-    const Case wrong{shared, start("64") + fill + expect + push + answer + again + sync, 64, 2, 2};
+    const Case wrong{shared, start("64") + fill + expect + push + "bar.sync 0;\n" + answer + again + meet, 64, 2, 2};
     require_found("overwrite-in-flight", wrong);
     const auto outcome = run(wrong, {emu::CompletionOrder::late, 1});
     CHECK_THAT(outcome.result.diagnostics.front().message,
@@ -52,7 +52,7 @@ TEST_CASE("overwrite-in-flight: the source of a copy that completes at another b
                ContainsSubstring("Let a thread of that block answer at an mbarrier of this block"));
     require_silent({shared,
                     start("64") + fill + expect + push + answer + wait_cluster("@!%p1", "empty", "0", "E") +
-                        "@%p1 st.shared.u32 [%r10], %r0;\n" + sync,
+                        "@%p1 st.shared.u32 [%r10], %r0;\n" + meet,
                     64, 2, 2});
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("overwrite-in-flight: an issuer that waited for readers of its own blo
                         "@%p2 cp.async.bulk.shared::cluster.shared::cta.mbarrier::"
                         "complete_tx::bytes [%r20], [tile], 256, [%r21];//!\n" +
                         reads + answer + wait_cluster("@!%p1", "empty", "0", "E") + expect + push +
-                        wait_cluster("@%p1", "full", "1", "G") + sync,
+                        wait_cluster("@%p1", "full", "1", "G") + meet,
                     64, 2, 2};
     };
     const std::string by_reader = "@!%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r23];\n";

@@ -203,7 +203,7 @@ TEST_CASE("missing-proxy-fence: the scope of the acquire takes in the thread tha
                               "setp.eq.and.u32 %p3, %r3, 1, %p0;\n";
     const std::string sync = "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
     const auto program = [&](const std::string& released, const std::string& acquired) {
-        return first + start + "@%p2 tensormap.replace.tile.global_dim.global.b1024.b32 [%rd0], 0, 48;\n" +
+        return start + first + "@%p2 tensormap.replace.tile.global_dim.global.b1024.b32 [%rd0], 0, 48;\n" +
                "@%p2 fence.proxy.tensormap::generic.release." + released + ";\n" + sync +
                "@%p3 fence.proxy.tensormap::generic.acquire." + acquired +
                " [%rd0], 128;\nand.pred %p0, %p0, %p3;\n" +

@@ -265,8 +265,6 @@ Hint Waits::foreign_group_wait(const Operation& operation, const Record& record,
             if (!wait.any || (warp == operation.warp && lane == lane_of(ref)))
                 continue;
             const bool none = wait.groups == 0;
-            if (!none && wait.operations <= record.operation)
-                continue; // It waited before the issue, and so hardly for this operation.
             const std::string other = thread_name(*warp, lane);
             return {" " + other +
                         (none ? " waited, but groups belong to the thread that committed them, and "
