@@ -2,6 +2,7 @@
 #include "ptx_text.hpp"
 
 #include "findings/places.hpp"
+#include "findings/log.hpp"
 #include "machine/device.hpp"
 #include "machine/variable_names.hpp"
 
@@ -36,7 +37,7 @@ struct Launched {
         return global_byte_name(*program, *found, offset);
     }
 
-    Device device{Settings{}};
+    Device device{MachineSettings{}, make_reporter()};
     std::shared_ptr<Program> program;
     LaunchInfo info;
 };

@@ -1,5 +1,6 @@
 // The rules of a launch: what of its shape is refused, and with which error.
 
+#include "findings/log.hpp"
 #include "machine/device.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -34,7 +35,7 @@ std::vector<LaunchOutcome> outcomes(Device& device, Program& program, const Rule
 }
 
 void check(const std::vector<Rule>& rules) {
-    Device device(Settings{});
+    Device device(MachineSettings{}, make_reporter());
     const auto program = device.load(R"(.version 9.0
 .target sm_90
 .address_size 64

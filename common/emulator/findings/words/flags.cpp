@@ -1,3 +1,4 @@
+#include "findings/lines.hpp"
 #include "findings/words/flags.hpp"
 
 #include "findings/words/accesses.hpp"
@@ -121,8 +122,8 @@ Hint FlagWords::weak_words(const End& data, const FlagGive& give, const FlagEnd&
         return end.semantics == Semantics::volatile_ ? "volatile" : "relaxed";
     };
     Hint hint;
-    hint.lines = {cluster_.source_line(give.pc, "flag set by " + name_of(give)),
-                  cluster_.source_line(take.pc, "flag read by " + name_of(take))};
+    hint.lines = {source_line(cluster_, give.pc, "flag set by " + name_of(give)),
+                  source_line(cluster_, take.pc, "flag read by " + name_of(take))};
     if (!reaches(give, take) || !reaches(take, give)) {
         hint.message = " The flag that " + name_of(give) + " sets and " + name_of(take) +
                        " reads has block scope (.cta) on one side, and these are of two blocks.";
@@ -172,7 +173,7 @@ Hint FlagWords::set_early(const End& data, const End& user) const {
             if (!taken || later_round || (user.knew && !is_known(user, give)))
                 continue;
             const std::string deed = data.is_write ? "write" : "read", giver = name_of(give);
-            hint.lines = {cluster_.source_line(give.pc, "release by " + giver)};
+            hint.lines = {source_line(cluster_, give.pc, "release by " + giver)};
             if (give.is_same_thread(data)) {
                 hint.message = " " + giver + " had released the flag before this " + deed +
                                ", and with that told the others that it was done.";
@@ -207,7 +208,7 @@ Hint FlagWords::not_passed_on(const End& data, const End& user) const {
                                " has waited for it; nothing orders that wait before the " +
                                (user.is_write ? "write" : "read") + " by " + user.name + ".";
                 hint.advice = "Put __syncthreads() after the wait, before others use the data.";
-                hint.lines = {cluster_.source_line(take.pc, "wait of " + waiter)};
+                hint.lines = {source_line(cluster_, take.pc, "wait of " + waiter)};
             }
     });
     return hint;
