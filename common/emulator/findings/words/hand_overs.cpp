@@ -363,6 +363,16 @@ Hint HandOverWords::passed_barriers(const Access& first, const Access& second) c
 }
 
 std::string HandOverWords::order_between(const Access& first, const Access& second) const {
+    // Is there a way back from one line to the other? If not, who came first ran ahead.
+    const Kernel& kernel = *cluster_.info().kernel;
+    const auto comes_again = [&] {
+        for (std::uint32_t pc = first.pc; pc < kernel.sources.size(); ++pc)
+            if (kernel.sources[pc]->opcode == "bra" && kernel.code[pc].target <= second.pc)
+                return true;
+        return false;
+    };
+    if (second.pc < first.pc && !comes_again())
+        return order_between(second, first);
     const std::string from = line_number(first.pc), to = line_number(second.pc);
     const std::string where = " behind " + from + " and before " + (from == to ? "it" : to) +
                               (second.pc <= first.pc ? " is reached again." : ".");
