@@ -206,7 +206,11 @@ constexpr pairs::Pair list[] = {
      .says = "released the stage in its own block only",
      .remedy = "arrive at the empty mbarrier of every block that multicasts",
      .also = {{"overwrite-in-flight", "released the stage in its own block only",
-               "arrive at the empty mbarrier of every block that multicasts"}}},
+               "arrive at the empty mbarrier of every block that multicasts"},
+              {"overwrite-in-flight", "no thread of the block that is written has arrived at mbarrier",
+               "Let the readers of every block of the mask arrive at it"},
+              {"race-shared", "no thread of the block that is written has arrived at mbarrier",
+               "Let the readers of every block of the mask arrive at it"}}},
     {.name = "cluster_expects_half",
      .mistake =
          "Each block expects only the bytes that it loads itself, but both blocks' multicasts complete bytes "
