@@ -49,6 +49,8 @@ class AsyncConflict final : public Rule {
 
   private:
     void conflict_with_operation(const Meeting& meeting);
+    void explain(Diagnostic& finding, const Meeting& meeting, const Operation& operation,
+                 const Operation* second);
     Finding finding_of_conflict(const Record& old, Ref ref, const Operation& operation,
                                 const Operation* second, const Actor& actor);
     bool saw_issue(const Operation& operation, Ref ref, const Actor& actor) const;
@@ -193,25 +195,9 @@ void AsyncConflict::conflict_with_operation(const Meeting& meeting) {
         message += deed + (source ? " overwrites what a " : " writes where a ") + what + " issued by " +
                    issuer + (source ? " may still read." : " may still write.");
     }
-    const auto add_hand_over = [](Diagnostic& to, const Hint& known, const Hint& told) {
-        if (!told)
-            return;
-        const std::string advice = told.advice.empty() ? to.advice : told.advice;
-        if (!known && told.message != " ")
-            told.extend(to);
-        to.advice = advice;
-    };
     Diagnostic finding = make(is, std::move(message), std::move(advice), std::move(lines));
-    if (!theirs && is != Finding::duplicate_copy && is != Finding::tx_count_mismatch) {
-        Hint hint = waits_.relaxed_order(old, ref, k, actor);
-        if (!hint && second && actor.is_write && second->completion == CompletionKind::mbarrier)
-            hint = hand_overs_.unguarded_refill(HandOverWords::later(actor), second->barrier,
-                                                shared_rank(static_cast<std::uint32_t>(actor.word)));
-        if (!hint)
-            hint = waits_.short_wait(operation, old, ref, actor);
-        hint.extend(finding);
-        add_hand_over(finding, hint, hand_overs_.told_before_waiting(operation, old, ref, actor));
-    }
+    if (!theirs && is != Finding::duplicate_copy && is != Finding::tx_count_mismatch)
+        explain(finding, meeting, operation, second);
     if (is == Finding::read_before_completion && operation.clock) {
         Access issue{
             operation.warp, operation.lane, operation.issuer, operation.epoch, operation.pc, true, true};
@@ -222,6 +208,26 @@ void AsyncConflict::conflict_with_operation(const Meeting& meeting) {
             return;
     }
     publish(std::move(finding));
+}
+
+/// Which wait or hand-over the program has in place of the one that it needs.
+void AsyncConflict::explain(Diagnostic& finding, const Meeting& meeting, const Operation& operation,
+                            const Operation* second) {
+    const auto& [old, ref, k, n, actor] = meeting;
+    Hint hint = waits_.relaxed_order(old, ref, k, actor);
+    if (!hint && second && actor.is_write && second->completion == CompletionKind::mbarrier)
+        hint = hand_overs_.unguarded_refill(HandOverWords::later(actor), second->barrier,
+                                            shared_rank(static_cast<std::uint32_t>(actor.word)));
+    if (!hint)
+        hint = waits_.short_wait(operation, old, ref, actor);
+    hint.extend(finding);
+    const Hint told = hand_overs_.told_before_waiting(operation, old, ref, actor);
+    if (!told)
+        return;
+    const std::string advice = told.advice.empty() ? finding.advice : told.advice;
+    if (!hint && told.message != " ")
+        told.extend(finding);
+    finding.advice = advice;
 }
 
 void AsyncConflict::race_with_early_read(const Meeting& meeting) {

@@ -77,6 +77,8 @@ class HandOverWords {
     Hint unguarded_refill(const Access& issue, std::uint32_t barrier, unsigned rank) const;
 
   private:
+    Hint came_to_barrier(const Step& give, const std::string& who, const std::string& wait,
+                         const std::string& done, bool bulk) const;
     const Step* announcement(const Access& issue, std::uint32_t barrier) const;
     const Operation* last_copy(const Access& issue, std::uint32_t barrier) const;
     HandOverFault by_own_step(const Access& early, const SharedClock& knower, const Access& other) const;

@@ -62,17 +62,22 @@ Hint HandOverWords::told_before_waiting(const Operation& operation, const Record
         return {" " + who + " set the flag without having waited until " + done + ".",
                 who + " must commit_group and " + wait + " before the release of " + at + ".",
                 std::move(lines)};
-    if (give->kind != Kind::block_barrier)
-        return {};
-    const std::string barrier = give->takes ? "barrier" : "bar.arrive";
+    return give->kind == Kind::block_barrier ? came_to_barrier(*give, who, wait, done, bulk) : Hint{};
+}
+
+/// The same at a block barrier.
+Hint HandOverWords::came_to_barrier(const Step& give, const std::string& who, const std::string& wait,
+                                    const std::string& done, bool bulk) const {
+    const std::string at = line_number(give.pc);
+    const std::string barrier = give.takes ? "barrier" : "bar.arrive";
     Hint hint;
-    hint.message = " " + who + (give->takes ? " came to " : " arrived at ") + name_of(*give, false) + " (" +
+    hint.message = " " + who + (give.takes ? " came to " : " arrived at ") + name_of(give, false) + " (" +
                    at + ") without having waited until " + done +
                    "; a wait behind the barrier tells the others nothing.";
     if (!bulk) // How to wait is known already, and then comes a barrier.
         return hint;
     hint.advice = "The thread that issued it must commit_group and " + wait;
-    if (give->takes && give->where == 0)
+    if (give.takes && give.where == 0)
         hint.advice += "; then a __syncthreads() tells the others: move the wait before that of " + at + ".";
     else
         hint.advice += " before the " + barrier + " of " + at + ".";
