@@ -10,9 +10,9 @@
 namespace emu::check {
 namespace {
 
-/// Notes of strict checks, for an H200 lets the others finish, and libcu++'s own tests count on it. The end of a
-/// cuda::pipeline is not told: its last thread destroys the barriers, and lanes that leave together count as
-/// one.
+/// Notes of strict checks, for an H200 lets the others finish, and libcu++'s own tests count on it. The end
+/// of a cuda::pipeline is not told: its last thread destroys the barriers, and lanes that leave together
+/// count as one.
 class DestroyedBarrier final : public Rule {
   public:
     using Rule::Rule;
@@ -65,13 +65,13 @@ void DestroyedBarrier::tell(std::uint32_t address, const By& destroyer, const Wa
     const std::string by = thread_name(*destroyer.warp, destroyer.lane);
     const std::string user = thread_name(warp, lane);
     note(Finding::barrier_reinit_in_use,
-            by + " invalidates " + barrier_name(cluster_, address) +
-                " (mbarrier.inval; the destructor of cuda::barrier), and nothing orders that behind the last "
-                "wait "
-                "of " +
-                user + ": it is invalidated while other threads may still wait.",
-            "Put a __syncthreads() between the last wait and the destructor (mbarrier.inval).",
-            {line(pc, "wait of " + user), line(destroyer.pc, "invalidated by " + by)});
+         by + " invalidates " + barrier_name(cluster_, address) +
+             " (mbarrier.inval; the destructor of cuda::barrier), and nothing orders that behind the last "
+             "wait "
+             "of " +
+             user + ": it is invalidated while other threads may still wait.",
+         "Put a __syncthreads() between the last wait and the destructor (mbarrier.inval).",
+         {line(pc, "wait of " + user), line(destroyer.pc, "invalidated by " + by)});
 }
 
 } // namespace

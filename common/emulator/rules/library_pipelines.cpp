@@ -19,24 +19,19 @@ namespace {
 class LibraryPipelines final : public Rule {
   public:
     using Rule::Rule;
-    void on_mbarrier_init(const MbarrierEvent& event) override;
+    void on_mbarrier_init(const MbarrierEvent& event) override { stages_.erase(event.address); }
     void on_mbarrier_arrive(const MbarrierEvent& event) override;
     void on_mbarrier_passed_fresh(const MbarrierEvent& event) override;
     void on_mbarrier_observed(const MbarrierEvent& event) override;
     void on_async_issue(const AsyncOperation& operation) override;
     bool on_conflict(const Meeting& meeting) override;
     void on_cluster_end() override;
-    void tell_the_rest() override;
 
   private:
     /// Each stage has a barrier at which producers arrive and one at which consumers do, each thread once in
     /// each phase.
     struct Stage {
         std::set<Component> arrivers;
-        std::uint32_t count = 0; ///< Arrivals in a phase.
-        std::uint32_t pc = 0;    ///< Of the first arrival that is one too many, by `thread`.
-        std::string thread;
-        std::string name; ///< Of the barrier; when this is told it may be gone.
         bool of_consumers = false; ///< It is waited for before its first phase has ended.
     };
     /// A phase of a stage.
@@ -55,7 +50,7 @@ class LibraryPipelines final : public Rule {
         Epoch epoch = 0;
     };
     bool is_of_pipeline(std::uint32_t pc);
-    void tell(const Stage& stage);
+    void tell_too_many(const MbarrierEvent& event, const Stage& stage, std::uint32_t count);
     const Turn* wait_of(Component reader) const;
     const Turn* commit_of(Component copier, Epoch epoch) const;
     bool tell_earlier_stage(const Meeting& meeting, const Turn& waited, const Turn& committed);
@@ -74,13 +69,6 @@ bool LibraryPipelines::is_of_pipeline(std::uint32_t pc) {
     return of_pipeline_[pc] > 0;
 }
 
-void LibraryPipelines::on_mbarrier_init(const MbarrierEvent& event) {
-    if (const auto found = stages_.find(event.address); found != stages_.end()) {
-        tell(found->second);
-        stages_.erase(found);
-    }
-}
-
 void LibraryPipelines::on_mbarrier_arrive(const MbarrierEvent& event) {
     if (event.operation || !event.warp || event.count == 0 || !is_of_pipeline(event.pc))
         return;
@@ -88,13 +76,9 @@ void LibraryPipelines::on_mbarrier_arrive(const MbarrierEvent& event) {
     if (!barrier)
         return;
     Stage& stage = stages_[event.address];
-    stage.count = barrier->expected;
-    stage.arrivers.insert(threads_.of(*event.warp).first + event.lane);
-    if (stage.arrivers.size() > stage.count && stage.thread.empty()) {
-        stage.pc = event.pc;
-        stage.thread = thread_name(*event.warp, event.lane);
-        stage.name = barrier_name(cluster_, event.address);
-    }
+    const bool is_new = stage.arrivers.insert(threads_.of(*event.warp).first + event.lane).second;
+    if (is_new && stage.arrivers.size() == barrier->expected + std::size_t{1})
+        tell_too_many(event, stage, barrier->expected);
 }
 
 void LibraryPipelines::on_mbarrier_passed_fresh(const MbarrierEvent& event) {
@@ -199,31 +183,27 @@ bool LibraryPipelines::tell_earlier_stage(const Meeting& meeting, const Turn& wa
     return true;
 }
 
-void LibraryPipelines::tell(const Stage& stage) {
-    if (stage.thread.empty() || !first_time(Finding::arrival_count_mismatch, stage.pc, stage.pc))
+void LibraryPipelines::tell_too_many(const MbarrierEvent& event, const Stage& stage, std::uint32_t count) {
+    if (!first_time(Finding::arrival_count_mismatch, event.pc, event.pc))
         return;
+    const std::string thread = thread_name(*event.warp, event.lane);
     const char* const who = stage.of_consumers ? "consumers" : "producers";
-    const char* const calls = stage.of_consumers ? "consumer_release" : "producer_commit";
-    const std::string n = std::to_string(stage.arrivers.size());
+    const char* const call = stage.of_consumers ? "consumer_release()" : "producer_commit()";
     publish(Finding::arrival_count_mismatch,
-            stage.name + " of a cuda::pipeline expects " + std::to_string(stage.count) +
-                " arrivals in a phase, and " + n + " threads arrive at it, " + stage.thread +
-                " as the first that is too many: a stage counts as done before all have come.",
-            std::string("Give make_pipeline the number of threads that really are ") + who + " (" + calls +
-                "() is called by " + n + " here), or let only as many call it as make_pipeline was told.",
-            {line(stage.pc, "arrival of " + stage.thread)});
+            barrier_name(cluster_, event.address) + " of a cuda::pipeline expects " + std::to_string(count) +
+                " arrivals in a phase, and " + thread +
+                " is one more than that, with those that "
+                "arrived before: a stage counts as done before all have come.",
+            std::string("Give make_pipeline the number of threads that really are ") + who +
+                ", that is of those that call " + call +
+                ", or let only as many call it as make_pipeline was told.",
+            {line(event.pc, "arrival of " + thread)});
 }
 
 /// What was never committed. (Not where the launch was stopped: its threads are gone.)
 void LibraryPipelines::on_cluster_end() {
     for (const Held& held : std::exchange(held_, {}))
         engine_.ask_next(*this, held.meeting);
-}
-
-void LibraryPipelines::tell_the_rest() {
-    for (const auto& [address, stage] : stages_)
-        tell(stage);
-    stages_.clear();
 }
 
 } // namespace

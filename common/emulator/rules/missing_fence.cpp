@@ -29,8 +29,8 @@ class MissingFence final : public Rule {
     /// A thread's last fence.proxy.async.
     struct Fence {
         std::uint32_t pc = 0;
-        Epoch epoch = 0;              ///< Of the thread; 0: it executed none.
-        std::uint32_t operations = 0; ///< How many the cluster had issued.
+        Epoch epoch = 0;                     ///< Of the thread; 0: it executed none.
+        std::uint32_t operations = 0;        ///< How many the cluster had issued.
         bool shared = false, global = false; ///< What it covers.
     };
     void explain_fence(Diagnostic& finding, const Meeting& meeting) const;
@@ -48,7 +48,8 @@ void MissingFence::on_fence(const FenceEvent& event) {
     if (fences_.size() < clock.first + warp_size)
         fences_.resize(clock.first + warp_size);
     for_lanes(event.mask, [&](unsigned lane) {
-        fences_[clock.first + lane] = {event.pc, clock.now, static_cast<std::uint32_t>(operations_.size()), event.covers_shared, event.covers_global};
+        fences_[clock.first + lane] = {event.pc, clock.now, static_cast<std::uint32_t>(operations_.size()),
+                                       event.covers_shared, event.covers_global};
     });
 }
 

@@ -252,7 +252,10 @@ TEST_CASE("barrier-reinit-in-use: invalidated while other threads may still wait
                         "mbarrier.arrive.shared.b64 _, [bar];\nW:\n"
                         "mbarrier.try_wait.parity.shared.b64 %p7, [bar], 0;//!\n@!%p7 bra W;\n" +
                         between + "@%p0 mbarrier.inval.shared.b64 [bar];//!\n",
-                    64, 1, 1, strict};
+                    64,
+                    1,
+                    1,
+                    strict};
     };
     require_found("barrier-reinit-in-use", program(""), emu::Fault::none);
     require_silent(program("bar.sync 0;\n"));

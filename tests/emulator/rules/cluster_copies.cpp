@@ -43,7 +43,8 @@ TEST_CASE("overwrite-in-flight: the source of a copy that completes at another b
     const std::string answer = wait_cluster("@%p1", "full", "0", "F") +
                                "@!%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r23];\n";
     const std::string again = "@%p1 st.shared.u32 [%r10], %r0;//!\n";
-    const Case wrong{shared, start("64") + fill + expect + push + "bar.sync 0;\n" + answer + again + meet, 64, 2, 2};
+    const Case wrong{shared, start("64") + fill + expect + push + "bar.sync 0;\n" + answer + again + meet, 64,
+                     2, 2};
     require_found("overwrite-in-flight", wrong);
     const auto outcome = run(wrong, {emu::CompletionOrder::late, 1});
     CHECK_THAT(outcome.result.diagnostics.front().message,

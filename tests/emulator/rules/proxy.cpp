@@ -22,7 +22,8 @@ TEST_CASE("missing-proxy-fence: generic writes, then a bulk store") {
 }
 
 TEST_CASE("missing-proxy-fence: the fence must come after the write") {
-    require_found("missing-proxy-fence", {tile, "fence.proxy.async.shared::cta;//!\n" + generic_write + meet + store});
+    require_found("missing-proxy-fence",
+                  {tile, "fence.proxy.async.shared::cta;//!\n" + generic_write + meet + store});
     require_found("missing-proxy-fence", {tile, generic_write + "fence.acq_rel.cta;\n" + meet + store});
 }
 
