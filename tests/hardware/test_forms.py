@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "emulator"))
+sys.path.insert(0, str(HERE.parent / "emulator/instructions"))
 
 import ptx_forms  # noqa: E402
 

@@ -41,7 +41,8 @@ void add_barriers(Cases& c) {
         [] __device__(const Arguments& a) { barrier(1, threadIdx.x < 32 ? 64 * a.one : 96 * a.one); },
         Shape{.threads = 64});
     c.add(
-        "barrier_arrive_too_many", "three warps arrive at a barrier for two, and the fourth waits", "",
+        "barrier_arrive_too_many", "three warps arrive at a barrier for two, and the fourth waits",
+        "barrier-overlap",
         [] __device__(const Arguments& a) {
             if (threadIdx.x < 96)
                 barrier_arrive(1, 64 * a.one);
