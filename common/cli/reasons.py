@@ -17,7 +17,7 @@ TRIGGERS = re.compile(
     r"\b(because|cannot|can not|must|always|never|only|why|limits?|limited|costs?|reasons?|needs|has to|impossible|presumably|probably)\b",
     re.IGNORECASE,
 )
-PAGES = ("measuring", "errors", "emulator", "sass", "glossary", "api_versions")
+PAGES = ("measuring", "errors", "emulator", "emulator_reference", "sass", "glossary", "api_versions")
 """The pages of docs/pages that speak about the machine; the others are about this workbook."""
 EXPERIMENTS = ("test", "claim", "table", "behaviour", "mistake", "counters", "sass")
 KINDS = ("source", *EXPERIMENTS, "guess", "plain")

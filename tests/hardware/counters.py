@@ -4,7 +4,7 @@
     counters.py measure --programs DIR --output FILE                 on a GPU
     counters.py compare --programs DIR --emulator DIR --measured FILE --output FILE
     counters.py check --programs DIR --emulator DIR                  does the emulator still count the same?
-    counters.py table                                                Markdown for docs/pages/emulator.md
+    counters.py table                                                Markdown for docs/pages/emulator_reference.md
 
 The programs run once per chapter, as if the GPU had no clock (no_clock.cpp), so both devices see the same launches.
 """

@@ -14,6 +14,7 @@ AFTER_CHAPTERS = (
     "exercises",
     "errors",
     "emulator",
+    "emulator_reference",
     "sass",
     "measuring",
     "h200_behaviour",
