@@ -19,6 +19,18 @@ bool is_reduction(AsyncKind kind) {
     return kind == AsyncKind::bulk_reduce || kind == AsyncKind::tensor_reduce || kind == AsyncKind::red_async;
 }
 
+/// Copies of one line, which the compiler made of a loop, are one wait of the program.
+bool are_one_line(const Kernel& kernel, std::uint32_t one, std::uint32_t other) {
+    const auto& locations = kernel.program->module().locations;
+    std::uint32_t a = kernel.sources[one]->location, b = kernel.sources[other]->location;
+    while (a != b && a < locations.size() && b < locations.size() && locations[a].file == locations[b].file &&
+           locations[a].line == locations[b].line) {
+        a = locations[a].inlined_at;
+        b = locations[b].inlined_at;
+    }
+    return one == other || (a == b && kernel.sources[one]->location != 0);
+}
+
 } // namespace
 
 std::uint32_t Engine::add_operation(const AsyncOperation& operation, WarpClock& clock) {
@@ -179,7 +191,9 @@ void Engine::on_async_wait(Warp& warp, unsigned lane, CompletionKind kind, std::
     tell(&ClusterListener::on_async_wait, warp, lane, kind, pending, groups, pc);
     WarpStreams& streams = threads_.streams(threads_.of(warp));
     auto& waits = kind == CompletionKind::bulk_group ? streams.bulk_waits : streams.cp_async_waits;
-    const bool no_news = waits[lane].any && waits[lane].pending == pending && waits[lane].groups == groups;
+    const WarpStreams::Wait& before = waits[lane];
+    const bool no_news = before.any && before.pending == pending && before.groups == groups &&
+                         are_one_line(*cluster_.info().kernel, before.pc, pc);
     waits[lane] = {true,    pc,     static_cast<std::uint32_t>(operations_.size()),
                    pending, groups, threads_.of(warp).now,
                    no_news};

@@ -49,7 +49,7 @@ struct WarpStreams {
         std::uint64_t pending = 0;    ///< Newest groups that it lets go on,
         std::uint64_t groups = 0;     ///< of so many.
         Epoch epoch = 0;              ///< Of the warp then.
-        bool no_news = false;         ///< None was committed since the wait before, which left as many.
+        bool no_news = false;         ///< None was committed since the same line waited before, for as many.
     };
     std::array<Wait, warp_size> cp_async_waits, bulk_waits;
 };

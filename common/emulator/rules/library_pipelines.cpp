@@ -175,8 +175,9 @@ bool LibraryPipelines::tell_earlier_stage(const Meeting& meeting, const Turn& wa
             " writes, and has waited for an earlier stage only: for phase " + std::to_string(waited.phase) +
             " of " + barrier_name(cluster_, waited.barrier) + ". The copy completes phase " +
             std::to_string(committed.phase) + " of " + barrier_name(cluster_, committed.barrier) + ".",
-        "consumer_wait() waits for the oldest stage that has not been released: call consumer_release() on "
-        "every path, also where a stage is skipped.",
+        "consumer_wait() waits for one stage, the oldest that has not been released: call it once for each "
+        "stage, before the stage is read, and consumer_release() on every path, also where a stage is "
+        "skipped.",
         {line(copy.pc, "cp.async issued by " + copier),
          line((copy_first ? *actor.record : old).pc, "read by " + reader),
          line(waited.pc, "wait of " + reader)});

@@ -374,8 +374,11 @@ std::string HandOverWords::order_between(const Access& first, const Access& seco
     if (second.pc < first.pc && !comes_again())
         return order_between(second, first);
     const std::string from = line_number(first.pc), to = line_number(second.pc);
-    const std::string where = " behind " + from + " and before " + (from == to ? "it" : to) +
-                              (second.pc <= first.pc ? " is reached again." : ".");
+    const SourceLine here = source_line(cluster_, first.pc), there = source_line(cluster_, second.pc);
+    // An unrolled loop has a copy of its earlier lines behind its later ones.
+    const bool again = second.pc <= first.pc || (here.file == there.file && there.line <= here.line);
+    const std::string where =
+        " behind " + from + " and before " + (from == to ? "it" : to) + (again ? " is reached again." : ".");
     const bool others_too = engine_.is_for_several_warps(first.pc) || engine_.is_for_several_warps(second.pc);
     if (first.warp == second.warp && !others_too)
         return "Put __syncwarp()" + where;
