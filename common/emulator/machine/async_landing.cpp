@@ -201,6 +201,19 @@ void AsyncEngine::State::report_exit(Block& block, Warp& warp, std::uint32_t pc,
                 {{"rank", block.rank()}});
 }
 
+void AsyncEngine::State::report_group(Block& block, ThreadQueues& thread, CompletionKind kind) {
+    const GroupQueue& queue = thread.of(kind);
+    const bool bulk = kind == CompletionKind::bulk_group;
+    const Warp::LaneGroups& groups = thread.warp->groups[thread.lane];
+    if (queue.last_group < (bulk ? groups.bulk_committed : groups.cp_async_committed))
+        return report_exit(block, *thread.warp, queue.last_pc, thread.lane, bulk);
+    Place(*thread.warp, thread.lane, queue.last_pc)
+        .report(Finding::exited_with_copies_in_flight, Fault::launch_failure, "copy-uncommitted",
+                {{"rank", block.rank()},
+                 {"uses", std::string(bulk ? "reads" : "writes")},
+                 {"commit", std::string(bulk ? "cp.async.bulk.commit_group" : "cp.async.commit_group")}});
+}
+
 /// Bytes that complete at a barrier beyond those expected there, when every operation will have landed.
 std::int64_t AsyncEngine::State::unexpected_bytes(std::uint32_t barrier) {
     const Mbarrier* object = cluster.mbarrier(barrier);
@@ -241,8 +254,7 @@ void AsyncEngine::State::check_exit(Block& block) {
     for (ThreadQueues& thread : threads[block.rank()])
         for (const CompletionKind kind : {CompletionKind::cp_async_group, CompletionKind::bulk_group})
             if (const GroupQueue& queue = thread.of(kind); !queue.all_observed(kind))
-                report_exit(block, *thread.warp, queue.last_pc, thread.lane,
-                            kind == CompletionKind::bulk_group);
+                report_group(block, thread, kind);
 }
 
 } // namespace emu

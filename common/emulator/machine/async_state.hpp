@@ -81,6 +81,7 @@ struct AsyncEngine::State {
     bool land_from_group();
     void move_something(AsyncTask& task, bool& done);
     void report_exit(Block& block, Warp& warp, std::uint32_t pc, unsigned lane, bool reads);
+    void report_group(Block& block, ThreadQueues& thread, CompletionKind kind);
     std::int64_t unexpected_bytes(std::uint32_t barrier);
     void report_unobserved(Block& block, const Unobserved& each);
     void check_exit(Block& block);

@@ -4,6 +4,7 @@
 #include "machine/mistake.hpp"
 
 #include <cstdlib>
+#include <optional>
 
 namespace emu {
 
@@ -17,16 +18,44 @@ Place place_of(const MbarrierEvent& event) {
     return Place(*operation->warp, operation->lane, operation->pc);
 }
 
+/// Another thread that has arrived in this phase by the same instruction.
+std::optional<Thread> companion(const Mbarrier& barrier, const Place& place) {
+    for (Warp* const warp : place.cluster().warps())
+        for (unsigned lane = 0; lane < warp_size; ++lane) {
+            const ThreadHistory& history = barrier.history.of(warp_in_cluster(*warp), lane);
+            if (history.arrived == barrier.phase + 1 && history.arrive_pc == place.pc)
+                return Thread{warp, lane};
+        }
+    return std::nullopt;
+}
+
 bool check_arrivals(const Mbarrier& barrier, const MbarrierEvent& event) {
     if (event.count <= barrier.pending)
         return true;
-    place_of(event).report(Finding::arrival_count_mismatch, Fault::launch_failure,
-                           barrier.tx ? "mbarrier-only-bytes-missing" : "mbarrier-too-many-arrivals",
-                           {{"count", event.count},
-                            {"barrier", SharedPlace{event.address}},
-                            {"phase", barrier.phase},
-                            {"pending", barrier.pending},
-                            {"tx", barrier.tx}});
+    const Place place = place_of(event);
+    Mistake mistake{Finding::arrival_count_mismatch,
+                    Fault::launch_failure,
+                    barrier.tx ? "mbarrier-only-bytes-missing" : "mbarrier-too-many-arrivals",
+                    &place.warp,
+                    place.lane,
+                    place.pc,
+                    {{"count", event.count},
+                     {"barrier", SharedPlace{event.address}},
+                     {"phase", barrier.phase},
+                     {"pending", barrier.pending},
+                     {"tx", barrier.tx}}};
+    const ThreadHistory& own = barrier.history.of(warp_in_cluster(place.warp), place.lane);
+    if (own.arrived == barrier.phase + 1) {
+        // At the same place it is a round too early, and the words above are about that.
+        if (own.arrive_pc != place.pc) {
+            mistake.kind = "mbarrier-arrived-already";
+            mistake.other_pc = own.arrive_pc;
+        }
+    } else if (const auto other = companion(barrier, place)) {
+        mistake.kind = "mbarrier-arrivals-of-one-line";
+        mistake.facts.emplace_back("other", *other);
+    }
+    place.cluster().report(mistake);
     return false;
 }
 

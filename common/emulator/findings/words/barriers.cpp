@@ -22,6 +22,15 @@ constexpr MistakeWords table[] = {
     {"mbarrier-missing", "There is no initialised mbarrier at {barrier}.",
      "One thread must execute mbarrier.init, and a block (or cluster) barrier must follow, before anybody "
      "uses it."},
+    {.kind = "mbarrier-not-yet-initialised",
+     .message = "mbarrier {barrier} is used by {thread} of another block, and cluster block {rank} has not "
+                "come to its "
+                "mbarrier.init yet: nothing orders its initialisation before that use.",
+     .advice = "Put a cluster barrier (cluster.sync()) between mbarrier.init and the first use by another "
+               "block; if "
+               "its arrive is .relaxed, the initialising thread executes fence.mbarrier_init.release.cluster "
+               "before it.",
+     .other_role = "where each block initialises its own"},
     {.kind = "mbarrier-invalidated",
      .message = "The mbarrier at {barrier} has been invalidated.",
      .advice = "mbarrier.inval, or the destructor of a cuda::barrier, must come after everybody's last use, "
@@ -45,6 +54,23 @@ constexpr MistakeWords table[] = {
      "The number of arrivals in each phase must equal the count given to mbarrier.init. Who arrives again "
      "must have waited for the end of the phase before: check that there is such a wait, and that its parity "
      "changes with every phase."},
+    {"mbarrier-arrivals-of-one-line",
+     "An arrival of {count} at mbarrier {barrier}, whose phase {phase} expects only {pending} more "
+     "arrival(s) and "
+     "{tx} bytes: {other} has arrived at it in this phase too, and {thread} is one too many, all at this "
+     "line.",
+     "Give mbarrier.init the number of threads that arrive in a phase. Where one thread alone is to announce "
+     "and issue "
+     "the copies, let one warp come here and choose a lane (elect.sync in one warp, or threadIdx.x == 0)."},
+    {.kind = "mbarrier-arrived-already",
+     .message =
+         "An arrival of {count} at mbarrier {barrier}, whose phase {phase} expects only {pending} more "
+         "arrival(s) and {tx} bytes: {thread} has arrived in this phase already.",
+     .advice =
+         "The number of arrivals in each phase must equal the count given to mbarrier.init. Arrive once in a "
+         "phase: expect the bytes of all its copies with one arrive.expect_tx, or announce the others with "
+         "expect_tx, which is no arrival.",
+     .other_role = "its arrival before"},
     {"mbarrier-tx-range",
      "The tx-count of mbarrier {barrier} would become {tx} (change {change}); it must stay within +/-(2^20 - "
      "1).",

@@ -25,6 +25,15 @@ constexpr MistakeWords table[] = {
      "Wait for it before the block ends: wait_group (for a bulk store at least wait_group.read) or the phase "
      "of the mbarrier."},
 
+    {"copy-uncommitted",
+     "All threads of the block with rank {rank} have exited, and nobody has waited for the end of this "
+     "asynchronous operation, which {uses} the block's shared memory. It belongs to no group: no "
+     "commit_group follows it in "
+     "{thread}, and a wait_group waits for committed groups only.",
+     "Put {commit} behind it, and a wait_group (for a bulk store at least wait_group.read) behind that, "
+     "before the "
+     "block ends."},
+
     // -- tensor copies
     {"tensor-start-misaligned",
      "The box starts at innermost coordinate {coordinate}, which is byte {byte} of its row: not a multiple "
@@ -38,8 +47,10 @@ constexpr MistakeWords table[] = {
     {"tensor-outside-memory", "The tensor, as its map describes it: {where}",
      "Check the address, the number of bytes and the tail of the array."},
     {"tensor-tile-misaligned", "The tile at {place} is not aligned to 128 bytes, as tensor copies require.",
-     "Declare the tile with alignas(128); with a swizzle of 64 or 128 bytes alignas(512) or alignas(1024) "
-     "keeps the pattern simple."},
+     "Declare the tile with alignas(128), and where an array holds several tiles (stages) keep their "
+     "distance a multiple "
+     "of 128 bytes: pad each one. With a swizzle of 64 or 128 bytes alignas(512) or alignas(1024) keeps the "
+     "pattern simple."},
     {"tensor-reduction-type", "The reduction does not exist for elements of type {type}.",
      "PTX has .add for 32- and 64-bit and half types, .min/.max for integers and half types, .inc/.dec for "
      "UINT32 and .and/.or/.xor for 32- and 64-bit integers."},

@@ -116,6 +116,16 @@ bool invalidated_meanwhile(const Place& place, std::uint32_t address, const Mbar
     return !itself && by.barriers == ended_barriers(place, address);
 }
 
+/// The mbarrier of the own block at the same place, where the other block cannot be known to have come so
+/// far.
+const Mbarrier* own_counterpart(const Place& place, std::uint32_t address) {
+    Cluster& cluster = place.cluster();
+    const unsigned rank = place.warp.block().rank();
+    if (shared_rank(address) == rank || cluster.cluster_barrier_done(place.warp, place.lane))
+        return nullptr;
+    return cluster.mbarrier(rank << shared_rank_shift | shared_offset(address));
+}
+
 } // namespace
 
 Mbarrier* find_barrier(const Place& place, std::uint32_t address, Invalid invalid) {
@@ -133,9 +143,14 @@ Mbarrier* find_barrier(const Place& place, std::uint32_t address, Invalid invali
                     &place.warp,
                     place.lane,
                     place.pc,
-                    {{"barrier", SharedPlace{address}}}};
-    if (barrier)
+                    {{"barrier", SharedPlace{address}}, {"rank", shared_rank(address)}}};
+    if (barrier) {
         mistake.other_pc = barrier->invalidated->pc;
+    } else if (const Mbarrier* const own = own_counterpart(place, address)) {
+        mistake.finding = Finding::barrier_init_not_visible;
+        mistake.kind = "mbarrier-not-yet-initialised";
+        mistake.other_pc = own->init_pc;
+    }
     cluster.report(mistake);
     return nullptr;
 }
