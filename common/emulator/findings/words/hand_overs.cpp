@@ -374,7 +374,11 @@ std::string HandOverWords::order_between(const Access& first, const Access& seco
     if (second.pc < first.pc && !comes_again())
         return order_between(second, first);
     const std::string from = line_number(first.pc), to = line_number(second.pc);
-    const SourceLine here = source_line(cluster_, first.pc), there = source_line(cluster_, second.pc);
+    const auto shown = [&](std::uint32_t pc) {
+        const SourceLine line = source_line(cluster_, pc);
+        return line.callers.empty() ? CallSite{line.file, line.line} : line.callers.back();
+    };
+    const CallSite here = shown(first.pc), there = shown(second.pc);
     // An unrolled loop has a copy of its earlier lines behind its later ones.
     const bool again = second.pc <= first.pc || (here.file == there.file && there.line <= here.line);
     const std::string where =
