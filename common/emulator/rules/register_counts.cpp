@@ -53,6 +53,7 @@ class RegisterCounts final : public Rule {
     void tell_starved(const Warps& warps, const WarpCounts& waiting);
 
     std::vector<Warps> blocks_; ///< By rank.
+    bool is_divided_ = false;
 };
 
 RegisterCounts::Warps& RegisterCounts::of(const Block& block) {
@@ -132,6 +133,7 @@ void RegisterCounts::compare(const Warps& warps, unsigned a, unsigned b) {
 
 void RegisterCounts::tell_alone(const Warps& warps, unsigned first, std::size_t n, unsigned example) {
     const std::uint32_t pc = warps[example].executed[n].pc;
+    is_divided_ = true;
     if (!first_time(Finding::divergent_setmaxnreg, pc, pc))
         return;
     const auto end = std::min<std::size_t>(first + group_warps, warps.size());
@@ -165,9 +167,10 @@ void RegisterCounts::on_block_exit(Block& block) {
         tell_starved(warps, *waiting);
 }
 
-/// The emulator lets such a warp go on; a GPU does not.
+/// The emulator lets such a warp go on; a GPU does not. Where warpgroups do not act as one, that is the
+/// mistake.
 void RegisterCounts::tell_starved(const Warps& warps, const WarpCounts& waiting) {
-    if (!first_time(Finding::deadlock, waiting.wait_pc, waiting.wait_pc))
+    if (is_divided_ || !first_time(Finding::deadlock, waiting.wait_pc, waiting.wait_pc))
         return;
     const auto total = static_cast<std::int64_t>(at_launch() * warps.size());
     std::int64_t lowered = 0, raised = 0, asked = 0;
