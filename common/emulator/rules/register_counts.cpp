@@ -147,12 +147,12 @@ void RegisterCounts::tell_alone(const Warps& warps, unsigned first, std::size_t 
             lines.push_back(line(executed[n].pc, "by " + thread_name(*warps[i].warp, 0)));
     }
     const std::string all = std::to_string(end - first);
+    const char* const rest =
+        lines.size() > 1 ? "another executed another one in its place." : "the others ended without it.";
     publish(Finding::divergent_setmaxnreg,
             text(pc) + " was executed by only " + std::to_string(with) + " of the " + all +
                 " warps of its warpgroup (warps " + std::to_string(first) + " to " + std::to_string(end - 1) +
-                "); " +
-                (lines.size() > 1 ? "another executed another one in its place."
-                                  : "the others ended without it."),
+                "); " + rest,
             "Let all four warps of the warpgroup execute the same setmaxnreg: put it before the branch that "
             "only one warp takes.",
             std::move(lines));
