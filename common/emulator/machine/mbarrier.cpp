@@ -33,9 +33,17 @@ bool check_arrivals(const Mbarrier& barrier, const MbarrierEvent& event) {
     if (event.count <= barrier.pending)
         return true;
     const Place place = place_of(event);
+    const ThreadHistory& own = barrier.history.of(warp_in_cluster(place.warp), place.lane);
+    const bool has_arrived = own.arrived == barrier.phase + 1;
+    const std::optional<Thread> other = has_arrived ? std::nullopt : companion(barrier, place);
+    // At the same place it comes a round too early.
+    const bool elsewhere = has_arrived && own.arrive_pc != place.pc;
     Mistake mistake{Finding::arrival_count_mismatch,
                     Fault::launch_failure,
-                    barrier.tx ? "mbarrier-only-bytes-missing" : "mbarrier-too-many-arrivals",
+                    elsewhere    ? "mbarrier-arrived-already"
+                    : other      ? "mbarrier-arrivals-of-one-line"
+                    : barrier.tx ? "mbarrier-only-bytes-missing"
+                                 : "mbarrier-too-many-arrivals",
                     &place.warp,
                     place.lane,
                     place.pc,
@@ -43,18 +51,10 @@ bool check_arrivals(const Mbarrier& barrier, const MbarrierEvent& event) {
                      {"barrier", SharedPlace{event.address}},
                      {"phase", barrier.phase},
                      {"pending", barrier.pending},
-                     {"tx", barrier.tx}}};
-    const ThreadHistory& own = barrier.history.of(warp_in_cluster(place.warp), place.lane);
-    if (own.arrived == barrier.phase + 1) {
-        // At the same place it is a round too early, and the words above are about that.
-        if (own.arrive_pc != place.pc) {
-            mistake.kind = "mbarrier-arrived-already";
-            mistake.other_pc = own.arrive_pc;
-        }
-    } else if (const auto other = companion(barrier, place)) {
-        mistake.kind = "mbarrier-arrivals-of-one-line";
-        mistake.facts.emplace_back("other", *other);
-    }
+                     {"tx", barrier.tx},
+                     {"other", other.value_or(Thread{&place.warp, place.lane})}}};
+    if (elsewhere)
+        mistake.other_pc = own.arrive_pc;
     place.cluster().report(mistake);
     return false;
 }

@@ -53,6 +53,7 @@ class RegisterCounts final : public Rule {
     void tell_starved(const Warps& warps, const WarpCounts& waiting);
 
     std::vector<Warps> blocks_; ///< By rank.
+    bool is_divided_ = false;
 };
 
 RegisterCounts::Warps& RegisterCounts::of(const Block& block) {
@@ -132,6 +133,7 @@ void RegisterCounts::compare(const Warps& warps, unsigned a, unsigned b) {
 
 void RegisterCounts::tell_alone(const Warps& warps, unsigned first, std::size_t n, unsigned example) {
     const std::uint32_t pc = warps[example].executed[n].pc;
+    is_divided_ = true;
     if (!first_time(Finding::divergent_setmaxnreg, pc, pc))
         return;
     const auto end = std::min<std::size_t>(first + group_warps, warps.size());
@@ -145,12 +147,12 @@ void RegisterCounts::tell_alone(const Warps& warps, unsigned first, std::size_t 
             lines.push_back(line(executed[n].pc, "by " + thread_name(*warps[i].warp, 0)));
     }
     const std::string all = std::to_string(end - first);
+    const char* const rest =
+        lines.size() > 1 ? "another executed another one in its place." : "the others ended without it.";
     publish(Finding::divergent_setmaxnreg,
             text(pc) + " was executed by only " + std::to_string(with) + " of the " + all +
                 " warps of its warpgroup (warps " + std::to_string(first) + " to " + std::to_string(end - 1) +
-                "); " +
-                (lines.size() > 1 ? "another executed another one in its place."
-                                  : "the others ended without it."),
+                "); " + rest,
             "Let all four warps of the warpgroup execute the same setmaxnreg: put it before the branch that "
             "only one warp takes.",
             std::move(lines));
@@ -165,9 +167,10 @@ void RegisterCounts::on_block_exit(Block& block) {
         tell_starved(warps, *waiting);
 }
 
-/// The emulator lets such a warp go on; a GPU does not.
+/// The emulator lets such a warp go on; a GPU does not. Where warpgroups do not act as one, that is the
+/// mistake.
 void RegisterCounts::tell_starved(const Warps& warps, const WarpCounts& waiting) {
-    if (!first_time(Finding::deadlock, waiting.wait_pc, waiting.wait_pc))
+    if (is_divided_ || !first_time(Finding::deadlock, waiting.wait_pc, waiting.wait_pc))
         return;
     const auto total = static_cast<std::int64_t>(at_launch() * warps.size());
     std::int64_t lowered = 0, raised = 0, asked = 0;

@@ -45,6 +45,7 @@ TEST_CASE("divergent-setmaxnreg: one warp of a warpgroup executes it") {
     CHECK(one.find("only 1 of the 4 warps of its warpgroup") != std::string::npos);
     const std::string other =
         found(run_groups("@%p2 bra FIRST;\n" + dec_40 + "\nbra DONE;\nFIRST:\n" + dec_24, ""));
+    INFO(other);
     CHECK(other.find("executed another one in its place") != std::string::npos);
     // The last warpgroup of the block has one warp.
     CHECK(found(run_groups(dec_40, "", 160)).empty());

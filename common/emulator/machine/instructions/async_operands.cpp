@@ -137,20 +137,20 @@ Mbarrier* find_barrier(const Place& place, std::uint32_t address, Invalid invali
     if (barrier && (!barrier->invalidated || invalid == Invalid::taken ||
                     invalidated_meanwhile(place, address, *barrier->invalidated, invalid)))
         return barrier;
-    Mistake mistake{Finding::barrier_uninitialised,
+    const Mbarrier* const own = barrier ? nullptr : own_counterpart(place, address);
+    Mistake mistake{own ? Finding::barrier_init_not_visible : Finding::barrier_uninitialised,
                     Fault::launch_failure,
-                    barrier ? "mbarrier-invalidated" : "mbarrier-missing",
+                    barrier ? "mbarrier-invalidated"
+                    : own   ? "mbarrier-not-yet-initialised"
+                            : "mbarrier-missing",
                     &place.warp,
                     place.lane,
                     place.pc,
                     {{"barrier", SharedPlace{address}}, {"rank", shared_rank(address)}}};
-    if (barrier) {
+    if (barrier)
         mistake.other_pc = barrier->invalidated->pc;
-    } else if (const Mbarrier* const own = own_counterpart(place, address)) {
-        mistake.finding = Finding::barrier_init_not_visible;
-        mistake.kind = "mbarrier-not-yet-initialised";
+    else if (own)
         mistake.other_pc = own->init_pc;
-    }
     cluster.report(mistake);
     return nullptr;
 }
