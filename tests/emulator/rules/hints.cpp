@@ -54,19 +54,25 @@ TEST_CASE("a wait_group before the commit is told from one that is missing") {
 }
 
 TEST_CASE("a wait_group in a round that commits nothing counts other groups") {
-    const std::string two = addresses(64) +
-                            "add.u32 %r12, %r11, 256;\nadd.u32 %r13, %r10, 256;\n"
-                            "cp.async.ca.shared.global [%r10], [%rd10], 4;\n"
-                            "cp.async.commit_group;\n"
-                            "cp.async.ca.shared.global [%r13], [%rd10], 4;//!\n"
-                            "cp.async.commit_group;\ncp.async.wait_group 1;\n" +
-                            meet + "ld.shared.u32 %r5, [%r11];\n";
-    const std::string read = meet + "ld.shared.u32 %r5, [%r12];//!\ncp.async.wait_all;\n";
-    require_explained("read-before-completion", {tile, two + "cp.async.wait_group 1;//!\n" + read},
+    const std::string two = addresses(64) + "add.u32 %r12, %r11, 256;\nadd.u32 %r13, %r10, 256;\n"
+                                            "cp.async.ca.shared.global [%r10], [%rd10], 4;\n"
+                                            "cp.async.commit_group;\n"
+                                            "cp.async.ca.shared.global [%r13], [%rd10], 4;//!\n"
+                                            "cp.async.commit_group;\n";
+    const auto rounds = [&](const std::string& commit) {
+        return two + "mov.u32 %r14, 0;\nROUND:\ncp.async.wait_group 1;//!\n" + meet + commit +
+               "add.u32 %r14, %r14, 1;\nsetp.lt.u32 %p3, %r14, 2;\n@%p3 bra ROUND;\n" + meet;
+    };
+    const std::string read = "ld.shared.u32 %r5, [%r12];//!\ncp.async.wait_all;\n";
+    require_explained("read-before-completion", {tile, rounds("") + read},
                       "No group was committed since its wait of the round before",
                       "Commit a group in every round, an empty one too");
-    require_silent({tile, two + "cp.async.commit_group;\ncp.async.wait_group 1;\n" + read});
-    require_silent({tile, two + "cp.async.wait_group 0;\n" + read});
+    require_silent({tile, rounds("cp.async.commit_group;\n") + read});
+    // Two waits of the program, not one in two rounds: the second N is too great.
+    require_explained(
+        "read-before-completion",
+        {tile, two + "cp.async.wait_group 1;\n" + meet + "cp.async.wait_group 1;//!\n" + meet + read},
+        "with N = 1", "wait_group 0");
 }
 
 TEST_CASE("race-shared: each thread has waited for its own cp.async, and reads another's") {
