@@ -39,6 +39,11 @@ struct Smem : Nothing, Base<4> {
 
 __device__ Smem global_s;
 __device__ int table[3][5];
+struct Packed {
+    [[no_unique_address]] Nothing tag;
+    int value;
+};
+__device__ Packed packed[2];
 namespace weights {
 __constant__ float of_layer[7];
 }
@@ -61,5 +66,6 @@ __global__ void kernel(float* out, int i) {
              weights::of_layer[i] + sm.full[i] + pairs.__elems_[0].__elems_[0] + row[0].x;
     table[i][1] = i;
     global_s.flag = i;
+    packed[i].value = i;
 }
 template __global__ void kernel<3>(float*, int);
