@@ -1,8 +1,8 @@
 // What messages call a byte of a variable.
 #include "ptx_text.hpp"
 
-#include "findings/places.hpp"
 #include "findings/log.hpp"
+#include "findings/places.hpp"
 #include "machine/device.hpp"
 #include "machine/variable_names.hpp"
 

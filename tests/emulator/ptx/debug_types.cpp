@@ -68,7 +68,7 @@ TEST_CASE("arrays, values and global variables") {
     CHECK(types().path("table", 60, 4 * 7) == "[1][2]");
     CHECK(types().path("global_s", 1696, 1576) == ".stage[2].bar");
     CHECK(types().path("_ZN7weights8of_layerE", 28, 24) == "[6]");
-    CHECK(types().path("packed", 8, 4) == "[1].value"); // not .tag, which has no data
+    CHECK(types().path("packed", 8, 4) == "[1].value");         // not .tag, which has no data
     CHECK(types().path("row", 0, 16 * 1000 + 4) == "[1000].y"); // extern __shared__ float4 row[]
 }
 

@@ -1,5 +1,5 @@
-#include "findings/lines.hpp"
 #include "findings/words/flags.hpp"
+#include "findings/lines.hpp"
 
 #include "findings/words/accesses.hpp"
 
