@@ -142,6 +142,8 @@ class Engine : public ClusterListener {
     void by_words(Address address, std::uint32_t bytes, Visit&& visit);
     void access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask lanes, std::uint32_t flags);
     void access_one(Actor& actor, Address address, std::uint32_t bytes);
+    /// Keeps the last page of global memory that it used in `lock`.
+    void access_one(Actor& actor, Address address, std::uint32_t bytes, GlobalShadow::Lock& lock);
     void touch(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
     void touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
     void touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);

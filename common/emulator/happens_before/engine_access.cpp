@@ -159,6 +159,7 @@ void Engine::access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask l
     actor.record = &store(actor.shared)[whole];
     const Record* const whole_record = actor.record;
     std::uint32_t packed = 0;
+    GlobalShadow::Lock lock;
     for (LaneMask left = lanes; left;) {
         const auto lane = static_cast<unsigned>(std::countr_zero(left));
         left &= left - 1;
@@ -175,7 +176,7 @@ void Engine::access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask l
             bytes = 4;
         }
         actor.ref = make_ref(id, lane);
-        access_one(actor, event.addresses[lane], bytes);
+        access_one(actor, event.addresses[lane], bytes, lock);
     }
 }
 
@@ -193,6 +194,11 @@ void Engine::by_words(Address address, std::uint32_t bytes, Visit&& visit) {
 }
 
 void Engine::access_one(Actor& actor, Address address, std::uint32_t bytes) {
+    GlobalShadow::Lock lock;
+    access_one(actor, address, bytes, lock);
+}
+
+void Engine::access_one(Actor& actor, Address address, std::uint32_t bytes, GlobalShadow::Lock& lock) {
     if (actor.shared) {
         const auto at = static_cast<std::uint32_t>(address);
         if (shared_offset(at) < shared_reserved)
@@ -207,13 +213,13 @@ void Engine::access_one(Actor& actor, Address address, std::uint32_t bytes) {
         });
         return;
     }
-    // A piece may cross pages; lanes of one instruction mostly share one.
+    // A piece may cross pages.
     while (bytes) {
         const Address number = address >> GlobalShadow::page_bits;
         const auto here = static_cast<std::uint32_t>(
             std::min<Address>(bytes, ((number + 1) << GlobalShadow::page_bits) - address));
         GlobalShadow::Page& page = pages_.page(number);
-        const GlobalShadow::Lock lock(page);
+        lock.hold(page);
         by_words(address, here, [&](Address word, unsigned mask) {
             actor.word = word;
             page.region.visit(

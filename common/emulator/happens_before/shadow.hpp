@@ -126,27 +126,39 @@ class GlobalShadow {
         std::atomic_flag busy = ATOMIC_FLAG_INIT;
         Region region{page_bytes / 4};
     };
-    /// Holds a page's lock.
+    /// Holds the lock of one page at a time, until another is asked for: taking it is an atomic exchange, which the
+    /// lanes of one instruction, that mostly use one page, need not each pay for.
     class Lock {
       public:
-        explicit Lock(Page& page) : page_(page) {
-            while (page_.busy.test_and_set(std::memory_order_acquire))
-                wait();
-        }
-        ~Lock() { page_.busy.clear(std::memory_order_release); }
+        Lock() = default;
+        explicit Lock(Page& page) { hold(page); }
+        ~Lock() { release(); }
         Lock(const Lock&) = delete;
         Lock& operator=(const Lock&) = delete;
 
+        void hold(Page& page) {
+            if (page_ == &page) [[likely]]
+                return;
+            release();
+            while (page.busy.test_and_set(std::memory_order_acquire))
+                wait(page);
+            page_ = &page;
+        }
+
       private:
+        void release() {
+            if (page_)
+                page_->busy.clear(std::memory_order_release);
+        }
         /// The lock is held for some hundred nanoseconds, unless its holder has lost its core.
-        void wait() const {
+        static void wait(const Page& page) {
             for (int i = 0; i < 256; ++i)
-                if (!page_.busy.test(std::memory_order_relaxed))
+                if (!page.busy.test(std::memory_order_relaxed))
                     return;
             std::this_thread::yield();
         }
 
-        Page& page_;
+        Page* page_ = nullptr;
     };
 
     /// The page of number address >> page_bits. Pages stay where they are until the shadow dies.
@@ -195,7 +207,7 @@ class PageCache {
     };
     struct Table {
         std::uint64_t shadow = 0; ///< The shadow whose pages these are.
-        std::array<Entry, 256> entries{};
+        std::array<Entry, 2048> entries{};
     };
     static Table& table_of_this_thread() {
         static thread_local Table table;
