@@ -1,27 +1,2 @@
 #pragma once
-/// \file
-/// Every kind of finding, explained once. The error catalogue of the site is made from this list.
-
-#include "findings/finding.hpp"
-
-#include <span>
-#include <string_view>
-
-namespace emu {
-
-/// One kind of finding.
-struct CatalogueEntry {
-    Finding finding;
-    std::string_view name;        ///< Stable, kebab-case.
-    std::string_view title;       ///< A few words.
-    std::string_view explanation; ///< One paragraph: what the emulator saw and why it matters.
-    std::string_view cause;       ///< What usually lies behind it, and the remedy.
-};
-
-/// All of them, in the order of the enumeration.
-std::span<const CatalogueEntry> catalogue();
-const CatalogueEntry& catalogue_entry(Finding finding);
-/// nullptr if there is no such finding.
-const CatalogueEntry* find_in_catalogue(std::string_view name);
-
-} // namespace emu
+#include "hopper_emulator/catalogue.hpp"

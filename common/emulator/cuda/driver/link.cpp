@@ -2,7 +2,6 @@
 /// CUDA driver: linking of modules at run time (cuLink…). What comes out of the linker is PTX again, which
 /// cuModuleLoadData takes like any other.
 
-#include "images/link.hpp"
 #include "cuda/owner.hpp"
 #include "cuda/registry.hpp"
 #include "cuda/state.hpp"

@@ -1,0 +1,143 @@
+#pragma once
+/// \file
+/// Exact, repeatable counters of a launch and of its source lines. They count what PTX instructions ask of
+/// the memory system, in the terms of Nsight Compute where it has the same counter. They do not depend on
+/// host threads.
+
+#include "hopper_emulator/launch.hpp"
+#include "hopper_emulator/observer.hpp"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#pragma GCC visibility push(default)
+namespace emu {
+
+/// What is counted.
+enum class Counter : std::uint8_t {
+    warp_instructions,   ///< PTX instructions a warp executed with at least one lane.
+    thread_instructions, ///< The same, times lanes.
+    global_load_requests,
+    global_load_sectors, ///< 32-byte sectors, each once per request.
+    global_store_requests,
+    global_store_sectors,
+    global_atomic_requests,
+    shared_load_requests,
+    shared_load_wavefronts, ///< Passes over the 32 banks of 4 bytes; the same word for many lanes is one
+                            ///< access.
+    shared_load_conflicts,  ///< Wavefronts beyond the fewest an access of that width can take.
+    shared_store_requests,
+    shared_store_wavefronts,
+    shared_store_conflicts,
+    shared_atomic_requests,
+    local_requests, ///< Register spills, stack.
+    bytes_global_to_registers,
+    bytes_registers_to_global,
+    bytes_cluster_shared, ///< Loads and stores of registers in another block's shared memory.
+    bytes_cp_async,       ///< Bytes that land in shared memory.
+    bytes_cp_async_zeros, ///< Of those: filled with zeros, not read.
+    bytes_bulk_load,      ///< Bytes that land in shared memory.
+    bytes_bulk_store,
+    bytes_bulk_shared,
+    bytes_bulk_reduce,
+    bytes_tensor_load, ///< Bytes of the box; multicast counts every destination.
+    bytes_tensor_store,
+    bytes_tensor_reduce,
+    tensor_load_sectors,  ///< 32-byte sectors of global memory, as an H200 moves them:
+                          ///< TensorTile::load_sectors.
+    tensor_store_sectors, ///< The same; reductions are no part of it.
+    bytes_st_async,
+    bytes_multicast, ///< Of the loaded bytes: those of the further blocks of a multicast, not read again.
+    async_operations,
+    block_barriers,   ///< Completed.
+    cluster_barriers, ///< Completed.
+    /// Of those that mbarrier.init counts: of threads, and of cp.async.mbarrier.arrive.noinc. Without .noinc
+    /// that instruction expects one arrival more and brings it, which makes none.
+    mbarrier_arrivals,
+    mbarrier_phases, ///< Completed.
+    count_
+};
+/// How many counters there are.
+inline constexpr unsigned counter_count = static_cast<unsigned>(Counter::count_);
+/// As the table and the JSON have it: "shared_load_wavefronts".
+std::string_view name_of(Counter counter);
+
+/// A number for each counter.
+struct Counts {
+    std::array<std::uint64_t, counter_count> value{}; ///< By Counter.
+    /// One of them.
+    std::uint64_t& operator[](Counter c) { return value[static_cast<unsigned>(c)]; }
+    /// One of them.
+    std::uint64_t operator[](Counter c) const { return value[static_cast<unsigned>(c)]; }
+    /// Adds each.
+    Counts& operator+=(const Counts& other);
+    /// All are equal.
+    bool operator==(const Counts&) const = default;
+};
+
+/// The counters of one launch.
+struct LaunchCounts {
+    std::string kernel;         ///< Demangled name.
+    LaunchConfig config;        ///< Its shape.
+    std::uint64_t serial = 0;   ///< Of the launch in its device, from 1.
+    std::uint64_t launches = 1; ///< More when launches of one kernel and shape were added up.
+    Counts total;               ///< Of the whole launch.
+    std::map<std::pair<std::string, std::uint32_t>, Counts> lines; ///< By file and line.
+
+    /// Adds the counts of another launch of the same kernel and shape.
+    void merge(const LaunchCounts& other);
+};
+
+/// Passes over the banks that a shared-memory access of `bytes` per lane takes, and the fewest it could take.
+/// 8-byte accesses go in two halves of the warp, 16-byte accesses in four quarters.
+struct Wavefronts {
+    unsigned taken = 0;  ///< By this access.
+    unsigned fewest = 0; ///< By one of as many lanes without conflicts.
+};
+/// Of an access at these addresses, one for each of 32 lanes.
+Wavefronts shared_wavefronts(std::span<const Address> addresses, LaneMask lanes, unsigned bytes);
+
+/// 32-byte sectors the lanes touch, each counted once.
+unsigned global_sectors(std::span<const Address> addresses, LaneMask lanes, unsigned bytes);
+
+/// Counts every launch. `file`: where each launch adds a line of JSON; "-" prints a table for each kernel and
+/// shape on stderr when the observer ends; "" keeps the counters for launches().
+class Counters final : public Observer {
+  public:
+    /// Empties the file, if it is one.
+    explicit Counters(std::string file);
+    ~Counters() override;
+    /// \name Of Observer
+    /// @{
+    void on_launch_begin(const LaunchInfo& info) override;
+    std::unique_ptr<ClusterListener> listen(Cluster& cluster) override;
+    void on_launch_end(const LaunchInfo& info) override;
+    /// @}
+
+    /// Of the launches that ended, in that order; none if there is a file. Not to be asked while a launch
+    /// runs.
+    const std::vector<LaunchCounts>& launches() const { return launches_; }
+    /// One row for each counter, zeros included, with its meaning; what is worth dividing; then the lines.
+    static std::string table(const LaunchCounts& counts);
+    /// One line of JSON.
+    static std::string json(const LaunchCounts& counts);
+    /// Adds a cluster's counts to those of its launch; thread-safe.
+    void add(std::uint64_t serial, const std::vector<std::pair<std::uint32_t, Counts>>& by_pc);
+
+  private:
+    std::string file_;
+    std::mutex mutex_;
+    std::map<std::uint64_t, std::vector<Counts>> by_pc_; ///< Of launches under way, by serial number.
+    std::vector<LaunchCounts> launches_;
+};
+
+} // namespace emu
+#pragma GCC visibility pop

@@ -1,0 +1,118 @@
+#pragma once
+/// \file
+/// Global memory of the emulated device: an arena of host memory with a record of every allocation.
+
+#include "hopper_emulator/address.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+namespace emu {
+class WrittenWords; ///< The library's own.
+}
+
+#pragma GCC visibility push(default)
+namespace emu {
+
+/// One allocation of global memory.
+struct Allocation {
+    /// Where it comes from: an allocation of the program (`device`, `managed`, page-locked `host`), memory
+    /// that was adopted (`registered`, `mapped`), or the emulator itself (variables of a `module`, kernel
+    /// `parameters`, the `heap` of kernels that call malloc).
+    enum class Kind : std::uint8_t { device, managed, host, registered, mapped, module, parameters, heap };
+    Address base = 0;         ///< Of its first byte.
+    std::uint64_t size = 0;   ///< Bytes the program asked for; accesses beyond are errors.
+    Kind kind = Kind::device; ///< Where it comes from.
+    std::string name;         ///< Variable name of a module variable, else empty.
+    std::uint64_t serial = 0; ///< Ascends with the time of the allocation.
+    bool kept = false;        ///< Its addresses are given to nobody else, even while it is freed.
+};
+
+/// The host reads and writes such memory, too.
+constexpr bool is_host_visible(Allocation::Kind kind) {
+    return kind == Allocation::Kind::managed || kind == Allocation::Kind::host ||
+           kind == Allocation::Kind::registered;
+}
+
+/// Allocates, frees and finds global memory. Thread-safe.
+class GlobalMemory {
+  public:
+    /// Reserves address space (not memory) of `capacity` bytes, less if the host grants less.
+    explicit GlobalMemory(std::uint64_t capacity);
+    ~GlobalMemory();
+    GlobalMemory(const GlobalMemory&) = delete;
+    GlobalMemory& operator=(const GlobalMemory&) = delete;
+
+    /// New memory, aligned to at least 256 bytes as cudaMalloc promises, filled with a poison pattern.
+    /// Returns 0 if the capacity does not suffice. Freed addresses are reused as late as possible, so that
+    /// stale pointers are found.
+    Address allocate(std::uint64_t size, Allocation::Kind kind, std::string name = {},
+                     std::uint64_t alignment = 256);
+
+    /// Makes memory outside the arena accessible to kernels: `registered` memory of the host, or `mapped`
+    /// memory of the driver's virtual memory functions.
+    void adopt(Address base, std::uint64_t size, Allocation::Kind kind);
+    /// False if nothing of that kind begins at `base`.
+    bool disown(Address base, Allocation::Kind kind);
+
+    /// From now on the words of the allocation at `base` count as unwritten until note_written() names them.
+    void track_writes(Address base);
+    /// The program wrote these bytes, by a copy of the host or in a kernel.
+    void note_written(Address address, std::uint64_t bytes);
+    /// Of the allocation that begins at `base`, if it is tracked.
+    std::shared_ptr<const WrittenWords> written_words(Address base) const;
+
+    /// Frees an allocation by its base. False if there is none, or it was adopted.
+    bool release(Address base);
+
+    /// Addresses for memory that comes and goes at the same place, as that of a graph: a freed allocation
+    /// that restore() brings back. 0 if the capacity does not suffice.
+    Address reserve(std::uint64_t size);
+    /// Brings reserved memory back, with new contents. False if it is not freed, or not reserved.
+    bool restore(Address base);
+
+    /// The allocation that contains `address`.
+    std::optional<Allocation> find(Address address) const;
+
+    /// The nearest allocation of the program below or above, for messages about addresses outside any.
+    std::optional<Allocation> nearest(Address address) const;
+
+    /// The freed allocation that last contained `address`, for "use after free" messages.
+    std::optional<Allocation> find_freed(Address address) const;
+
+    /// Bytes that can be allocated in all.
+    std::uint64_t capacity() const { return capacity_; }
+    /// Bytes that are allocated now, adopted memory not among them.
+    std::uint64_t in_use() const;
+
+    /// Changes whenever an allocation disappears; caches of find() results are valid while it stands.
+    std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+    /// What the program has allocated and not freed, in the order of allocation; its module's variables and
+    /// what the emulator keeps for itself are not among it.
+    std::vector<Allocation> unfreed() const;
+    /// What the host reaches, too.
+    std::vector<Allocation> host_visible() const;
+
+  private:
+    struct Arena;
+    std::unique_ptr<Arena> arena_;
+    std::uint64_t capacity_ = 0;
+    std::atomic<std::uint64_t> generation_{1};
+    mutable std::shared_mutex mutex_;
+    std::map<Address, Allocation> allocations_; ///< By base.
+    std::map<Address, Allocation> freed_;
+    std::map<Address, std::shared_ptr<WrittenWords>> tracked_; ///< By base.
+    std::uint64_t serial_ = 0;
+};
+
+} // namespace emu
+#pragma GCC visibility pop
