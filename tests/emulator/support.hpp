@@ -11,7 +11,7 @@
 /// %l0 to %l7 (64) and %q0 to %q7 (128).
 
 #include "findings/log.hpp"
-#include "library/settings.hpp"
+#include "hopper_emulator/settings.hpp"
 #include "machine/device.hpp"
 
 #include <array>

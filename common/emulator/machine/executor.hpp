@@ -2,7 +2,7 @@
 /// \file
 /// The host threads on which all launches that are under way run side by side.
 
-#include "machine/host_threads.hpp"
+#include "hopper_emulator/host_threads.hpp"
 #include "machine/launch.hpp"
 
 #include <atomic>

@@ -1,2 +1,0 @@
-#pragma once
-#include "hopper_emulator/host_threads.hpp"
