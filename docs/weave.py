@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Keeps what Markdown files show of programs equal to the programs. See weaving/marks.py for the marks.
 
-Without FILE: README.md, chapters/*/README.md, docs/pages/*.md and docs/measurements/*.md. Programs are taken from --build,
+Without FILE: README.md, chapters/*/README.md, docs/pages/*.md, docs/measurements/*.md and common/emulator/README.md. Programs are taken from --build,
 $WORKBOOK_BUILD or build/, and run on the emulator; nothing is built. With --check nothing is written, and a block that is
 not up to date is an error; so is a region `// [tag]` in a chapter that no file shows, if no FILE is given.
 """

@@ -140,7 +140,8 @@ def emulator_targets(workspace: Workspace) -> list[str]:
     names = [
         Path(file) for target in targets if target["type"] == "shared library" for file in target["filename"]
     ]
-    chosen = [str(name.relative_to(workspace.build)) for name in names if name.parent == place]
+    # Beside the libraries of CUDA lies the one that they use.
+    chosen = [str(name.relative_to(workspace.build)) for name in names if name.parent in (place, place.parent)]
     if not chosen:
         raise UserError("this tree has no emulator (common/emulator/cuda)")
     return chosen

@@ -140,7 +140,7 @@ class Weaver:
 
 def all_files(root: Path) -> list[Path]:
     """Every Markdown file that may have marks: each is a page of the site."""
-    patterns = ("README.md", "chapters/*/README.md", "docs/pages/*.md", "docs/measurements/*.md")
+    patterns = ("README.md", "chapters/*/README.md", "docs/pages/*.md", "docs/measurements/*.md", "common/emulator/README.md")
     return sorted(path for pattern in patterns for path in root.glob(pattern))
 
 

@@ -3,7 +3,7 @@
 /// Whole kernels in PTX, run on an emulated device of their own: one buffer of 32-bit words in and out.
 
 #include "findings/log.hpp"
-#include "library/settings.hpp"
+#include "hopper_emulator/settings.hpp"
 #include "machine/device.hpp"
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 /// %l0 to %l7 (64) and %q0 to %q7 (128).
 
 #include "findings/log.hpp"
-#include "library/settings.hpp"
+#include "hopper_emulator/settings.hpp"
 #include "machine/device.hpp"
 
 #include <array>
@@ -67,7 +67,7 @@ inline std::string snippet_kernel(const std::string& body, std::span<const std::
 }
 
 /// One launch over a copy of `slots` with `block` threads a block.
-inline std::vector<std::uint64_t> launch_rows(Device& device, Program& program,
+inline std::vector<std::uint64_t> launch_rows(Device& device, Module& program,
                                               std::vector<std::uint64_t> slots, std::uint32_t count,
                                               std::uint32_t block) {
     const std::uint64_t bytes = slots.size() * sizeof(std::uint64_t);

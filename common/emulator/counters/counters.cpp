@@ -1,4 +1,4 @@
-#include "counters/counters.hpp"
+#include "hopper_emulator/counters.hpp"
 
 #include "machine/cluster.hpp"
 

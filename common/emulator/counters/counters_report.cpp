@@ -1,7 +1,7 @@
 // Counters as a table and as JSON.
 
-#include "counters/counters.hpp"
 #include "findings/report.hpp"
+#include "hopper_emulator/counters.hpp"
 
 #include "findings/lines.hpp"
 

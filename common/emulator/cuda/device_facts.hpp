@@ -3,7 +3,7 @@
 /// The emulated device as property and attribute queries show it: an H200 by its public numbers.
 
 #include "cuda/abi.hpp"
-#include "machine/device.hpp"
+#include "hopper_emulator/device.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,9 +1,6 @@
 #include "cuda/diagnostics.hpp"
 #include "cuda/state.hpp"
 
-#include "findings/report.hpp"
-#include "library/observers.hpp"
-
 namespace emu::cuda {
 
 void report(const State& state, const Diagnostic& diagnostic) {

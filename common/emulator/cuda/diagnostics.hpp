@@ -2,7 +2,7 @@
 /// \file
 /// Where findings go: stderr and the files named in the environment.
 
-#include "findings/diagnostic.hpp"
+#include "hopper_emulator/findings.hpp"
 
 namespace emu::cuda {
 

@@ -11,22 +11,18 @@ constexpr int binary_version = 90;
 int ptx_version(const Function& function) {
     // "sm_90a" -> 90
     int version = 0;
-    for (const char c : function.image->program().module().target)
+    for (const char c : function.image->module().target())
         if (c >= '0' && c <= '9')
             version = version * 10 + (c - '0');
     return version;
 }
 
 int constant_bytes(const Function& function) {
-    std::uint64_t bytes = 0;
-    for (const ptx::Variable& variable : function.image->program().module().variables)
-        if (variable.space == ptx::Space::constant)
-            bytes += variable.size;
-    return static_cast<int>(bytes);
+    return static_cast<int>(function.image->module().constant_bytes());
 }
 
 std::array<int, 3> required_cluster(Function& function) {
-    const auto& compiled = function.kernel().source().required_cluster;
+    const auto& compiled = function.kernel().required_cluster;
     std::array<int, 3> required{};
     for (std::size_t i = 0; i < 3; ++i)
         required[i] = compiled[0] ? static_cast<int>(compiled[i]) : function.required_cluster[i].load();
@@ -53,7 +49,7 @@ unsigned threads_of(abi::Dim3 block) {
 } // namespace
 
 abi::FunctionAttributes attributes_of(Function& function) {
-    const Kernel& kernel = function.kernel();
+    const KernelFacts& kernel = function.kernel();
     const auto cluster = required_cluster(function);
     abi::FunctionAttributes a{};
     a.shared_size = kernel.static_shared;
@@ -65,7 +61,7 @@ abi::FunctionAttributes attributes_of(Function& function) {
     a.binary_version = binary_version;
     a.max_dynamic_shared_size = static_cast<int>(function.dynamic_shared_limit());
     a.preferred_shared_carveout = function.preferred_carveout;
-    a.cluster_dim_must_be_set = kernel.source().explicit_cluster && cluster[0] == 0;
+    a.cluster_dim_must_be_set = kernel.explicit_cluster && cluster[0] == 0;
     a.required_cluster_width = cluster[0];
     a.required_cluster_height = cluster[1];
     a.required_cluster_depth = cluster[2];
@@ -87,7 +83,7 @@ Error set_attribute(Function& function, abi::FunctionAttribute attribute, int va
     case A::required_cluster_width:
     case A::required_cluster_height:
     case A::required_cluster_depth:
-        if (value < 0 || function.kernel().source().required_cluster[0])
+        if (value < 0 || function.kernel().required_cluster[0])
             return Error::invalid_value; // Fixed when the kernel was compiled.
         function.required_cluster[static_cast<std::size_t>(attribute) -
                                   static_cast<std::size_t>(A::required_cluster_width)] = value;
@@ -132,7 +128,7 @@ Error get_attribute(Function& function, abi::FunctionAttribute attribute, int* v
 }
 
 Error parameter_info(Function& function, std::size_t index, std::size_t* offset, std::size_t* size) {
-    const auto& parameters = function.kernel().entry().parameters;
+    const auto& parameters = function.kernel().signature;
     if (!offset || index >= parameters.size())
         return Error::invalid_value;
     *offset = parameters[index].offset;

@@ -4,7 +4,7 @@
 
 #include "cuda/abi.hpp"
 #include "cuda/registry.hpp"
-#include "machine/launch.hpp"
+#include "hopper_emulator/launch.hpp"
 
 namespace emu::cuda {
 

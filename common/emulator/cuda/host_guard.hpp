@@ -3,7 +3,7 @@
 /// Memory of the host that an operation writes, closed to the host until it has waited: whoever touches it
 /// faults, is remembered, and goes on.
 
-#include "machine/address.hpp"
+#include "hopper_emulator/address.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -2,7 +2,7 @@
 /// \file
 /// Memory of the host that an operation uses while the host goes on: did the host change it?
 
-#include "machine/address.hpp"
+#include "hopper_emulator/address.hpp"
 
 #include <cstdint>
 #include <optional>

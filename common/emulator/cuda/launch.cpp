@@ -35,14 +35,14 @@ std::span<const std::byte> argument_buffer(void** extra) {
     return {data, size};
 }
 
-std::vector<std::byte> copy_arguments(const Kernel& kernel, const LaunchRequest& request) {
+std::vector<std::byte> copy_arguments(const KernelFacts& kernel, const LaunchRequest& request) {
     std::vector<std::byte> block(kernel.parameter_bytes);
     if (!request.arguments && request.extra) {
         const auto buffer = argument_buffer(request.extra);
         std::ranges::copy(buffer.first(std::min(buffer.size(), block.size())), block.begin());
         return block;
     }
-    const auto& parameters = kernel.entry().parameters;
+    const auto& parameters = kernel.signature;
     if (!parameters.empty() && !request.arguments)
         throw ApiError(Error::invalid_value);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -108,7 +108,7 @@ void record_events(State& state, const LaunchRequest& request) {
 
 /// The cluster that the kernel was compiled for or that a function attribute sets; zeros: none.
 std::array<std::uint32_t, 3> required_cluster(Function& function) {
-    std::array<std::uint32_t, 3> required = function.kernel().source().required_cluster;
+    std::array<std::uint32_t, 3> required = function.kernel().required_cluster;
     if (required[0] == 0)
         for (std::size_t i = 0; i < 3; ++i)
             required[i] = static_cast<std::uint32_t>(function.required_cluster[i].load());
@@ -170,7 +170,7 @@ emu::Dim3 cluster_of(Function& function, std::span<const abi::LaunchAttribute> a
 }
 
 KernelOperation prepare(Function& function, const LaunchRequest& request) {
-    const Kernel& kernel = function.kernel();
+    const KernelFacts& kernel = function.kernel();
     KernelOperation operation;
     operation.function = &function;
     emu::LaunchConfig& config = operation.config;
@@ -183,7 +183,7 @@ KernelOperation prepare(Function& function, const LaunchRequest& request) {
         std::min<std::size_t>(request.dynamic_shared, std::numeric_limits<std::uint32_t>::max()));
     config.cooperative = is_cooperative(request);
     LaunchOutcome refused;
-    if (!State::get().device().admit(function.image->program(), function.name, config,
+    if (!State::get().device().admit(function.image->module(), function.name, config,
                                      function.dynamic_shared_limit(), function.nonportable_cluster, refused))
         refuse(translate(refused.error), function, refused.message);
     if (config.cooperative)
@@ -205,7 +205,7 @@ std::shared_ptr<Launch> prepare_kernel(State& state, const KernelOperation& laun
     Function& function = *launch.function;
     LaunchOutcome refused;
     auto prepared =
-        state.device().prepare(function.image->program(), function.name, launch.config, launch.parameters,
+        state.device().prepare(function.image->module(), function.name, launch.config, launch.parameters,
                                function.dynamic_shared_limit(), function.nonportable_cluster, refused);
     if (prepared)
         return prepared;

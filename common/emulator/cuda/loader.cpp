@@ -1,6 +1,7 @@
 /// \file
-/// Nothing but a name: libcudart.so.NN and libcuda.so.1 are this file, linked with libhopper_emulator.so,
-/// where every function is. So both libraries share one emulator, whichever of them a program loads first.
+/// Nothing but a name: libcudart.so.NN and libcuda.so.1 are this file, linked with
+/// libhopper_emulator_cuda.so, where every function is. So both libraries share one emulator, whichever of
+/// them a program loads first.
 
 extern "C" int cuDriverGetVersion(int* version);
 

@@ -4,7 +4,7 @@
 
 #include "cuda/abi.hpp"
 #include "cuda/errors.hpp"
-#include "machine/memory.hpp"
+#include "hopper_emulator/memory.hpp"
 
 #include <cstddef>
 

@@ -5,7 +5,7 @@
 
 #include "cuda/abi.hpp"
 #include "cuda/registry.hpp"
-#include "machine/device.hpp"
+#include "hopper_emulator/device.hpp"
 
 #include <cstddef>
 #include <span>

@@ -6,7 +6,7 @@
 #include "cuda/abi.hpp"
 #include "cuda/errors.hpp"
 #include "cuda/timeline.hpp"
-#include "machine/launch.hpp"
+#include "hopper_emulator/launch.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,7 @@
 
 #include "cuda/host_guard.hpp"
 #include "cuda/host_watch.hpp"
-#include "machine/footprint.hpp"
+#include "hopper_emulator/footprint.hpp"
 
 #include <array>
 #include <cstdint>

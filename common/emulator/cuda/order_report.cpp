@@ -4,13 +4,17 @@
 #include "cuda/order.hpp"
 #include "cuda/order_words.hpp"
 #include "cuda/state.hpp"
-#include "findings/places.hpp"
 
 #include <algorithm>
 #include <cstdio>
 
 namespace emu::cuda {
 namespace {
+
+/// "1 byte", "2 bytes".
+std::string count_of(std::uint64_t n, const std::string& what) {
+    return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s");
+}
 
 const char* kind_of(Allocation::Kind kind) {
     switch (kind) {

@@ -5,8 +5,6 @@
 #include "cuda/state.hpp"
 #include "images/cubin.hpp"
 #include "images/fatbin.hpp"
-#include "images/link.hpp"
-#include "ptx/parser.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -75,9 +73,9 @@ std::string Function::readable_name() const {
     return status == 0 && text ? text.get() : name;
 }
 
-const Kernel& Function::kernel() {
+const KernelFacts& Function::kernel() {
     try {
-        if (const Kernel* found = image->program().kernel(name))
+        if (const KernelFacts* found = image->module().kernel(name))
             return *found;
     } catch (const DecodeError& error) {
         if (!explained.exchange(true))
@@ -101,12 +99,9 @@ std::uint32_t Function::dynamic_shared_limit() {
 }
 
 std::uint32_t Function::max_threads() {
-    const ptx::Function& source = kernel().source();
-    std::uint32_t bound = DeviceNumbers::max_threads_per_block;
-    for (const auto& shape : {source.max_threads, source.required_threads})
-        if (shape[0] != 0)
-            bound = std::min(bound, shape[0] * std::max(1u, shape[1]) * std::max(1u, shape[2]));
-    return bound;
+    const std::uint32_t bound = kernel().max_threads;
+    return bound ? std::min(bound, DeviceNumbers::max_threads_per_block)
+                 : DeviceNumbers::max_threads_per_block;
 }
 
 std::string Image::take_text() const {
@@ -119,13 +114,14 @@ namespace {
 
 /// PTX runs on later GPUs than its target, not on earlier ones. Images of programs were chosen by target
 /// already.
-void check_target(const ptx::Module& module) {
+void check_target(const Module& module) {
     constexpr unsigned newest = 90;
     unsigned number = 0;
-    if (module.target.starts_with("sm_"))
-        std::from_chars(module.target.data() + 3, module.target.data() + module.target.size(), number);
+    const std::string_view target = module.target();
+    if (target.starts_with("sm_"))
+        std::from_chars(target.data() + 3, target.data() + target.size(), number);
     if (number > newest)
-        throw std::runtime_error("the PTX is made for " + std::string(module.target) +
+        throw std::runtime_error("the PTX is made for " + std::string(target) +
                                  ", but the device has compute capability 9.0; make it for compute_90");
 }
 
@@ -134,8 +130,8 @@ void check_target(const ptx::Module& module) {
 void Image::load() {
     std::string why;
     try {
-        program_ = State::get().device().load(take_text());
-        check_target(program_->module());
+        module_ = State::get().device().load(take_text());
+        check_target(*module_);
         failure_ = Error::success;
         for (const auto& [name, host] : managed_)
             *host = reinterpret_cast<void*>(variable(name).address);
@@ -143,7 +139,7 @@ void Image::load() {
     } catch (const FatbinError& error) {
         failure_ = error.kind == FatbinError::Kind::no_ptx ? Error::no_kernel_image : Error::invalid_image;
         why = error.what();
-    } catch (const ptx::ParseError& error) {
+    } catch (const ParseError& error) {
         failure_ = Error::invalid_ptx;
         why = std::string(error.what()) + "\n" + error.excerpt();
     } catch (const ApiError&) {
@@ -157,13 +153,13 @@ void Image::load() {
     throw ApiError(failure_, why);
 }
 
-Program& Image::program() {
+Module& Image::module() {
     const std::lock_guard lock(mutex_);
     if (failure_ != Error::success)
         throw ApiError(failure_);
-    if (!program_)
+    if (!module_)
         load();
-    return *program_;
+    return *module_;
 }
 
 Function& Image::declare_function(std::string_view name) {
@@ -185,28 +181,19 @@ void Image::declare_managed(std::string name, void** host_pointer) {
 }
 
 Function* Image::function(std::string_view name) {
-    const ptx::Module& module = program().module();
-    const std::int64_t index = module.find_function(name);
-    if (index < 0 || !module.functions[static_cast<std::size_t>(index)].is_entry)
-        return nullptr;
-    return &declare_function(name);
+    return module().has_kernel(name) ? &declare_function(name) : nullptr;
 }
 
 std::vector<Function*> Image::functions() {
     std::vector<Function*> all;
-    for (const ptx::Function& function : program().module().functions)
-        if (function.is_entry && function.has_body)
-            all.push_back(&declare_function(function.name));
+    for (const std::string_view name : module().kernel_names())
+        all.push_back(&declare_function(name));
     return all;
 }
 
 PlacedVariable Image::variable(std::string_view name) {
-    Program& loaded = program();
-    const std::int64_t index = loaded.module().find_variable(name);
-    if (index < 0)
-        return {};
-    const auto i = static_cast<std::uint32_t>(index);
-    return {loaded.variable_address(i), static_cast<std::size_t>(loaded.module().variables[i].size)};
+    const auto found = module().variable(name);
+    return found ? PlacedVariable{found->address, static_cast<std::size_t>(found->size)} : PlacedVariable{};
 }
 
 unsigned Image::registers(const std::string& name) {
@@ -264,7 +251,7 @@ Image* Registry::add(const void* image) {
         live_images_.insert(added);
     }
     try {
-        added->program();
+        added->module();
     } catch (...) {
         remove(added);
         throw;

@@ -4,7 +4,7 @@
 
 #include "cuda/abi.hpp"
 #include "cuda/errors.hpp"
-#include "machine/program.hpp"
+#include "hopper_emulator/module.hpp"
 
 #include <array>
 #include <atomic>
@@ -36,8 +36,8 @@ struct Function {
 
     /// As the source has it, for messages.
     std::string readable_name() const;
-    /// The decoded kernel; loads the module when this is its first use. Throws ApiError.
-    const Kernel& kernel();
+    /// What the kernel asks for; loads the module when this is its first use. Throws ApiError.
+    const KernelFacts& kernel();
     std::atomic<bool> explained =
         false; ///< That it holds an instruction the emulator does not know was reported.
     /// Bytes of dynamic shared memory that a launch may ask for.
@@ -69,7 +69,7 @@ class Image {
     explicit Image(std::string ptx) : text_(std::move(ptx)) {}
 
     /// The loaded module. Throws ApiError; a failure is remembered and explained once.
-    Program& program();
+    Module& module();
     /// The kernel, or nullptr if the module has none of that name.
     Function* function(std::string_view name);
     /// All kernels of the module.
@@ -91,7 +91,7 @@ class Image {
     const abi::FatbinWrapper* wrapper_ = nullptr;
     std::string text_;
     std::recursive_mutex mutex_;
-    std::shared_ptr<Program> program_;
+    std::shared_ptr<Module> module_;
     Error failure_ = Error::success;
     std::map<std::string, std::unique_ptr<Function>, std::less<>> functions_;
     std::vector<std::pair<std::string, void**>> managed_;

@@ -5,8 +5,6 @@
 #include "cuda/streams.hpp"
 #include "cuda/thread_state.hpp"
 #include "cuda/timeline.hpp"
-#include "findings/log.hpp"
-#include "library/observers.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -114,11 +112,8 @@ std::string why_not_zero(const Process& p) {
 } // namespace
 
 State::State()
-    : settings_(settings_or_exit()), device_(std::make_unique<Device>(settings_, make_reporter())),
-      streams_(std::make_unique<Streams>()), graphs_(std::make_unique<Graphs>()),
-      timeline_(std::make_unique<Timeline>(*this)) {
-    add_default_observers(*device_, settings_);
-}
+    : settings_(settings_or_exit()), device_(make_device(settings_)), streams_(std::make_unique<Streams>()),
+      graphs_(std::make_unique<Graphs>()), timeline_(std::make_unique<Timeline>(*this)) {}
 
 State::~State() = default;
 

@@ -4,8 +4,7 @@
 /// errors, exceptions, shut-down, fork.
 
 #include "cuda/errors.hpp"
-#include "library/settings.hpp"
-#include "machine/device.hpp"
+#include "hopper_emulator/device.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -3,6 +3,8 @@
 #include "cuda/diagnostics.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/state.hpp"
+#include "hopper_emulator/grid_dependency.hpp"
+#include "hopper_emulator/host_threads.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -14,10 +16,10 @@
 namespace emu::cuda {
 
 Timeline::Timeline(State& state) : state_(state), order_(state) {
-    state.device().executor().on_stall = [this] {
+    state.device().on_stall([this] {
         const std::lock_guard lock(mutex_);
         changed_.notify_all();
-    };
+    });
 }
 
 bool Timeline::is_stalled(const Task& task) {
@@ -26,7 +28,7 @@ bool Timeline::is_stalled(const Task& task) {
         return true;
     case Task::Stage::begun:
         if (const auto* kernel = std::get_if<KernelWork>(&task.work))
-            return task.launch_ended || kernel->launch->stalled();
+            return task.launch_ended || Device::has_stalled(*kernel->launch);
         return !std::holds_alternative<QuickWork>(task.work);
     case Task::Stage::queued:
         return std::ranges::any_of(task.before, [](const TaskRef& each) {
@@ -59,7 +61,7 @@ void Timeline::put_behind(const TaskRef& task, const std::vector<TaskRef>& behin
     }
     for (const TaskRef& each : behind)
         if (each && each != task->primary && each->stage == Task::Stage::begun && each->is_kernel())
-            state_.device().executor().note_question(); // Its end is waited for.
+            state_.device().note_question(); // Its end is waited for.
 }
 
 void Timeline::place(const TaskRef& task, const std::vector<TaskRef>& behind) {
@@ -92,7 +94,7 @@ Error Timeline::start(const TaskRef& task) {
     }
     if (ready)
         begin({task});
-    const HostThreads::As waiting(HostThreads::Role::waiting, state_.device().executor().host_threads());
+    const HostThreads::As waiting(HostThreads::Role::waiting, state_.device().host_threads());
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return is_stalled(*task); });
     return task->stage == Task::Stage::done ? task->error : Error::success;
@@ -133,18 +135,18 @@ void Timeline::begin(std::deque<TaskRef> ready) {
 
 void Timeline::begin_kernel(const TaskRef& task, const KernelWork& work) {
     const std::weak_ptr<Task> weak = task;
-    work.launch->waiting_behind = [this, weak] {
+    const auto waiting_behind = [this, weak] {
         const TaskRef about = weak.lock();
         return about ? describe_around(*about) : std::string();
     };
     depend_on_primary(task, *work.launch);
-    work.launch->grids().on_triggered = [this, weak] {
+    Device::grids(*work.launch).on_triggered = [this, weak] {
         if (const TaskRef about = weak.lock())
             trigger(about);
     };
+    const auto on_end = [this, task](LaunchResult result) { end_launch(task, std::move(result)); };
     try {
-        state_.device().executor().start(
-            work.launch, [this, task](LaunchResult result) { end_launch(task, std::move(result)); });
+        state_.device().start(work.launch, {on_end, waiting_behind});
     } catch (...) {
         LaunchResult failed;
         failed.error = std::current_exception();
@@ -154,7 +156,7 @@ void Timeline::begin_kernel(const TaskRef& task, const KernelWork& work) {
 
 /// What the launch has to know of the kernel before whose end it may begin.
 void Timeline::depend_on_primary(const TaskRef& task, Launch& launch) {
-    GridDependency& grids = launch.grids();
+    GridDependency& grids = Device::grids(launch);
     const std::lock_guard lock(mutex_);
     if (const TaskRef& primary = task->primary) {
         grids.depend(primary->launch_ended);
@@ -165,10 +167,10 @@ void Timeline::depend_on_primary(const TaskRef& task, Launch& launch) {
         task->chain = ++last_chain_;
     }
     grids.chain = task->chain;
-    const MachineSettings& settings = launch.settings();
+    const MachineSettings& settings = state_.device().settings();
     const bool random = settings.order == CompletionOrder::random;
     if (settings.order == CompletionOrder::late ||
-        (random && std::minstd_rand(static_cast<unsigned>(settings.seed + launch.info().serial))() & 64))
+        (random && std::minstd_rand(static_cast<unsigned>(settings.seed + Device::serial(launch)))() & 64))
         grids.hold_back();
 }
 
@@ -192,7 +194,7 @@ bool Timeline::outlasts(const TaskRef& task) {
     task->launch_ended = true;
     for (const TaskRef& each : std::exchange(task->followers, {}))
         if (const auto* kernel = std::get_if<KernelWork>(&each->work))
-            kernel->launch->grids().end_prerequisites();
+            Device::grids(*kernel->launch).end_prerequisites();
     if (!task->primary || task->primary->stage == Task::Stage::done)
         return true;
     task->primary->ended_early.push_back(task);
@@ -213,7 +215,7 @@ void Timeline::end_launch(const TaskRef& task, LaunchResult result) {
         state_.set_pending(error_of(result.fault));
     task->facts.footprint = std::move(result.footprint);
     task->facts.grids = std::move(result.grids);
-    task->facts.unsure |= std::get<KernelWork>(task->work).launch->has_company();
+    task->facts.unsure |= Device::had_company(*std::get<KernelWork>(task->work).launch);
     if (!outlasts(task))
         return;
     const auto ready = finish_all(task, Error::success);
@@ -277,7 +279,7 @@ void Timeline::run_host_functions() {
         std::get<HostWork>(task->work).function();
         const auto ready = finish(task, Error::success);
         begin({ready.begin(), ready.end()});
-        state_.device().executor().note_move();
+        state_.device().note_progress();
     }
 }
 
@@ -314,8 +316,8 @@ void Timeline::poll() {
 }
 
 void Timeline::wait(const std::vector<TaskRef>& tasks) {
-    const HostThreads::As waiting(HostThreads::Role::waiting, state_.device().executor().host_threads());
-    const Executor::EndsWanted wanted(state_.device().executor());
+    const HostThreads::As waiting(HostThreads::Role::waiting, state_.device().host_threads());
+    const Device::EndsWanted wanted(state_.device());
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
         return std::ranges::all_of(
@@ -340,7 +342,7 @@ void Timeline::wait_for_all() {
 bool Timeline::is_done(const TaskRef& task) const { return all_done({task}); }
 
 bool Timeline::all_done(const std::vector<TaskRef>& tasks) const {
-    state_.device().executor().note_question();
+    state_.device().note_question();
     const std::lock_guard lock(mutex_);
     return std::ranges::all_of(tasks,
                                [](const TaskRef& task) { return !task || task->stage == Task::Stage::done; });
@@ -356,9 +358,9 @@ std::vector<TaskRef> Timeline::blocking() const {
 
 void Timeline::close() {
     constexpr auto look = std::chrono::milliseconds(5);
-    HostThreads& threads = state_.device().executor().host_threads();
+    HostThreads& threads = state_.device().host_threads();
     const HostThreads::As last(HostThreads::Role::passive, threads);
-    const Executor::EndsWanted wanted(state_.device().executor());
+    const Device::EndsWanted wanted(state_.device());
     std::unique_lock lock(mutex_);
     while (!open_.empty()) {
         changed_.wait_for(lock, look);

@@ -5,7 +5,7 @@
 
 #include "cuda/errors.hpp"
 #include "cuda/order.hpp"
-#include "machine/executor.hpp"
+#include "hopper_emulator/launch.hpp"
 
 #include <condition_variable>
 #include <cstdint>

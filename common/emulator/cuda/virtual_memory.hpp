@@ -5,7 +5,7 @@
 
 #include "cuda/abi.hpp"
 #include "cuda/errors.hpp"
-#include "machine/memory.hpp"
+#include "hopper_emulator/memory.hpp"
 
 #include <cstddef>
 #include <cstdint>

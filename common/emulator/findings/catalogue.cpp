@@ -1,4 +1,4 @@
-#include "findings/catalogue.hpp"
+#include "hopper_emulator/catalogue.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -2,7 +2,7 @@
 /// \file
 /// From an instruction to the reader's source lines.
 
-#include "findings/diagnostic.hpp"
+#include "hopper_emulator/findings.hpp"
 #include "machine/cluster.hpp"
 
 #include <span>

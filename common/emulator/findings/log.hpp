@@ -2,7 +2,7 @@
 /// \file
 /// What is told of a launch: each finding once, in words, and not what merely follows from another.
 
-#include "findings/diagnostic.hpp"
+#include "hopper_emulator/findings.hpp"
 #include "machine/reporter.hpp"
 
 #include <memory>

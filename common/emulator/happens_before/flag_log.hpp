@@ -4,7 +4,7 @@
 /// flags speak to blocks of other clusters.
 
 #include "happens_before/vector_clock.hpp"
-#include "machine/address.hpp"
+#include "hopper_emulator/address.hpp"
 #include "machine/events.hpp"
 
 #include <atomic>

@@ -4,8 +4,8 @@
 
 #include "happens_before/records.hpp"
 #include "happens_before/shadow.hpp"
-#include "machine/footprint.hpp"
-#include "machine/memory.hpp"
+#include "hopper_emulator/footprint.hpp"
+#include "hopper_emulator/memory.hpp"
 #include "machine/program.hpp"
 
 #include <memory>

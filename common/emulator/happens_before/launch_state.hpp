@@ -7,7 +7,7 @@
 #include "happens_before/records.hpp"
 #include "happens_before/shadow.hpp"
 #include "happens_before/threads.hpp"
-#include "machine/memory.hpp"
+#include "hopper_emulator/memory.hpp"
 
 #include <memory>
 #include <mutex>

@@ -4,7 +4,7 @@
 /// accessed in parts are split into bytes, so the checks are exact to the byte.
 
 #include "happens_before/records.hpp"
-#include "machine/address.hpp"
+#include "hopper_emulator/address.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "library/settings.hpp"
+#include "hopper_emulator/settings.hpp"
 
 #include <cstdint>
 #include <cstdlib>

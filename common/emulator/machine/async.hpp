@@ -3,8 +3,8 @@
 /// The asynchronous engine of a cluster: operations that were issued and whose bytes have not moved yet. By
 /// default they move as late as the rules allow.
 
+#include "hopper_emulator/settings.hpp"
 #include "machine/events.hpp"
-#include "machine/settings.hpp"
 
 #include <cstdint>
 #include <deque>

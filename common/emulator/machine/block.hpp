@@ -2,7 +2,7 @@
 /// \file
 /// A block (CTA): its warps, its shared memory, its numbered barriers and its mbarriers.
 
-#include "machine/dim3.hpp"
+#include "hopper_emulator/dim3.hpp"
 #include "machine/mbarrier.hpp"
 #include "machine/warp.hpp"
 

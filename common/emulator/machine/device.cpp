@@ -1,5 +1,6 @@
 #include "machine/device.hpp"
 
+#include "hopper_emulator/host_threads.hpp"
 #include "machine/cluster.hpp"
 #include "machine/executor.hpp"
 #include "machine/fact.hpp"
@@ -81,15 +82,17 @@ void Device::finish() {
     observers_.clear();
 }
 
-std::shared_ptr<Program> Device::load(std::string ptx) {
+void Device::add_observer(std::unique_ptr<Observer> observer) { observers_.push_back(std::move(observer)); }
+
+std::shared_ptr<Module> Device::load(std::string ptx) {
     return std::make_shared<Program>(ptx::parse(std::move(ptx)), memory_);
 }
 
-LaunchOutcome Device::launch(Program& program, std::string_view name, const LaunchConfig& config,
+LaunchOutcome Device::launch(Module& module, std::string_view name, const LaunchConfig& config,
                              std::span<const std::byte> parameters, std::uint32_t max_dynamic_shared,
                              bool nonportable) {
     LaunchOutcome outcome;
-    if (auto launch = prepare(program, name, config, parameters, max_dynamic_shared, nonportable, outcome))
+    if (auto launch = prepare(module, name, config, parameters, max_dynamic_shared, nonportable, outcome))
         outcome.result = executor_->run(std::move(launch));
     return outcome;
 }
@@ -101,11 +104,11 @@ LaunchOutcome Device::refusal(LaunchError error, const Flaw& why) const {
     return outcome;
 }
 
-const Kernel* Device::admit(Program& program, std::string_view name, LaunchConfig& config,
+const KernelFacts* Device::admit(Module& module, std::string_view name, LaunchConfig& config,
                             std::uint32_t max_dynamic_shared, bool nonportable, LaunchOutcome& refused) {
     const Kernel* kernel = nullptr;
     try {
-        kernel = program.kernel(name);
+        kernel = static_cast<Program&>(module).kernel(name); // There are no other modules.
     } catch (const DecodeError& error) {
         refused.error = LaunchError::unsupported;
         refused.message = error.what();
@@ -133,22 +136,42 @@ const Kernel* Device::admit(Program& program, std::string_view name, LaunchConfi
     return nullptr;
 }
 
-std::shared_ptr<Launch> Device::prepare(Program& program, std::string_view name, const LaunchConfig& wanted,
+std::shared_ptr<Launch> Device::prepare(Module& module, std::string_view name, const LaunchConfig& wanted,
                                         std::span<const std::byte> parameters,
                                         std::uint32_t max_dynamic_shared, bool nonportable,
                                         LaunchOutcome& refused) {
     LaunchInfo info;
     info.config = wanted;
-    info.kernel = admit(program, name, info.config, max_dynamic_shared, nonportable, refused);
+    info.kernel = static_cast<const Kernel*>(
+        admit(module, name, info.config, max_dynamic_shared, nonportable, refused));
     if (!info.kernel)
         return nullptr;
     info.serial = ++launches_;
-    if (program.controls_grids()) // A kernel that may begin before this one has ended is compared with it.
+    if (static_cast<const Program&>(module).controls_grids()) // A kernel that may begin before this one has ended is compared with it.
         wish_for(FootprintWish::all);
     info.footprint = footprint_wish();
     info.shared_size = info.kernel->dynamic_shared_offset + wanted.dynamic_shared;
     return place(std::move(info), parameters, refused);
 }
+
+std::unique_ptr<LaunchReporter> Device::begin_report(Launch& launch) {
+    return reporter_ ? reporter_->begin(launch) : nullptr;
+}
+
+void Device::start(std::shared_ptr<Launch> launch, LaunchHooks hooks) {
+    launch->waiting_behind = std::move(hooks.waiting_behind);
+    executor_->start(std::move(launch), std::move(hooks.on_end));
+}
+
+bool Device::has_stalled(const Launch& launch) { return launch.stalled(); }
+bool Device::had_company(const Launch& launch) { return launch.has_company(); }
+void Device::on_stall(std::function<void()> call) { executor_->on_stall = std::move(call); }
+void Device::note_progress() { executor_->note_move(); }
+std::uint64_t Device::serial(const Launch& launch) { return launch.info().serial; }
+GridDependency& Device::grids(Launch& launch) { return launch.grids(); }
+Device::EndsWanted::EndsWanted(Device& device) : count_(device.executor().ends_wanted()) { ++count_; }
+void Device::note_question() { executor_->note_question(); }
+HostThreads& Device::host_threads() { return executor_->host_threads(); }
 
 /// Gives a launch its parameters and, if it is cooperative, the workspace of the grid's barrier.
 std::shared_ptr<Launch> Device::place(LaunchInfo info, std::span<const std::byte> parameters,

@@ -2,7 +2,7 @@
 /// \file
 /// The host threads on which all launches that are under way run side by side.
 
-#include "machine/host_threads.hpp"
+#include "hopper_emulator/host_threads.hpp"
 #include "machine/launch.hpp"
 
 #include <atomic>
@@ -41,18 +41,8 @@ class Executor {
     /// Stops all launches and ends the workers. Nothing may be started any more.
     void shut_down();
 
-    /// While it lives, somebody waits for the end of launches: those that are held back
-    /// (GridDependency::hold_back) go on when nothing else can.
-    class EndsWanted {
-      public:
-        explicit EndsWanted(Executor& executor) : count_(executor.ends_wanted_) { ++count_; }
-        ~EndsWanted() { --count_; }
-        EndsWanted(const EndsWanted&) = delete;
-        EndsWanted& operator=(const EndsWanted&) = delete;
-
-      private:
-        std::atomic<unsigned>& count_;
-    };
+    /// How many wait for the end of launches (Device::EndsWanted).
+    std::atomic<unsigned>& ends_wanted() { return ends_wanted_; }
     /// Somebody has asked whether launches have ended, and may do so until they have.
     void note_question() { asked_ = true; }
 

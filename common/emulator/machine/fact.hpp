@@ -2,8 +2,8 @@
 /// \file
 /// Facts by name: what the machine knows of a mistake, without words.
 
-#include "machine/address.hpp"
-#include "machine/dim3.hpp"
+#include "hopper_emulator/address.hpp"
+#include "hopper_emulator/dim3.hpp"
 
 #include <concepts>
 #include <cstdint>

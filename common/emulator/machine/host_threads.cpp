@@ -1,4 +1,4 @@
-#include "machine/host_threads.hpp"
+#include "hopper_emulator/host_threads.hpp"
 
 #include <filesystem>
 #include <fstream>

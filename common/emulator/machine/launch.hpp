@@ -2,15 +2,14 @@
 /// \file
 /// A launch: a grid of blocks. The executor's host threads run it, beside other launches that are under way.
 
-#include "findings/diagnostic.hpp"
+#include "hopper_emulator/grid_dependency.hpp"
+#include "hopper_emulator/launch.hpp"
+#include "hopper_emulator/settings.hpp"
 #include "machine/async.hpp"
 #include "machine/block.hpp"
 #include "machine/events.hpp"
-#include "machine/footprint.hpp"
-#include "machine/grid_dependency.hpp"
 #include "machine/program.hpp"
 #include "machine/reporter.hpp"
-#include "machine/settings.hpp"
 
 #include <atomic>
 #include <exception>
@@ -26,19 +25,6 @@ namespace emu {
 class Cluster;
 class Device;
 
-/// Shape of a launch.
-struct LaunchConfig {
-    Dim3 grid;
-    Dim3 block;
-    Dim3 cluster;                     ///< {1,1,1}: none.
-    std::uint32_t dynamic_shared = 0; ///< Bytes.
-    bool cooperative = false;
-    bool cluster_launch = false; ///< Launched as a cluster, be it of one block.
-    /// Some instructions exist only in a cluster launch (%is_explicit_cluster).
-    bool explicit_cluster() const { return cluster_launch || cluster.volume() > 1; }
-    friend bool operator==(const LaunchConfig&, const LaunchConfig&) = default;
-};
-
 /// What listeners and reports know of a launch.
 struct LaunchInfo {
     const Kernel* kernel = nullptr;
@@ -48,17 +34,6 @@ struct LaunchInfo {
     Address parameters = 0;        ///< The parameter block, in global memory.
     Address grid_workspace = 0; ///< Cooperative launches: where cooperative groups count the grid's barrier.
     FootprintWish footprint = FootprintWish::none;
-};
-
-/// Outcome of a launch.
-struct LaunchResult {
-    Fault fault = Fault::none;
-    std::vector<Diagnostic> diagnostics; ///< As the device's reporter gave them; none without one.
-    std::uint64_t instructions = 0;      ///< Thread instructions executed.
-    std::exception_ptr error =
-        nullptr; ///< What kept the emulator itself from going on, such as lack of memory.
-    std::shared_ptr<const Footprint> footprint = nullptr; ///< If it was wished for and checks are on.
-    std::shared_ptr<const GridFacts> grids = nullptr;     ///< If the kernel uses griddepcontrol.
 };
 
 /// One grid, from its start to its end. Its clusters are divided among the executor's workers; a cluster

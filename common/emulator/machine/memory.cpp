@@ -1,4 +1,5 @@
-#include "machine/memory.hpp"
+#include "hopper_emulator/memory.hpp"
+#include "machine/written.hpp"
 
 #include <sys/mman.h>
 

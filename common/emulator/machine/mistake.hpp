@@ -3,7 +3,7 @@
 /// A mistake that the machine itself meets, as facts: which, where, and the numbers. The words for each kind
 /// are in findings/words.
 
-#include "findings/finding.hpp"
+#include "hopper_emulator/findings.hpp"
 #include "machine/fact.hpp"
 #include "machine/fault.hpp"
 #include "machine/warp.hpp"

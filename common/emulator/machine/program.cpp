@@ -2,6 +2,7 @@
 
 #include "machine/decoder.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <cxxabi.h>
 
@@ -16,6 +17,20 @@ void relocate(const ptx::Variable& variable, std::byte* bytes, const std::vector
         value = (value + static_cast<Address>(r.addend)) >> r.shift;
         std::memcpy(bytes + r.offset, &value, r.width);
     }
+}
+
+/// What the text says of a kernel, beside its name and sizes.
+void tell_facts(Kernel& kernel) {
+    const ptx::Function& source = kernel.source();
+    for (const LocalPlacement& parameter : kernel.entry().parameters)
+        kernel.signature.push_back({parameter.offset, parameter.size});
+    for (const auto& shape : {source.max_threads, source.required_threads})
+        if (shape[0] != 0) {
+            const std::uint32_t bound = shape[0] * std::max(1u, shape[1]) * std::max(1u, shape[2]);
+            kernel.max_threads = kernel.max_threads ? std::min(kernel.max_threads, bound) : bound;
+        }
+    kernel.required_cluster = source.required_cluster;
+    kernel.explicit_cluster = source.explicit_cluster;
 }
 
 } // namespace
@@ -57,6 +72,35 @@ const ptx::DebugTypes& Program::debug_types() const {
     return *types_;
 }
 
+std::vector<std::string_view> Program::kernel_names() const {
+    std::vector<std::string_view> names;
+    for (const ptx::Function& function : module_.functions)
+        if (function.is_entry && function.has_body)
+            names.push_back(function.name);
+    return names;
+}
+
+bool Program::has_kernel(std::string_view name) const {
+    const std::int64_t index = module_.find_function(name);
+    return index >= 0 && module_.functions[static_cast<std::size_t>(index)].is_entry;
+}
+
+std::optional<VariableFacts> Program::variable(std::string_view name) const {
+    const std::int64_t index = module_.find_variable(name);
+    if (index < 0)
+        return std::nullopt;
+    const auto i = static_cast<std::size_t>(index);
+    return VariableFacts{variable_address_[i], module_.variables[i].size};
+}
+
+std::uint64_t Program::constant_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const ptx::Variable& variable : module_.variables)
+        if (variable.space == ptx::Space::constant)
+            bytes += variable.size;
+    return bytes;
+}
+
 const Kernel* Program::kernel(std::string_view name) {
     const std::lock_guard lock(mutex_);
     const std::string key(name);
@@ -70,6 +114,7 @@ const Kernel* Program::kernel(std::string_view name) {
     const std::unique_ptr<char, void (*)(void*)> demangled(
         abi::__cxa_demangle(key.c_str(), nullptr, nullptr, &status), std::free);
     kernel->name = status == 0 ? demangled.get() : key;
+    tell_facts(*kernel);
     return (kernels_[key] = std::move(kernel)).get();
 }
 

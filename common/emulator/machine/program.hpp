@@ -2,8 +2,9 @@
 /// \file
 /// A decoded module: what the interpreter executes. Decoding happens once per function, at its first launch.
 
-#include "machine/address.hpp"
-#include "machine/memory.hpp"
+#include "hopper_emulator/launch.hpp"
+#include "hopper_emulator/memory.hpp"
+#include "hopper_emulator/module.hpp"
 #include "ptx/debug_types.hpp"
 #include "ptx/module.hpp"
 
@@ -11,7 +12,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,11 +21,6 @@ namespace emu {
 class Warp;
 class Program;
 struct Op;
-
-/// Lanes of a warp as bits.
-using LaneMask = std::uint32_t;
-inline constexpr unsigned warp_size = 32;
-inline constexpr LaneMask all_lanes = 0xffffffffu;
 
 /// What the run loop does after an instruction.
 enum class Flow : std::uint8_t {
@@ -91,16 +86,9 @@ struct DecodedFunction {
     std::vector<std::uint32_t> callees; ///< Functions called directly.
 };
 
-/// An instruction cannot be executed here: unknown opcode, unsupported form. what() is one line that names it
-/// and its place.
-class DecodeError : public std::runtime_error {
-  public:
-    explicit DecodeError(const std::string& message) : std::runtime_error(message) {}
-};
-
 /// A kernel ready to run, with its own copy of every function it can call: all offsets of shared memory are
 /// this kernel's.
-class Kernel {
+class Kernel : public KernelFacts {
   public:
     const Program* program = nullptr;
     std::vector<Op> code;
@@ -115,11 +103,8 @@ class Kernel {
     std::vector<std::unique_ptr<OpExtra>> extras;
     std::vector<std::uint32_t>
         module_shared;                       ///< Offset in the block of each module variable in shared space.
-    std::uint32_t static_shared = 0;         ///< Bytes behind the reserved KiB.
     std::uint32_t dynamic_shared_offset = 0; ///< Where `extern .shared` memory begins, reserved KiB included.
     bool names_dynamic_shared = false;       ///< The kernel's code uses such memory.
-    std::uint32_t local_need = 0;            ///< Local bytes per thread without recursion.
-    std::uint32_t parameter_bytes = 0;
 
     /// A row of the warp's specials that this kernel needs beyond the fixed ones: an address that depends on
     /// the block's rank or on the thread's frame.
@@ -134,21 +119,18 @@ class Kernel {
 
     const DecodedFunction& entry() const { return *functions.front(); }
     const ptx::Function& source() const { return *functions.front()->source; }
-    std::string name; ///< Demangled.
 };
 
 /// Whether the instruction was inlined from a file whose path ends with `file`, at any depth.
 bool is_inlined_from(const Kernel& kernel, std::uint32_t pc, std::string_view file);
 
 /// A module placed in a device: its variables have addresses, its kernels are decoded when first launched.
-class Program {
+class Program final : public Module {
   public:
     /// Places the module's variables in `memory`. Throws std::runtime_error if memory runs out or a symbol
     /// stays undefined.
     Program(ptx::Module module, GlobalMemory& memory);
-    ~Program();
-    Program(const Program&) = delete;
-    Program& operator=(const Program&) = delete;
+    ~Program() override;
 
     const ptx::Module& module() const { return module_; }
     GlobalMemory& memory() const { return memory_; }
@@ -161,7 +143,12 @@ class Program {
 
     /// Decodes a kernel by its (mangled) name; nullptr if the module has none. Throws DecodeError.
     /// Thread-safe.
-    const Kernel* kernel(std::string_view name);
+    const Kernel* kernel(std::string_view name) override;
+    std::string_view target() const override { return module_.target; }
+    std::vector<std::string_view> kernel_names() const override;
+    bool has_kernel(std::string_view name) const override;
+    std::optional<VariableFacts> variable(std::string_view name) const override;
+    std::uint64_t constant_bytes() const override;
 
     /// Address of a module variable in the global or constant space.
     Address variable_address(std::uint32_t index) const { return variable_address_[index]; }

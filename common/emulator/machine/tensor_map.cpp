@@ -175,11 +175,4 @@ Error tensor_map_fault(const TensorMap& map, bool load) {
     return row_error(map);
 }
 
-Error encode_tensor_map(const TensorMap& map, std::span<std::byte, tensor_map_bytes> out) {
-    auto error = tensor_map_error(map);
-    if (!error)
-        write_tensor_map(map, out);
-    return error;
-}
-
 } // namespace emu

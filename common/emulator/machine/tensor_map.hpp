@@ -1,76 +1,11 @@
 #pragma once
 /// \file
-/// The tensor map (CUtensorMap, PTX ISA 5.5.8): what cuTensorMapEncodeTiled writes and tensor copies read.
-/// The 128 bytes are opaque to programs, but some change bits of them: they are those that the driver of an
-/// H200 writes (580.159.04), and mean what they mean to an H200. tests/hardware/tensor_maps.txt holds its
-/// maps; the fields of the first 64 bytes are also in NVIDIA's public attention kernels, fmha_v2,
-/// src/fmha/hopper/tma_types.h and tma_descriptor.h. Numbers of types and modes are those of the driver
-/// API's enumerations. No CUDA header is needed.
+/// What is wrong with a tensor map, as a fact; how its bytes are written and changed.
 
+#include "hopper_emulator/tensor_map.hpp"
 #include "machine/fact.hpp"
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-
 namespace emu {
-
-inline constexpr std::size_t tensor_map_bytes = 128;
-inline constexpr std::size_t tensor_map_alignment = 64;
-
-/// CUtensorMapDataType.
-enum class TensorType : std::uint8_t {
-    u8,
-    u16,
-    u32,
-    s32,
-    u64,
-    s64,
-    f16,
-    f32,
-    f64,
-    bf16,
-    f32_ftz,
-    tf32,
-    tf32_ftz,
-    u4x16_align8, ///< This and the following need compute capability 10.0.
-    u4x16_align16,
-    u6x16_align16,
-    none = 255, ///< Bits that stand for no type.
-};
-
-/// CUtensorMapInterleave.
-enum class TensorInterleave : std::uint8_t { none, bytes16, bytes32 };
-
-/// CUtensorMapSwizzle.
-enum class TensorSwizzle : std::uint8_t {
-    none,
-    bytes32,
-    bytes64,
-    bytes128,
-    bytes128_atom32, ///< This and the following need compute capability 10.0.
-    bytes128_atom32_flip8,
-    bytes128_atom64,
-};
-
-/// The arguments of cuTensorMapEncodeTiled; arrays innermost dimension first.
-struct TensorMap {
-    TensorType type = TensorType::u8;
-    std::uint32_t rank = 1;                         ///< 1 to 5.
-    std::uint64_t address = 0;                      ///< Global address of the tensor.
-    std::array<std::uint64_t, 5> dims{};            ///< Elements.
-    std::array<std::uint64_t, 4> strides{};         ///< Bytes between neighbours in dimension i + 1.
-    std::array<std::uint32_t, 5> box{};             ///< Elements traversed.
-    std::array<std::uint32_t, 5> element_strides{}; ///< Step of the traversal.
-    TensorInterleave interleave = TensorInterleave::none;
-    TensorSwizzle swizzle = TensorSwizzle::none;
-    std::uint8_t l2_promotion = 0; ///< CUtensorMapL2promotion, 0 to 3. No effect here.
-    std::uint8_t oob_fill = 0;     ///< CUtensorMapFloatOOBfill: 0 zeros, 1 NaN.
-    bool im2col = false;           ///< A map for im2col mode.
-    bool rounds_other = false;     ///< Asks for rounding to TF32 though the elements are no 32-bit floats.
-};
 
 /// Bytes of one element; 0 for the packed types of compute capability 10.0.
 unsigned element_bytes(TensorType type);
@@ -102,14 +37,8 @@ std::uint64_t bytes_in_whole_steps(const TensorMap& map);
 /// API, cuTensorMapEncodeTiled, on compute capability 9.0).
 std::optional<Flaw> tensor_map_error(const TensorMap& map);
 
-/// Checks the map and writes its 128 bytes. Returns tensor_map_error(map); on an error nothing is written.
-std::optional<Flaw> encode_tensor_map(const TensorMap& map, std::span<std::byte, tensor_map_bytes> out);
-
 /// Writes the bytes of a map without checking it.
 void write_tensor_map(const TensorMap& map, std::span<std::byte, tensor_map_bytes> out);
-
-/// What the bytes mean to the hardware; any bytes mean something. Bits without a field do not matter.
-TensorMap read_tensor_map(std::span<const std::byte, tensor_map_bytes> bytes);
 
 /// Why an H200 ends a copy with this map by an illegal instruction, or nothing if it does not.
 /// It looks at less than the driver does, and for loads only at what only loads use.
@@ -136,8 +65,5 @@ enum class TensorMapField : std::uint8_t {
 /// Changes the bits of one field and no other; what does not fit is cut.
 void replace_in_tensor_map(std::span<std::byte, tensor_map_bytes> bytes, TensorMapField field,
                            unsigned dimension, std::uint64_t value);
-
-/// Changes the address as cuTensorMapReplaceAddress does: the upper 7 bits stay.
-void replace_tensor_map_address(std::span<std::byte, tensor_map_bytes> bytes, std::uint64_t address);
 
 } // namespace emu

@@ -2,7 +2,7 @@
 /// \file
 /// Which words of an allocation anybody has written, so that reads of the others can be told.
 
-#include "machine/address.hpp"
+#include "hopper_emulator/address.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -2,24 +2,14 @@
 /// \file
 /// PTX text to Module.
 
+#include "hopper_emulator/module.hpp"
 #include "ptx/module.hpp"
 
-#include <stdexcept>
 #include <string>
 
 namespace emu::ptx {
 
-/// The text is not PTX that can be used. what() is one line "ptx:LINE:COLUMN: message", excerpt() the source
-/// line with a caret.
-class ParseError : public std::runtime_error {
-  public:
-    ParseError(std::string message, std::string excerpt)
-        : std::runtime_error(std::move(message)), excerpt_(std::move(excerpt)) {}
-    const std::string& excerpt() const { return excerpt_; }
-
-  private:
-    std::string excerpt_;
-};
+using emu::ParseError;
 
 /// Parses one module. Throws ParseError. Never reads outside `text`, however damaged.
 Module parse(std::string text);

@@ -43,7 +43,9 @@ std::string_view name_of(Type type) {
     return "none";
 }
 
-std::string_view name_of(Space space) {
+} // namespace emu::ptx
+
+std::string_view emu::name_of(Space space) {
     switch (space) {
     case Space::generic:
         return "generic";
@@ -60,5 +62,3 @@ std::string_view name_of(Space space) {
     }
     return "generic";
 }
-
-} // namespace emu::ptx

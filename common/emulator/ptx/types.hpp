@@ -2,11 +2,16 @@
 /// \file
 /// The fundamental types and state spaces of PTX (PTX ISA 9.0, sections 5.1 and 5.2).
 
+#include "hopper_emulator/address.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace emu::ptx {
+
+using emu::name_of;
+using emu::Space;
 
 /// Fundamental and packed types. `none` stands for "the instruction names no type".
 enum class Type : std::uint8_t {
@@ -93,10 +98,5 @@ std::optional<Type> type_from_name(std::string_view name);
 
 /// The spelling of a type without its dot.
 std::string_view name_of(Type type);
-
-/// State spaces (PTX ISA 5.1). `generic` is an address without a space.
-enum class Space : std::uint8_t { generic, constant, global, local, param, shared };
-
-std::string_view name_of(Space space);
 
 } // namespace emu::ptx

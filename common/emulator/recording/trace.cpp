@@ -1,5 +1,5 @@
-#include "recording/trace.hpp"
 #include "findings/report.hpp"
+#include "hopper_emulator/recording.hpp"
 
 #include "findings/lines.hpp"
 #include "findings/places.hpp"

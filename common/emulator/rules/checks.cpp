@@ -1,4 +1,4 @@
-#include "rules/checks.hpp"
+#include "hopper_emulator/observer.hpp"
 
 #include "happens_before/footprint.hpp"
 #include "machine/device.hpp"

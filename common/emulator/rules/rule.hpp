@@ -9,10 +9,10 @@
 /// Its line in findings/list.inc, RULE(NAME), builds it, gives each cluster one, and says when it is asked:
 /// rules are asked in the order of that list.
 
-#include "findings/finding.hpp"
 #include "findings/lines.hpp"
 #include "happens_before/engine.hpp"
-#include "rules/settings.hpp"
+#include "hopper_emulator/findings.hpp"
+#include "hopper_emulator/settings.hpp"
 
 #include <memory>
 #include <set>

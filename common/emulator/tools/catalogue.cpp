@@ -2,7 +2,7 @@
 /// Prints the catalogue of findings: all of them as JSON, one object a line, or those that are named, for a
 /// reader.
 
-#include "findings/catalogue.hpp"
+#include "hopper_emulator/catalogue.hpp"
 
 #include <iostream>
 #include <string>

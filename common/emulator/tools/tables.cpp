@@ -7,7 +7,7 @@
 /// Functions that the emulator does not have are weak definitions which say so (make_fallbacks.py); what is
 /// defined once more by the emulator is not.
 
-#include "machine/decoder.hpp"
+#include "hopper_emulator/module.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -19,9 +19,8 @@
 namespace {
 
 int print_instructions() {
-    for (const auto table : emu::all_instruction_tables())
-        for (const emu::InstructionRow& row : table)
-            std::cout << row.section << ' ' << row.opcode << '\n';
+    for (const emu::InstructionFacts& each : emu::known_instructions())
+        std::cout << each.section << ' ' << each.opcode << '\n';
     return 0;
 }
 

@@ -81,6 +81,7 @@ def _stage(paths: Paths, rendered: list[Rendered]) -> None:
 def _namespaces(root: Path) -> str:
     """What each namespace is, so that Doxygen lists it."""
     said = {
+        "emu": "The emulator as a library: its public headers.",
         "workbook": "What the chapters' programs share: none of it is what a chapter teaches.",
         "copy_paths": "Chapter 5's measurements: one copy, all ways into shared memory.",
         "tuner": "Chapter 8: the program that searched for the last rung.",
@@ -136,7 +137,7 @@ def _finish(paths: Paths, file: Path, result: Rendered | None, names: Names, lin
 
     def listing(match: re.Match[str]) -> str:
         path, _, line = unescape(match[1]).partition("#")
-        if path.startswith("common/include/") and not line and path in names.listings:
+        if path.startswith(("common/include/", "common/emulator/include/")) and not line and path in names.listings:
             return f'href="{names.listings[path].replace("_source.html", ".html")}"'
         if path in names.listings:
             return f'href="{names.listings[path]}{f"#l{int(line):05}" if line else ""}"'

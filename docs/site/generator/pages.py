@@ -8,13 +8,14 @@ from cli import chapters
 from cli.errors import UserError
 from cli.workspace import Workspace
 
-# The pages of docs/pages and docs/measurements in the order of reading; a page that is not named here stands before the glossary.
+# The pages of docs/pages and docs/measurements, and the README of the emulator, in the order of reading; a page that is not named here stands before the glossary.
 BEFORE_CHAPTERS = ("setup",)
 AFTER_CHAPTERS = (
     "exercises",
     "errors",
     "emulator",
     "emulator_reference",
+    "library",
     "sass",
     "measuring",
     "h200_behaviour",
@@ -80,6 +81,8 @@ def all_pages(root: Path) -> list[Page]:
         for directory in ("docs/measurements", "docs/pages")
         for path in sorted((root / directory).glob("*.md"))
     }
+    if (library := root / "common/emulator/README.md").exists():
+        by_name["library"] = library
 
     def own(names: tuple[str, ...], group: str) -> list[Page]:
         return [Page(by_name[n], n, title_of(by_name[n]), group) for n in names if n in by_name]

@@ -1,6 +1,6 @@
 // Sectors, wavefronts and bank conflicts against values worked out by hand.
 
-#include "counters/counters.hpp"
+#include "hopper_emulator/counters.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

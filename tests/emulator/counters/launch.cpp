@@ -1,10 +1,10 @@
 // Counters and time lines of whole launches.
 
-#include "counters/counters.hpp"
 #include "findings/log.hpp"
+#include "hopper_emulator/counters.hpp"
+#include "hopper_emulator/recording.hpp"
+#include "hopper_emulator/settings.hpp"
 #include "json.hpp"
-#include "library/settings.hpp"
-#include "recording/trace.hpp"
 #include "report.hpp"
 #include "rules/check_support.hpp"
 

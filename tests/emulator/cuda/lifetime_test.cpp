@@ -70,7 +70,7 @@ TEST_CASE("no object of the libraries is destroyed at the end of the process or 
     // affair.
     std::vector<std::string> list{"nm", "--undefined-only"};
     for (const char* part :
-         {"libemulator_core.a.p", "images/libcuda_images.a.p", "cuda/libhopper_emulator.so.p"})
+         {"libemulator_core.a.p", "images/libcuda_images.a.p", "cuda/libhopper_emulator_cuda.so.p"})
         for (const auto& entry :
              std::filesystem::directory_iterator(std::filesystem::path(EMULATOR_OBJECTS) / part))
             if (entry.path().extension() == ".o")

@@ -1,6 +1,6 @@
 // Every entry of the catalogue says something, and the source reports every finding somewhere.
 
-#include "findings/catalogue.hpp"
+#include "hopper_emulator/catalogue.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -15,7 +15,7 @@ namespace {
 /// The kernel of members.ptx in a launch with 64 bytes of dynamic shared memory.
 struct Launched {
     explicit Launched(const std::string& text, const char* name = "_Z6kernelILi3EEvPfi")
-        : program(device.load(text)) {
+        : program(std::static_pointer_cast<Program>(device.load(text))) {
         info.kernel = program->kernel(name);
         info.config.dynamic_shared = 64;
         info.shared_size = info.kernel->dynamic_shared_offset + 64;

@@ -1,7 +1,7 @@
 // For ptx_forms.py: decodes the kernels k0, k1, … of a PTX file and prints what each of them is refused for.
 
 #include "findings/log.hpp"
-#include "library/settings.hpp"
+#include "hopper_emulator/settings.hpp"
 #include "machine/device.hpp"
 #include "machine/program.hpp"
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "findings/log.hpp"
-#include "library/settings.hpp"
+#include "hopper_emulator/settings.hpp"
 #include "machine/device.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -25,10 +25,10 @@ struct Rule {
 constexpr std::uint32_t dynamic_limit = 4096;
 
 /// The outcome of Device::admit() and of Device::launch(): there is one set of rules.
-std::vector<LaunchOutcome> outcomes(Device& device, Program& program, const Rule& rule) {
+std::vector<LaunchOutcome> outcomes(Device& device, Module& program, const Rule& rule) {
     LaunchConfig config = rule.config;
     LaunchOutcome admitted;
-    const Kernel* kernel =
+    const KernelFacts* kernel =
         device.admit(program, rule.kernel, config, dynamic_limit, rule.nonportable, admitted);
     CHECK((kernel != nullptr) == (rule.error == LaunchError::none));
     return {admitted, device.launch(program, rule.kernel, rule.config, {}, dynamic_limit, rule.nonportable)};

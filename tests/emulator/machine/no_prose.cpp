@@ -71,13 +71,12 @@ TEST_CASE("the machine has no sentences") {
 
 TEST_CASE("the machine knows nothing of what lies above it") {
     const std::regex include(
-        "#include \"(findings|happens_before|rules|counters|recording|library|images|cuda)/"
-        "([^\"]*)\"");
+        "#include \"((findings|happens_before|rules|counters|recording|library|images|cuda)/"
+        "|hopper_emulator/(catalogue|counters|recording|version)[.]hpp)");
     for (const auto& [file, source] : sources_in("machine"))
         for (auto it = std::sregex_iterator(source.begin(), source.end(), include);
              it != std::sregex_iterator(); ++it) {
             INFO(file << ": " << (*it)[0]);
-            // Records without words: the enumeration, and what the reporter gives back.
-            CHECK(((*it)[1] == "findings" && ((*it)[2] == "finding.hpp" || (*it)[2] == "diagnostic.hpp")));
+            FAIL_CHECK("the machine includes what lies above it");
         }
 }

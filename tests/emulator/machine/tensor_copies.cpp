@@ -144,7 +144,7 @@ struct Setup {
         c.map.address = tensor_at;
         std::vector<std::byte> bytes(emu::tensor_map_bytes);
         const auto error = emu::encode_tensor_map(c.map, std::span<std::byte, emu::tensor_map_bytes>(bytes));
-        INFO((error ? emu::put_into_words(*error) : ""));
+        INFO(error.value_or(""));
         REQUIRE_FALSE(error);
         map_at = machine.buffer(bytes);
     }

@@ -162,7 +162,7 @@ TEST_CASE("Maps have the bytes that an H200's driver writes, and what it refuses
         Bytes bytes;
         bytes.fill(std::byte{0xA5});
         const auto error = emu::encode_tensor_map(map_of(hardware::map_arguments(arguments)), bytes);
-        INFO(arguments << ": " << (error ? emu::put_into_words(*error) : "accepted"));
+        INFO(arguments << ": " << error.value_or("accepted"));
         if (!result.starts_with("0 ")) {
             ++refusals;
             REQUIRE(error);

@@ -5,9 +5,9 @@
 
 #include "findings/log.hpp"
 #include "findings/report.hpp"
-#include "library/settings.hpp"
+#include "hopper_emulator/observer.hpp"
+#include "hopper_emulator/settings.hpp"
 #include "machine/async_support.hpp"
-#include "rules/checks.hpp"
 
 #include <set>
 #include <sstream>

@@ -1,7 +1,7 @@
 // What becomes of a launch with races that look meant. The kernels themselves: deliberate.cu.
 
 #include "findings/log.hpp"
-#include "library/settings.hpp"
+#include "hopper_emulator/settings.hpp"
 #include "rules/check_support.hpp"
 
 #include <string>

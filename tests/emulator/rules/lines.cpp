@@ -2,7 +2,7 @@
 // equal findings are counted.
 
 #include "findings/log.hpp"
-#include "library/settings.hpp"
+#include "hopper_emulator/settings.hpp"
 #include "rules/check_support.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -4,7 +4,7 @@
 /// device").
 
 #include "findings/log.hpp"
-#include "library/settings.hpp"
+#include "hopper_emulator/settings.hpp"
 #include "machine/tensor_map.hpp"
 #include "rules/check_support.hpp"
 

@@ -2,7 +2,7 @@
 // finding where something uses them.
 
 #include "findings/log.hpp"
-#include "library/settings.hpp"
+#include "hopper_emulator/settings.hpp"
 #include "rules/check_support.hpp"
 
 using namespace check_test;

@@ -1,9 +1,9 @@
 // Meson benchmark: a transpose of 1024 x 1024 floats through shared memory with all checks, on one host
 // thread and on two, and what the checks cost in memory. Exits non-zero below what is promised.
 
-#include "rules/checks.hpp"
 #include "findings/log.hpp"
-#include "library/settings.hpp"
+#include "hopper_emulator/observer.hpp"
+#include "hopper_emulator/settings.hpp"
 #include "machine/device.hpp"
 
 #include <algorithm>

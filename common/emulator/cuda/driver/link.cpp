@@ -2,7 +2,6 @@
 /// CUDA driver: linking of modules at run time (cuLink…). What comes out of the linker is PTX again, which
 /// cuModuleLoadData takes like any other.
 
-#include "images/link.hpp"
 #include "cuda/owner.hpp"
 #include "cuda/registry.hpp"
 #include "cuda/state.hpp"
@@ -116,7 +115,7 @@ Error cuLinkComplete(void* state, void** image, std::size_t* size) {
         if (!image || linker.texts.empty())
             return Error::invalid_value;
         try {
-            linker.linked = linker.texts.size() == 1 ? linker.texts.front() : link_ptx(linker.texts);
+            linker.linked = linker.texts.size() == 1 ? linker.texts.front() : emu::link_ptx(linker.texts);
         } catch (const std::runtime_error& error) {
             throw ApiError(Error::invalid_ptx, error.what());
         }

@@ -1,10 +1,9 @@
 /// \file
 /// CUDA driver: tensor maps. The machine checks and encodes them; here their arguments are gathered.
 
-#include "machine/tensor_map.hpp"
+#include "hopper_emulator/tensor_map.hpp"
 #include "cuda/abi.hpp"
 #include "cuda/state.hpp"
-#include "findings/words/words.hpp"
 
 #include <algorithm>
 
@@ -61,7 +60,7 @@ Error cuTensorMapEncodeTiled(void* map, int type, std::uint32_t rank, void* addr
         wanted.l2_promotion = narrow(l2_promotion);
         wanted.oob_fill = narrow(fill);
         if (const auto why = encode_tensor_map(wanted, bytes_of(map)))
-            refuse(put_into_words(*why));
+            refuse(*why);
         return Error::success;
     });
 }

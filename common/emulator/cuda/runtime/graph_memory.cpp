@@ -99,7 +99,7 @@ Error cudaDeviceSetGraphMemAttribute(int device, int attribute, void* value) {
 Error cudaGraphKernelNodeGetParams(void* node, abi::KernelNodeParams* params) {
     return ask<KernelOperation>(__func__, node, params, [&](const KernelOperation& k, Node& found) {
         found.arguments.clear();
-        for (const auto& parameter : k.function->kernel().entry().parameters)
+        for (const auto& parameter : k.function->kernel().signature)
             found.arguments.push_back(const_cast<std::byte*>(k.parameters.data()) + parameter.offset);
         const auto dim = [](emu::Dim3 d) { return abi::Dim3{d.x, d.y, d.z}; };
         *params = {k.function,

@@ -79,7 +79,7 @@ void __cudaRegisterHostVar(void**, const char*, char*, std::size_t) {}
 char __cudaInitModule(void** handle) {
     const Error error = runtime_call(__func__, [&](State&) {
         if (handle)
-            static_cast<void>(image_of(handle)->program());
+            static_cast<void>(image_of(handle)->module());
         return Error::success;
     });
     return error == Error::success;

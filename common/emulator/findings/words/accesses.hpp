@@ -2,8 +2,8 @@
 /// \file
 /// Names of what takes part in a finding: threads, places in memory, asynchronous operations.
 
-#include "findings/diagnostic.hpp"
 #include "happens_before/engine.hpp"
+#include "hopper_emulator/findings.hpp"
 
 #include <string>
 

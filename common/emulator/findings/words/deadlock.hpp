@@ -2,7 +2,7 @@
 /// \file
 /// The words for a deadlock: who waits where, which wait is the root of the others, and what mends it.
 
-#include "findings/diagnostic.hpp"
+#include "hopper_emulator/findings.hpp"
 #include "machine/deadlock.hpp"
 
 #include <string>

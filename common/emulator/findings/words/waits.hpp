@@ -2,8 +2,8 @@
 /// \file
 /// Why the wait or the barrier that a program has does not order what it should, and what to write instead.
 
-#include "findings/diagnostic.hpp"
 #include "happens_before/engine.hpp"
+#include "hopper_emulator/findings.hpp"
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 /// The words for what the machine reports as facts. One file for each family has a table of them; a new
 /// mistake is a row there.
 
-#include "findings/diagnostic.hpp"
+#include "hopper_emulator/findings.hpp"
 #include "machine/mistake.hpp"
 
 #include <span>

@@ -5,8 +5,8 @@
 /// async proxy into the same bytes does not queue behind it. Where the value is used before, the thread had
 /// to wait for it.
 
-#include "findings/diagnostic.hpp"
 #include "happens_before/vector_clock.hpp"
+#include "hopper_emulator/findings.hpp"
 #include "machine/warp.hpp"
 
 #include <array>

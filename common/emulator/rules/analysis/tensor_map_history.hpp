@@ -4,9 +4,9 @@
 /// has acquired the change (PTX ISA 9.7.13.4, fence.proxy.tensormap; CUDA programming guide, tensor memory
 /// access).
 
-#include "findings/diagnostic.hpp"
 #include "happens_before/launch_state.hpp"
 #include "happens_before/threads.hpp"
+#include "hopper_emulator/findings.hpp"
 #include "machine/cluster.hpp"
 
 #include <array>

@@ -4,7 +4,8 @@
 /// the memory system, in the terms of Nsight Compute where it has the same counter. They do not depend on
 /// host threads.
 
-#include "machine/device.hpp"
+#include "hopper_emulator/launch.hpp"
+#include "hopper_emulator/observer.hpp"
 
 #include <array>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace emu {
 
 /// What is counted.
@@ -63,34 +65,44 @@ enum class Counter : std::uint8_t {
     mbarrier_phases, ///< Completed.
     count_
 };
+/// How many counters there are.
 inline constexpr unsigned counter_count = static_cast<unsigned>(Counter::count_);
+/// As the table and the JSON have it: "shared_load_wavefronts".
 std::string_view name_of(Counter counter);
 
+/// A number for each counter.
 struct Counts {
-    std::array<std::uint64_t, counter_count> value{};
+    std::array<std::uint64_t, counter_count> value{}; ///< By Counter.
+    /// One of them.
     std::uint64_t& operator[](Counter c) { return value[static_cast<unsigned>(c)]; }
+    /// One of them.
     std::uint64_t operator[](Counter c) const { return value[static_cast<unsigned>(c)]; }
+    /// Adds each.
     Counts& operator+=(const Counts& other);
+    /// All are equal.
     bool operator==(const Counts&) const = default;
 };
 
 /// The counters of one launch.
 struct LaunchCounts {
-    std::string kernel;
-    LaunchConfig config;
-    std::uint64_t serial = 0;
+    std::string kernel;         ///< Demangled name.
+    LaunchConfig config;        ///< Its shape.
+    std::uint64_t serial = 0;   ///< Of the launch in its device, from 1.
     std::uint64_t launches = 1; ///< More when launches of one kernel and shape were added up.
-    Counts total;
+    Counts total;               ///< Of the whole launch.
     std::map<std::pair<std::string, std::uint32_t>, Counts> lines; ///< By file and line.
 
+    /// Adds the counts of another launch of the same kernel and shape.
     void merge(const LaunchCounts& other);
 };
 
 /// Passes over the banks that a shared-memory access of `bytes` per lane takes, and the fewest it could take.
 /// 8-byte accesses go in two halves of the warp, 16-byte accesses in four quarters.
 struct Wavefronts {
-    unsigned taken = 0, fewest = 0;
+    unsigned taken = 0;  ///< By this access.
+    unsigned fewest = 0; ///< By one of as many lanes without conflicts.
 };
+/// Of an access at these addresses, one for each of 32 lanes.
 Wavefronts shared_wavefronts(std::span<const Address> addresses, LaneMask lanes, unsigned bytes);
 
 /// 32-byte sectors the lanes touch, each counted once.
@@ -100,15 +112,22 @@ unsigned global_sectors(std::span<const Address> addresses, LaneMask lanes, unsi
 /// shape on stderr when the observer ends; "" keeps the counters for launches().
 class Counters final : public Observer {
   public:
+    /// Empties the file, if it is one.
     explicit Counters(std::string file);
     ~Counters() override;
+    /// \name Of Observer
+    /// @{
     void on_launch_begin(const LaunchInfo& info) override;
     std::unique_ptr<ClusterListener> listen(Cluster& cluster) override;
     void on_launch_end(const LaunchInfo& info) override;
+    /// @}
 
+    /// Of the launches that ended, in that order; none if there is a file. Not to be asked while a launch
+    /// runs.
     const std::vector<LaunchCounts>& launches() const { return launches_; }
     /// One row for each counter, zeros included, with its meaning; what is worth dividing; then the lines.
     static std::string table(const LaunchCounts& counts);
+    /// One line of JSON.
     static std::string json(const LaunchCounts& counts);
     /// Adds a cluster's counts to those of its launch; thread-safe.
     void add(std::uint64_t serial, const std::vector<std::pair<std::uint32_t, Counts>>& by_pc);
@@ -121,3 +140,4 @@ class Counters final : public Observer {
 };
 
 } // namespace emu
+#pragma GCC visibility pop

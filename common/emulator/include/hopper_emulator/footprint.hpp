@@ -3,13 +3,14 @@
 /// Which bytes of global memory an operation read and wrote: a kernel, a copy, a fill. Whoever orders
 /// operations compares those that may overlap in time.
 
-#include "findings/diagnostic.hpp"
-#include "machine/address.hpp"
+#include "hopper_emulator/address.hpp"
+#include "hopper_emulator/findings.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace emu {
 
 /// What was done to some bytes. Of several things the one that disturbs others most.
@@ -24,12 +25,15 @@ enum class Touch : std::uint8_t {
 
 /// Bytes begin … end-1, all touched in the same way.
 struct FootprintPiece {
-    Address begin = 0, end = 0;
-    Touch touch = Touch::read;
+    Address begin = 0;            ///< The first byte.
+    Address end = 0;              ///< Behind the last one.
+    Touch touch = Touch::read;    ///< What was done.
     std::uint32_t line = no_line; ///< Index into the footprint's lines.
+    /// It is not known.
     static constexpr std::uint32_t no_line = ~std::uint32_t{0};
 };
 
+/// What an operation read and wrote.
 struct Footprint {
     std::vector<FootprintPiece> pieces; ///< In ascending order, disjoint.
     std::vector<SourceLine> lines;      ///< Without a role.
@@ -57,3 +61,4 @@ enum class FootprintWish : std::uint8_t {
 };
 
 } // namespace emu
+#pragma GCC visibility pop

@@ -1,5 +1,4 @@
-#include "images/link.hpp"
-
+#include "hopper_emulator/module.hpp"
 #include "ptx/constant.hpp"
 #include "ptx/lexer.hpp"
 #include "ptx/locations.hpp"
@@ -14,12 +13,8 @@
 #include <stdexcept>
 #include <string_view>
 
-namespace emu::cuda {
+namespace emu::ptx {
 namespace {
-
-using ptx::Lexer;
-using ptx::Token;
-namespace messages = ptx::messages;
 
 using Names = std::map<std::string, std::string, std::less<>>;
 
@@ -275,10 +270,10 @@ class Linker {
 
 } // namespace
 
-std::string link_ptx(std::vector<std::string> texts) {
+} // namespace emu::ptx
+
+std::string emu::link_ptx(std::vector<std::string> texts) {
     if (texts.size() == 1)
         return std::move(texts.front());
-    return Linker(texts).run();
+    return ptx::Linker(texts).run();
 }
-
-} // namespace emu::cuda

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 
+#pragma GCC visibility push(default)
 namespace emu {
 
 /// Of one launch. Thread-safe, but for what is set before the start.
@@ -52,3 +53,4 @@ class GridDependency {
 };
 
 } // namespace emu
+#pragma GCC visibility pop

@@ -2,8 +2,7 @@
 /// \file
 /// Global memory of the emulated device: an arena of host memory with a record of every allocation.
 
-#include "machine/address.hpp"
-#include "machine/written.hpp"
+#include "hopper_emulator/address.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -17,16 +16,24 @@
 #include <vector>
 
 namespace emu {
+class WrittenWords; ///< The library's own.
+}
+
+#pragma GCC visibility push(default)
+namespace emu {
 
 /// One allocation of global memory.
 struct Allocation {
+    /// Where it comes from: an allocation of the program (`device`, `managed`, page-locked `host`), memory
+    /// that was adopted (`registered`, `mapped`), or the emulator itself (variables of a `module`, kernel
+    /// `parameters`, the `heap` of kernels that call malloc).
     enum class Kind : std::uint8_t { device, managed, host, registered, mapped, module, parameters, heap };
-    Address base = 0;
-    std::uint64_t size = 0; ///< Bytes the program asked for; accesses beyond are errors.
-    Kind kind = Kind::device;
-    std::string name; ///< Variable name of a module variable, else empty.
-    std::uint64_t serial = 0;
-    bool kept = false; ///< Its addresses are given to nobody else, even while it is freed.
+    Address base = 0;         ///< Of its first byte.
+    std::uint64_t size = 0;   ///< Bytes the program asked for; accesses beyond are errors.
+    Kind kind = Kind::device; ///< Where it comes from.
+    std::string name;         ///< Variable name of a module variable, else empty.
+    std::uint64_t serial = 0; ///< Ascends with the time of the allocation.
+    bool kept = false;        ///< Its addresses are given to nobody else, even while it is freed.
 };
 
 /// The host reads and writes such memory, too.
@@ -81,7 +88,9 @@ class GlobalMemory {
     /// The freed allocation that last contained `address`, for "use after free" messages.
     std::optional<Allocation> find_freed(Address address) const;
 
+    /// Bytes that can be allocated in all.
     std::uint64_t capacity() const { return capacity_; }
+    /// Bytes that are allocated now, adopted memory not among them.
     std::uint64_t in_use() const;
 
     /// Changes whenever an allocation disappears; caches of find() results are valid while it stands.
@@ -106,3 +115,4 @@ class GlobalMemory {
 };
 
 } // namespace emu
+#pragma GCC visibility pop

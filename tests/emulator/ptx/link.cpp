@@ -1,6 +1,6 @@
 // The PTX linker: what programs built with -rdc=true need.
 
-#include "images/link.hpp"
+#include "hopper_emulator/module.hpp"
 #include "ptx/parser.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-using emu::cuda::link_ptx;
+using emu::link_ptx;
 
 namespace {
 

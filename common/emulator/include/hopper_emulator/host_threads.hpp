@@ -9,13 +9,13 @@
 #include <optional>
 #include <string>
 
-#include <sys/types.h>
-
+#pragma GCC visibility push(default)
 namespace emu {
 
-/// Thread-safe.
+/// What threads of the host do, as they say it and as the system tells. Thread-safe.
 class HostThreads {
   public:
+    /// Why a thread will do nothing that a kernel waits for.
     enum class Role : std::uint8_t {
         passive, ///< Does nothing for the program: it belongs to the emulator, or ends the process.
         waiting, ///< Waits for the emulator. Where the system tells what threads do, it knows better: a
@@ -24,6 +24,7 @@ class HostThreads {
     /// While it lives, the calling thread has that role.
     class As {
       public:
+        /// `owner` must outlive it.
         As(Role role, HostThreads& owner);
         ~As();
         As(const As&) = delete;
@@ -31,7 +32,7 @@ class HostThreads {
 
       private:
         HostThreads& owner_;
-        pid_t thread_;
+        int thread_; ///< Its number in the system.
     };
 
     /// Nothing if a thread may act. Else what all are doing, with how long each has run: two equal answers
@@ -41,7 +42,8 @@ class HostThreads {
 
   private:
     mutable std::mutex mutex_;
-    std::map<pid_t, Role> roles_;
+    std::map<int, Role> roles_;
 };
 
 } // namespace emu
+#pragma GCC visibility pop

@@ -4,7 +4,8 @@
 /// chrome://tracing or Perfetto). The emulator has no clock: the axis counts the warp instructions that the
 /// cluster has executed, one "microsecond" each. The file says so.
 
-#include "machine/device.hpp"
+#include "hopper_emulator/launch.hpp"
+#include "hopper_emulator/observer.hpp"
 
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace emu {
 
 /// Records the first clusters of each launch, up to a limit of events in all, and writes the file after each
@@ -19,14 +21,18 @@ namespace emu {
 class Trace final : public Observer {
   public:
     static constexpr std::uint64_t traced_clusters = 8; ///< Per launch.
-    static constexpr std::size_t max_events = 500'000;
+    static constexpr std::size_t max_events = 500'000;  ///< Per file.
 
+    /// `file`: where the time line goes; "" keeps it for json().
     explicit Trace(std::string file) : file_(std::move(file)) {}
+    /// \name Of Observer
+    /// @{
     std::unique_ptr<ClusterListener> listen(Cluster& cluster) override;
     void on_launch_end(const LaunchInfo& info) override;
+    /// @}
     /// Adds the events of a cluster of a launch; thread-safe.
     void add(std::uint64_t serial, std::uint64_t cluster, std::vector<std::string> events);
-    /// The whole file's contents.
+    /// The whole file's contents. Not to be asked while a launch runs.
     std::string json() const;
 
   private:
@@ -39,3 +45,4 @@ class Trace final : public Observer {
 };
 
 } // namespace emu
+#pragma GCC visibility pop

@@ -1,0 +1,71 @@
+#pragma once
+/// \file
+/// A launch: its shape, and what comes of it.
+
+#include "hopper_emulator/dim3.hpp"
+#include "hopper_emulator/findings.hpp"
+#include "hopper_emulator/footprint.hpp"
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace emu {
+class Launch; ///< One that Device::prepare() made; what it holds is the library's own.
+}
+
+#pragma GCC visibility push(default)
+namespace emu {
+
+/// Lanes of a warp as bits, lane 0 lowest.
+using LaneMask = std::uint32_t;
+inline constexpr unsigned warp_size = 32;          ///< Threads.
+inline constexpr LaneMask all_lanes = 0xffffffffu; ///< All 32.
+
+/// Shape of a launch.
+struct LaunchConfig {
+    Dim3 grid;                        ///< Blocks.
+    Dim3 block;                       ///< Threads.
+    Dim3 cluster;                     ///< Blocks; {1,1,1}: none.
+    std::uint32_t dynamic_shared = 0; ///< Bytes per block.
+    bool cooperative = false;         ///< The grid may use a barrier of its own (grid.sync()).
+    bool cluster_launch = false;      ///< Launched as a cluster, be it of one block.
+    /// Some instructions exist only in a cluster launch (%is_explicit_cluster).
+    bool explicit_cluster() const { return cluster_launch || cluster.volume() > 1; }
+    /// Every member is equal.
+    friend bool operator==(const LaunchConfig&, const LaunchConfig&) = default;
+};
+
+/// What came of a launch that ran.
+struct LaunchResult {
+    Fault fault = Fault::none; ///< What stopped it, `none` if it came to its end.
+    std::vector<Diagnostic>
+        diagnostics;                ///< Errors, warnings and notes, in the order in which they were found.
+    std::uint64_t instructions = 0; ///< Thread instructions executed.
+    std::exception_ptr error =
+        nullptr; ///< What kept the emulator itself from going on, such as lack of memory.
+    std::shared_ptr<const Footprint> footprint = nullptr; ///< If it was wished for and checks are on.
+    std::shared_ptr<const GridFacts> grids = nullptr;     ///< If the kernel uses griddepcontrol.
+};
+
+/// Why a launch was refused before it began.
+enum class LaunchError : std::uint8_t {
+    none,
+    invalid_configuration, ///< Zero or too large dimensions, too much shared memory.
+    out_of_resources,      ///< `.maxntid` violated, or no memory is left for the parameters.
+    invalid_cluster,       ///< Grid not a multiple of the cluster, cluster too large.
+    unsupported, ///< The kernel has an instruction that is not known; the result's diagnostics name it.
+    invalid_parameters, ///< The module has no such kernel.
+};
+
+/// A launch that was refused, or its result.
+struct LaunchOutcome {
+    LaunchError error = LaunchError::none; ///< Why it was refused.
+    std::string message;                   ///< One line when error != none.
+    LaunchResult result;                   ///< Of a launch that was refused: findings about the kernel.
+};
+
+} // namespace emu
+#pragma GCC visibility pop
