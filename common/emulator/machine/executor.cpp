@@ -8,8 +8,10 @@ namespace emu {
 namespace {
 
 constexpr std::uint64_t turn_of_younger = 16; ///< So many turns of older launches, then one of a younger one.
-/// A launch is held back no longer than this while the host is busy: it may look into memory for the end.
-constexpr auto longest_hold = std::chrono::milliseconds(100);
+/// A launch is held back no longer than this while the host is busy or sleeps: it may look into memory for
+/// the end. That the process does not get to run, on a busy machine, is no reason.
+constexpr std::clock_t longest_busy_hold = CLOCKS_PER_SEC / 10;
+constexpr auto longest_hold = std::chrono::seconds(2);
 constexpr std::ptrdiff_t most_held = 4; ///< Launches; of a longer chain the oldest goes on.
 constexpr auto shortest_nap = std::chrono::microseconds(50), longest_nap = std::chrono::microseconds(1000);
 
@@ -209,10 +211,11 @@ Launch* Executor::youngest_held() const {
 bool Executor::may_go(const Launch* held) {
     if (!held)
         return false;
-    const auto now = std::chrono::steady_clock::now();
+    const Since now;
     if (!held_since_)
         held_since_ = now;
-    return ends_wanted_ > 0 || asked_ || now - *held_since_ > longest_hold;
+    return ends_wanted_ > 0 || asked_ || now.used - held_since_->used > longest_busy_hold ||
+           now.time - held_since_->time > longest_hold;
 }
 
 void Executor::let_go(Launch& held) {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -95,7 +96,11 @@ class Executor {
     std::atomic<unsigned> ends_wanted_{0};
     std::atomic<bool> asked_{false};
     /// Since when nothing but a launch that is held back can go on.
-    std::optional<std::chrono::steady_clock::time_point> held_since_;
+    struct Since {
+        std::chrono::steady_clock::time_point time = std::chrono::steady_clock::now();
+        std::clock_t used = std::clock(); ///< Time that the process has run.
+    };
+    std::optional<Since> held_since_;
     std::vector<std::thread> workers_;
 };
 
