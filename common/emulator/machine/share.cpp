@@ -218,12 +218,11 @@ Launch::Turn Launch::Share::run_one() {
         return leave();
     start_ |= residents_.empty();
     if (more_ && start_ && has_room()) {
-        if (auto next = launch_.start_next()) {
+        stir(); // Before others can think that all clusters have started and wait.
+        if (auto next = launch_.start_next())
             residents_.push_front({std::move(next)});
-            stir();
-        } else {
+        else
             more_ = false;
-        }
     }
     start_ = false;
     if (residents_.empty())
