@@ -178,7 +178,7 @@ Row DecodeContext::source(const Operand& operand, Type type, bool allow_wider) {
         Operand at;
         at.kind = Operand::Kind::address;
         at.elements.push_back(operand);
-        const AddressParts parts = address(at, Space::generic);
+        const AddressParts parts = address(at);
         if (parts.in_frame)
             unsupported("the address of a device function's parameter is not supported");
         if (parts.base.base == Row::Base::specials) {
@@ -283,69 +283,66 @@ Space DecodeContext::space() const {
     return Space::generic;
 }
 
-DecodeContext::AddressParts DecodeContext::address(const Operand& operand, Space space) {
+DecodeContext::AddressParts DecodeContext::address(const Operand& operand) {
     if (operand.kind != Operand::Kind::address)
         malformed("takes an address [..] here");
     const Operand& base = operand.elements.front();
     AddressParts parts;
-    parts.offset = operand.offset + base.offset;
-    const auto relative = [&](Special special, std::uint32_t offset, bool wide) {
-        parts.base = special_row(special);
-        parts.wide = wide;
-        parts.offset += offset;
-        return parts;
-    };
     switch (base.kind) {
     case Operand::Kind::reg:
         parts.wide = register_bytes(base, 8) == 8;
         parts.base = source(base, parts.wide ? Type::b64 : Type::b32);
-        return parts;
+        break;
     case Operand::Kind::integer:
-        parts.base = special_row(Special::zero64);
-        parts.offset += static_cast<std::int64_t>(base.bits);
-        return parts;
+        parts = {special_row(Special::zero64), true, static_cast<std::int64_t>(base.bits)};
+        break;
     case Operand::Kind::symbol:
+        parts = address_of_symbol(base);
         break;
     default:
         malformed("has an address whose base is neither register, variable nor constant");
     }
-    const auto in_function = [&](const ptx::Variable& variable,
-                                 const LocalPlacement& placed) -> AddressParts {
-        if (variable.space == Space::shared)
-            return relative(Special::shared_base32,
-                            variable.unsized ? kernel_.dynamic_shared_offset : placed.offset, false);
-        if (variable.space == Space::local)
-            return relative(Special::local_base32, placed.offset, false);
-        if (function_.source->is_entry && base.symbol_kind == SymbolKind::parameter)
-            return relative(Special::parameters64, placed.offset, true);
-        parts.in_frame = true;
-        parts.base = Row{placed.offset, Row::Base::frame};
-        parts.stride = placed.size;
-        return parts;
-    };
-    switch (base.symbol_kind) {
+    parts.offset += operand.offset + base.offset;
+    return parts;
+}
+
+DecodeContext::AddressParts DecodeContext::address_of_symbol(const Operand& symbol) {
+    switch (symbol.symbol_kind) {
     case SymbolKind::module_variable: {
-        const ptx::Variable& variable = module().variables[base.index];
+        const ptx::Variable& variable = module().variables[symbol.index];
         if (variable.space == Space::shared)
-            return relative(Special::shared_base32, kernel_.module_shared[base.index], false);
-        const Address address = kernel_.program->variable_address(base.index);
+            return {special_row(Special::shared_base32), false, kernel_.module_shared[symbol.index]};
+        const Address address = kernel_.program->variable_address(symbol.index);
         if (address == 0)
             malformed("uses variable " + std::string(variable.name) +
                       ", which no file of the program defines");
-        parts.base = special_row(Special::zero64);
-        parts.offset += static_cast<std::int64_t>(address);
-        return parts;
+        return {special_row(Special::zero64), true, static_cast<std::int64_t>(address)};
     }
     case SymbolKind::function_variable:
-        return in_function(function_.source->variables[base.index], function_.variables[base.index]);
+        return address_in_function(function_.source->variables[symbol.index],
+                                   function_.variables[symbol.index], false);
     case SymbolKind::parameter:
-        return in_function(function_.source->parameters[base.index], function_.parameters[base.index]);
+        return address_in_function(function_.source->parameters[symbol.index],
+                                   function_.parameters[symbol.index], function_.source->is_entry);
     case SymbolKind::result:
-        return in_function(function_.source->results[base.index], function_.results[base.index]);
+        return address_in_function(function_.source->results[symbol.index], function_.results[symbol.index],
+                                   false);
     default:
-        malformed("has an address with base " + std::string(base.name));
+        malformed("has an address with base " + std::string(symbol.name));
     }
-    (void)space;
+}
+
+DecodeContext::AddressParts DecodeContext::address_in_function(const ptx::Variable& variable,
+                                                               const LocalPlacement& placed,
+                                                               bool kernel_parameter) const {
+    if (variable.space == Space::shared)
+        return {special_row(Special::shared_base32), false,
+                variable.unsized ? kernel_.dynamic_shared_offset : placed.offset};
+    if (variable.space == Space::local)
+        return {special_row(Special::local_base32), false, placed.offset};
+    if (kernel_parameter)
+        return {special_row(Special::parameters64), true, placed.offset};
+    return {.base = Row{placed.offset, Row::Base::frame}, .in_frame = true, .stride = placed.size};
 }
 
 namespace {

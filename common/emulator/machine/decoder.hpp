@@ -122,7 +122,7 @@ class DecodeContext {
     std::int64_t immediate(std::size_t i) const;
 
     /// Splits an address operand `[base + offset]` into a base row and an immediate: `wide` says whether the
-    /// row is 64-bit. `space` tells which window a symbol base is meant in.
+    /// row is 64-bit.
     struct AddressParts {
         Row base;
         bool wide = true;
@@ -131,7 +131,7 @@ class DecodeContext {
                                ///< stride its size.
         std::uint32_t stride = 0;
     };
-    AddressParts address(const ptx::Operand& operand, ptx::Space space);
+    AddressParts address(const ptx::Operand& operand);
     /// The space named by the modifiers: global, shared (also "shared::cta", "shared::cluster"), local,
     /// const, param; else generic.
     ptx::Space space() const;
@@ -147,6 +147,9 @@ class DecodeContext {
     [[noreturn]] void malformed(const std::string& why) const;
 
   private:
+    AddressParts address_of_symbol(const ptx::Operand& symbol);
+    AddressParts address_in_function(const ptx::Variable& variable, const LocalPlacement& placed,
+                                     bool kernel_parameter) const;
     Row address_row(const Kernel::AddressRow& wanted);
 
     Kernel& kernel_;

@@ -35,6 +35,19 @@ struct EarlyReader {
     }
 };
 
+/// An access that meets a copy, or two copies that meet, and the words for its parts.
+struct Conflict {
+    const Meeting& meeting;
+    Finding is;
+    const Operation& operation; ///< The earlier one.
+    const Operation* second;    ///< The later one, if it is a copy too.
+    bool theirs;                ///< The earlier one is of another cluster: little is known of it.
+    std::string place;          ///< With a colon.
+    std::string what;           ///< The earlier one.
+    std::string issuer;         ///< Who issued it.
+    std::string deed;           ///< Who does the later.
+};
+
 class AsyncConflict final : public Rule {
   public:
     explicit AsyncConflict(const Desk& desk) : Rule(desk), waits_(engine_), hand_overs_(engine_) {}
@@ -49,6 +62,10 @@ class AsyncConflict final : public Rule {
 
   private:
     void conflict_with_operation(const Meeting& meeting);
+    void tell_conflict(const Conflict& conflict);
+    std::string message_of(const Conflict& conflict) const;
+    std::string advice_of(const Conflict& conflict) const;
+    bool was_handed_over_early(const Conflict& conflict, const Diagnostic& not_waited);
     void explain(Diagnostic& finding, const Meeting& meeting, const Operation& operation,
                  const Operation* second);
     Finding finding_of_conflict(const Record& old, Ref ref, const Operation& operation,
@@ -155,59 +172,76 @@ void AsyncConflict::conflict_with_operation(const Meeting& meeting) {
         actor.record->is(Record::async) ? &operations_[actor.record->operation] : nullptr;
     if (operation.reported || (second && second->reported))
         return;
-    const bool source = !old.is(Record::write);
     const Finding is = finding_of_conflict(old, ref, operation, second, actor);
     operation.reported = true;
     if (second)
         second->reported = true;
-    if (!first_time(is, old.pc, actor.record->pc))
-        return;
-    const std::string issuer = who(cluster_, old, ref, k);
-    const std::string what = name_of(operation.kind);
-    const std::string deed =
-        second ? std::string("a ") + name_of(second->kind) + " issued by " + who(cluster_, actor, k)
-               : who(cluster_, actor, k);
-    std::string message = place(cluster_, actor, k, n) + ": ";
+    if (first_time(is, old.pc, actor.record->pc))
+        tell_conflict(
+            {meeting, is, operation, second, theirs, place(cluster_, actor, k, n) + ": ",
+             name_of(operation.kind), who(cluster_, old, ref, k),
+             second ? std::string("a ") + name_of(second->kind) + " issued by " + who(cluster_, actor, k)
+                    : who(cluster_, actor, k)});
+}
+
+void AsyncConflict::tell_conflict(const Conflict& conflict) {
+    const auto& [old, ref, k, n, actor] = conflict.meeting;
     std::vector<SourceLine> lines{
-        line(old.pc, what + " issued by " + issuer),
-        line_of(cluster_, actor, std::string(actor.is_write ? "written by " : "read by ") + deed)};
-    if (is == Finding::race_shared && !theirs)
+        line(old.pc, conflict.what + " issued by " + conflict.issuer),
+        line_of(cluster_, actor, std::string(actor.is_write ? "written by " : "read by ") + conflict.deed)};
+    if (conflict.is == Finding::race_shared && !conflict.theirs)
         return decide(std::move(lines),
-                      message + deed + " reads what a " + what + " issued by " + issuer + " writes.", old,
-                      ref, actor.shared);
-    std::string advice = waits_.how_to_wait(operation, source);
-    if (is == Finding::duplicate_copy) {
-        message += issuer + " and " + who(cluster_, actor, k) + " both issued this " + what +
-                   " to the same bytes, and the first is still under way.";
-        advice = "One thread issues a bulk copy for the whole tile: if (threadIdx.x == 0), or elect.sync in "
-                 "one warp. For a load that thread alone also announces the bytes, and the mbarrier expects "
-                 "its one arrival.";
-    } else if (is == Finding::tx_count_mismatch) {
-        message += "the " + what + " issued by " + issuer +
-                   " brings more bytes than its mbarrier was told to expect, so the phase that was waited "
-                   "for ended before it landed; " +
-                   deed + " reads too early.";
-        advice = "expect_tx must announce the bytes of all copies of the phase.";
-    } else if (!actor.is_write) {
-        message += deed + " reads what a " + what + " issued by " + issuer +
-                   " writes, without having seen that operation complete. It may read the old bytes.";
-    } else {
-        message += deed + (source ? " overwrites what a " : " writes where a ") + what + " issued by " +
-                   issuer + (source ? " may still read." : " may still write.");
-    }
-    Diagnostic finding = make(is, std::move(message), std::move(advice), std::move(lines));
-    if (!theirs && is != Finding::duplicate_copy && is != Finding::tx_count_mismatch)
-        explain(finding, meeting, operation, second);
-    if (is == Finding::read_before_completion && operation.clock) {
-        Access issue{
-            operation.warp, operation.lane, operation.issuer, operation.epoch, operation.pc, true, true};
-        if (tells_early_hand_over(HandOverWords::later(actor), *operation.clock, issue, operation, finding,
-                                  place(cluster_, actor, k, n) + ": " + deed + " reads it after a " + what +
-                                      " issued by " + issuer +
-                                      " may have overwritten it; nothing orders the two."))
-            return;
-    }
-    publish(std::move(finding));
+                      conflict.place + conflict.deed + " reads what a " + conflict.what + " issued by " +
+                          conflict.issuer + " writes.",
+                      old, ref, actor.shared);
+    Diagnostic finding = make(conflict.is, message_of(conflict), advice_of(conflict), std::move(lines));
+    if (!conflict.theirs && conflict.is != Finding::duplicate_copy &&
+        conflict.is != Finding::tx_count_mismatch)
+        explain(finding, conflict.meeting, conflict.operation, conflict.second);
+    if (conflict.is != Finding::read_before_completion || !was_handed_over_early(conflict, finding))
+        publish(std::move(finding));
+}
+
+std::string AsyncConflict::message_of(const Conflict& conflict) const {
+    const auto& [old, ref, k, n, actor] = conflict.meeting;
+    const auto& [meeting, is, operation, second, theirs, place, what, issuer, deed] = conflict;
+    if (is == Finding::duplicate_copy)
+        return place + issuer + " and " + who(cluster_, actor, k) + " both issued this " + what +
+               " to the same bytes, and the first is still under way.";
+    if (is == Finding::tx_count_mismatch)
+        return place + "the " + what + " issued by " + issuer +
+               " brings more bytes than its mbarrier was told to expect, so the phase that was waited for "
+               "ended before it landed; " +
+               deed + " reads too early.";
+    if (!actor.is_write)
+        return place + deed + " reads what a " + what + " issued by " + issuer +
+               " writes, without having seen that operation complete. It may read the old bytes.";
+    const bool source = !old.is(Record::write);
+    return place + deed + (source ? " overwrites what a " : " writes where a ") + what + " issued by " +
+           issuer + (source ? " may still read." : " may still write.");
+}
+
+std::string AsyncConflict::advice_of(const Conflict& conflict) const {
+    if (conflict.is == Finding::duplicate_copy)
+        return "One thread issues a bulk copy for the whole tile: if (threadIdx.x == 0), or elect.sync in "
+               "one warp. For a load that thread alone also announces the bytes, and the mbarrier expects "
+               "its one arrival.";
+    if (conflict.is == Finding::tx_count_mismatch)
+        return "expect_tx must announce the bytes of all copies of the phase.";
+    return waits_.how_to_wait(conflict.operation, !conflict.meeting.old.is(Record::write));
+}
+
+/// The reader, or a lane for it, had told the issuing thread before it read: then the finding is held back,
+/// until it shows which of the two is the mistake.
+bool AsyncConflict::was_handed_over_early(const Conflict& conflict, const Diagnostic& not_waited) {
+    const Operation& copy = conflict.operation;
+    if (!copy.clock)
+        return false;
+    const Access issue{copy.warp, copy.lane, copy.issuer, copy.epoch, copy.pc, true, true};
+    return tells_early_hand_over(
+        HandOverWords::later(conflict.meeting.actor), *copy.clock, issue, copy, not_waited,
+        conflict.place + conflict.deed + " reads it after a " + conflict.what + " issued by " +
+            conflict.issuer + " may have overwritten it; nothing orders the two.");
 }
 
 /// Which wait or hand-over the program has in place of the one that it needs.

@@ -5,7 +5,7 @@
 namespace emu {
 
 AddressOperand address_operand(DecodeContext& context, std::size_t i, ptx::Space space) {
-    const auto parts = context.address(context.operand(i), space);
+    const auto parts = context.address(context.operand(i));
     AddressOperand result;
     result.base = parts.base;
     result.wide = parts.wide;

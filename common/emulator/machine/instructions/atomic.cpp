@@ -346,7 +346,7 @@ void decode_atomic(DecodeContext& c, Op& op, bool with_result) {
     std::size_t next = 0;
     if (with_result)
         add_rows(c, c.operand(next++), type, true, x->results);
-    x->address = c.address(c.operand(next++), x->space);
+    x->address = c.address(c.operand(next++));
     add_rows(c, c.operand(next++), type, false, x->rows);
     if (c.has("cas"))
         add_rows(c, c.operand(next), type, false, x->rows);

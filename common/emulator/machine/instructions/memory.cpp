@@ -229,7 +229,7 @@ void decode_access(DecodeContext& c, Op& op, AccessKind kind) {
     extra->space = space_of(c, address);
     decode_semantics(c, *extra);
     extra->noncoherent = c.has("nc");
-    extra->address = c.address(address, extra->space);
+    extra->address = c.address(address);
     const ptx::Operand& data = c.operand(is_load ? 0 : 1);
     extra->rows = element_rows(c, data, type, is_load);
     const unsigned reg = element_register_bytes(c, data, type);
