@@ -11,6 +11,7 @@
 #include "cuda/order_words.hpp"
 #include "cuda/state.hpp"
 #include "cuda/timeline.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 
 #include <algorithm>
 

@@ -4,6 +4,7 @@
 #include "cuda/order.hpp"
 #include "cuda/order_words.hpp"
 #include "cuda/state.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 
 #include <algorithm>
 #include <cstdio>

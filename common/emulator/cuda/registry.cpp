@@ -3,6 +3,7 @@
 #include "cuda/diagnostics.hpp"
 #include "cuda/owner.hpp"
 #include "cuda/state.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "images/cubin.hpp"
 #include "images/fatbin.hpp"
 

@@ -1,5 +1,6 @@
 #include "machine/async.hpp"
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/async_state.hpp"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 /// The life of asynchronous operations: in what order they read, land and complete, and what is wrong when a
 /// block ends before somebody waited for them.
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/async_state.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "machine/block.hpp"
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/cluster.hpp"
 #include "machine/mistake.hpp"
 

@@ -1,6 +1,7 @@
 // Device functions that nvcc calls and never defines: printf, assert, malloc (CUDA programming guide, "C++
 // language extensions").
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/cluster.hpp"
 #include "machine/decoder.hpp"
 #include "machine/device.hpp"

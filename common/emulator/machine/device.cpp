@@ -1,5 +1,6 @@
 #include "machine/device.hpp"
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "hopper_emulator/host_threads.hpp"
 #include "machine/cluster.hpp"
 #include "machine/executor.hpp"

@@ -1,5 +1,6 @@
 #include "machine/launch.hpp"
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/cluster.hpp"
 #include "machine/device.hpp"
 #include "machine/executor.hpp"

@@ -1,5 +1,7 @@
 #include "machine/tensor_tile.hpp"
 
+#include "hopper_emulator/finding_kinds.hpp"
+
 #include <algorithm>
 #include <cstring>
 

@@ -1,6 +1,7 @@
 /// \file
 /// Calls and returns of a warp's lanes, and the frames of the functions they are in.
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/cluster.hpp"
 #include "machine/mistake.hpp"
 #include "machine/warp.hpp"

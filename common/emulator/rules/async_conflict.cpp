@@ -6,6 +6,7 @@
 #include "findings/words/accesses.hpp"
 #include "findings/words/hand_overs.hpp"
 #include "findings/words/waits.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "rules/rule.hpp"
 
 namespace emu::check {

@@ -2,6 +2,7 @@
 
 #include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "rules/analysis/deliberate.hpp"
 #include "rules/rule.hpp"
 

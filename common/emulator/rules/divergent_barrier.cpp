@@ -1,6 +1,7 @@
 // Aligned barriers that the threads of a warp reach by different instructions, or not all of them.
 
 #include "findings/places.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "rules/rule.hpp"
 
 #include <algorithm>

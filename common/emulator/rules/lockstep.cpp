@@ -1,6 +1,7 @@
 // Volatile accesses of lanes to each other's shared memory, once the way to reduce within a warp.
 
 #include "findings/words/accesses.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "rules/rule.hpp"
 
 namespace emu::check {

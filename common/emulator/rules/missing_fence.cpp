@@ -1,6 +1,7 @@
 // Written through the generic proxy, then read or overwritten through the async proxy, and no fence between.
 
 #include "findings/words/accesses.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "rules/rule.hpp"
 
 #include <map>

@@ -1,6 +1,7 @@
 // Reads by ld.global.nc of what the launch has written.
 
 #include "findings/words/accesses.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "rules/rule.hpp"
 
 namespace emu::check {

@@ -1,6 +1,7 @@
 // Reads that a copy of the async proxy may overtake.
 
 #include "findings/words/accesses.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "rules/analysis/late_reads.hpp"
 #include "rules/rule.hpp"
 

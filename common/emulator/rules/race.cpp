@@ -4,6 +4,7 @@
 #include "findings/words/flags.hpp"
 #include "findings/words/hand_overs.hpp"
 #include "findings/words/waits.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/device.hpp"
 #include "rules/rule.hpp"
 

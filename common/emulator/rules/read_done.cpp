@@ -4,6 +4,7 @@
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "rules/rule.hpp"
 
 #include <map>

@@ -2,6 +2,7 @@
 // block has.
 
 #include "findings/places.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "rules/rule.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Shared memory of another block of the cluster, used before that block has started or behind its end.
 
 #include "findings/places.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "rules/rule.hpp"
 
 #include <map>

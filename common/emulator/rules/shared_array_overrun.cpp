@@ -3,6 +3,7 @@
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/variable_names.hpp"
 #include "rules/analysis/array_of.hpp"
 #include "rules/rule.hpp"

@@ -4,6 +4,7 @@
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
 #include "findings/words/uses.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "rules/analysis/values.hpp"
 #include "rules/rule.hpp"
 

@@ -3,6 +3,7 @@
 #include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
 #include "findings/words/uses.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/device.hpp"
 #include "rules/analysis/values.hpp"
 #include "rules/rule.hpp"

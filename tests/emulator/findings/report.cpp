@@ -3,6 +3,7 @@
 #include "findings/report.hpp"
 #include "findings/source_text.hpp"
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "report.hpp"
 
 #include <catch2/catch_test_macros.hpp>

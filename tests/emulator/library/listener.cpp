@@ -3,6 +3,7 @@
 #include <hopper_emulator/counters.hpp>
 #include <hopper_emulator/device.hpp>
 #include <hopper_emulator/events.hpp>
+#include <hopper_emulator/finding_kinds.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

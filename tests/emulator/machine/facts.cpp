@@ -1,5 +1,6 @@
 // What the machine hands on of a mistake and of a deadlock: facts, to whoever the device was given.
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "kernel.hpp"
 
 #include "machine/deadlock.hpp"

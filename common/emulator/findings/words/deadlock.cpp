@@ -2,6 +2,7 @@
 
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 
 #include <map>
 #include <utility>

@@ -2,7 +2,7 @@
 /// \file
 /// Every kind of finding, explained once. The error catalogue of the site is made from this list.
 
-#include "hopper_emulator/findings.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 
 #include <span>
 #include <string_view>

@@ -12,13 +12,8 @@
 #pragma GCC visibility push(default)
 namespace emu {
 
-/// The kinds of findings; catalogue() explains each. Their names are stable; the numbers of the enumerators
-/// change when one is added.
-enum class Finding : std::uint8_t {
-#ifndef DOXYGEN // The file is made when the library is built.
-#include "hopper_emulator/finding_kinds.inc"
-#endif
-};
+/// The kinds of findings: finding_kinds.hpp names them, catalogue.hpp explains each.
+enum class Finding : std::uint8_t;
 
 /// Stable, kebab-case: "race-shared".
 std::string_view name_of(Finding finding);

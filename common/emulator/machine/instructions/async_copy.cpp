@@ -1,6 +1,7 @@
 /// \file
 /// cp.async, the non-bulk asynchronous copy, and its groups (PTX ISA 9.7.9.25.3).
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/async_tasks.hpp"
 
 namespace emu {

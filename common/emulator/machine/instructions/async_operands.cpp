@@ -1,5 +1,6 @@
 #include "machine/instructions/async_operands.hpp"
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/device.hpp"
 
 namespace emu {

@@ -1,5 +1,6 @@
 // The numbered barriers of a block (PTX ISA 9.7.13.1).
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/cluster.hpp"
 #include "machine/decoder.hpp"
 #include "machine/mistake.hpp"

@@ -1,5 +1,7 @@
 #include "machine/instructions/bulk_operands.hpp"
 
+#include "hopper_emulator/finding_kinds.hpp"
+
 namespace emu {
 
 BulkCompletion decode_completion(DecodeContext& context, std::size_t next) {

@@ -1,6 +1,7 @@
 /// \file
 /// Clusters: barrier.cluster (PTX ISA 9.7.13.5), mapa (9.7.9.24) and getctarank (9.7.9.23).
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/instructions/async_operands.hpp"
 
 namespace emu {

@@ -1,5 +1,6 @@
 // Control flow (PTX ISA 9.7.12), stack manipulation (9.7.17) and miscellaneous instructions (9.7.19).
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/access.hpp"
 #include "machine/cluster.hpp"
 #include "machine/mistake.hpp"

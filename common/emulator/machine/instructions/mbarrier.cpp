@@ -1,6 +1,7 @@
 /// \file
 /// mbarrier.* (PTX ISA 9.7.13.15).
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/instructions/async_operands.hpp"
 
 #include <algorithm>

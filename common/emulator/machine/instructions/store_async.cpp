@@ -2,6 +2,7 @@
 /// st.async and red.async: a value from registers to another block's shared memory, counted at an mbarrier
 /// there (PTX ISA 9.7.9.12 and 9.7.13.8).
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/instructions/bulk_operands.hpp"
 
 #include <cstring>

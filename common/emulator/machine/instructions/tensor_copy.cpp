@@ -1,6 +1,7 @@
 /// \file
 /// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and their prefetch, tile mode (PTX ISA 9.7.9.27).
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/instructions/bulk_operands.hpp"
 #include "machine/tensor_tile.hpp"
 

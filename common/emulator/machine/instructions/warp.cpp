@@ -1,5 +1,6 @@
 // Instructions by which the lanes of a warp exchange values or meet (PTX ISA 9.7.9.6, 9.7.13.2 to 9.7.13.14).
 
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/cluster.hpp"
 #include "machine/decoder.hpp"
 #include "machine/mistake.hpp"
