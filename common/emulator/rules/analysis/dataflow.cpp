@@ -1,5 +1,7 @@
 #include "rules/analysis/dataflow.hpp"
 
+#include "rules/analysis/values.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -175,8 +177,7 @@ std::optional<std::string> Dataflow::formula(const Operand& operand, unsigned de
     if (operand.kind != Kind::reg || depth == 0 || definitions_[operand.index].size() != 1)
         return std::nullopt;
     const Instruction& made = function_.body[definitions_[operand.index].front()];
-    static constexpr std::array<std::string_view, 5> of_its_own{"atom", "call", "elect", "match", "vote"};
-    if (made.guard >= 0 || is_one_of(made.opcode, of_its_own) || made.operands.size() < 2)
+    if (made.guard >= 0 || Values::tells_lanes_apart(made) || made.operands.size() < 2)
         return std::nullopt;
     std::string text;
     for (std::size_t i = 1; i < made.operands.size(); ++i) {

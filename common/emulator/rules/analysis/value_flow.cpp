@@ -55,11 +55,13 @@ unsigned shuffle_source(const Instruction& shuffle, unsigned lane, std::uint32_t
     return inside && from >= 0 && from < static_cast<int>(warp_size) ? static_cast<unsigned>(from) : lane;
 }
 
+/// The result depends on what all lanes hold.
+constexpr std::array<std::string_view, 3> of_the_warp{"vote", "match", "redux"};
+
 } // namespace
 
 Values::Rule Values::rule_of(const Instruction& instruction) {
     static constexpr std::array<std::string_view, 4> jumps{"bra", "brx", "ret", "exit"};
-    static constexpr std::array<std::string_view, 3> of_the_warp{"vote", "match", "redux"};
     static constexpr std::array<std::string_view, 15> acting{
         "call",     "bar",     "barrier", "fence",     "membar",     "cp",        "prefetch", "prefetchu",
         "mbarrier", "discard", "pmevent", "nanosleep", "setmaxnreg", "tensormap", "trap"};
@@ -93,6 +95,11 @@ bool Values::hands_on(const Instruction& instruction) {
                                                            "add", "sub", "shl",  "shr"};
     return is_one_of(instruction.opcode, those) ||
            ((instruction.opcode == "and" || instruction.opcode == "or") && instruction.operands.size() == 3);
+}
+
+bool Values::tells_lanes_apart(const Instruction& instruction) {
+    static constexpr std::array<std::string_view, 3> others{"atom", "call", "elect"};
+    return is_one_of(instruction.opcode, of_the_warp) || is_one_of(instruction.opcode, others);
 }
 
 /// The instruction at hand: where its registers lie and which lanes of them hold meaningless values.

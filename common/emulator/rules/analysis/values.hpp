@@ -67,6 +67,8 @@ class Values {
 
     /// Makes another value of the operands, and that cheaply: a move, an addition, a comparison.
     static bool hands_on(const ptx::Instruction& instruction);
+    /// Lanes get other results, although all of them have the same operands.
+    static bool tells_lanes_apart(const ptx::Instruction& instruction);
 
     /// Nothing is followed: no call but taint_register() and origin_of() is needed.
     bool empty() const { return tainted_rows_ == 0 && !marked_; }
