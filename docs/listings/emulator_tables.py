@@ -33,6 +33,7 @@ CHAPTERS = (
     ("9.7.9", "data movement and conversion"),
     ("9.7.12", "control flow"),
     ("9.7.13", "synchronisation"),
+    ("9.7.14", "warp matrices"),
     ("9.7.17", "stack"),
     ("9.7.18", "video"),
     ("9.7.19", "miscellaneous"),

@@ -107,6 +107,22 @@ TEST_CASE("elect chooses one lane") {
     CHECK(sum == 1);
 }
 
+TEST_CASE("movmatrix turns a matrix of 8 x 8 halves") {
+    // Element (row, column) is 8 row + column; a lane holds two neighbours of a row.
+    const std::string fill = "  mul.lo.u32 %r2, %r1, 2;\n  add.u32 %r3, %r2, 1;\n  shl.b32 %r3, %r3, 16;\n"
+                             "  or.b32 %r9, %r2, %r3;\n";
+    const std::string turn = "  movmatrix.sync.aligned.m8n8.trans.b16 %r9, %r9;\n";
+    const auto turned = by_lane(fill + turn), twice = by_lane(fill + turn + turn);
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+        const std::uint32_t row = lane / 4, column = 2 * (lane % 4);
+        CHECK(turned[lane] == ((8 * column + row) | (8 * (column + 1) + row) << 16));
+        CHECK(twice[lane] == ((2 * lane) | (2 * lane + 1) << 16));
+    }
+    const auto refused = run(kernel_text("  movmatrix.sync.aligned.m8n8.b16 %r9, %r9;\n" + store_result),
+                             std::vector<std::uint32_t>(32));
+    CHECK(refused.launch.error == LaunchError::unsupported);
+}
+
 TEST_CASE("bar.sync orders the warps of a block") {
     const std::string body =
         "  .shared .align 4 .b8 tile[1024];\n  shl.b32 %r2, %r1, 2;\n  mov.u32 %r3, tile;\n  add.u32 %r4, "

@@ -100,6 +100,20 @@ TEST_CASE("uninitialised-shared: values go from lane to lane") {
                                    "setp.gt.u32 %p3, %r0, 31;\n@%p3 " + use});
 }
 
+TEST_CASE("uninitialised-shared: a matrix is transposed between lanes") {
+    // Rows 4 to 7 were not written: after that they are columns, in lanes 2 and 3 of each four.
+    const std::string half_a_matrix = addresses(64) +
+                                      "setp.lt.u32 %p1, %r0, 16;\n@%p1 st.shared.u32 [%r10], %r6;\n" + meet +
+                                      "and.b32 %r12, %r0, 3;\nsetp.lt.u32 %p2, %r12, 2;\n";
+    const std::string transpose = "movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r5;\n";
+    const auto with = [&](const std::string& first, const std::string& rest) {
+        return Case{tile, half_a_matrix + first + transpose + rest, 32};
+    };
+    require_silent(with(load, "@%p2 " + store));
+    require_found(name, with(wrong, "@!%p2 " + use));
+    require_found(name, with(wrong, "@%p1 " + use)); // Written, but by another lane's value.
+}
+
 TEST_CASE("uninitialised-shared: values copied from shared to shared memory") {
     // A rolling plane: the whole tile moves, its border is never read.
     const std::string roll = load + "st.shared.u32 [%r10+256], %r5;\n" + meet;

@@ -1,4 +1,5 @@
-// Instructions by which the lanes of a warp exchange values or meet (PTX ISA 9.7.9.6, 9.7.13.2 to 9.7.13.14).
+// Instructions by which the lanes of a warp exchange values or meet (PTX ISA 9.7.9.6, 9.7.13.2 to 9.7.13.14,
+// 9.7.14.5.17).
 
 #include "hopper_emulator/finding_kinds.hpp"
 #include "machine/cluster.hpp"
@@ -340,6 +341,35 @@ void decode_elect(DecodeContext& c, Op& op) {
     finish(c, op, 1, elect, &d.elements[1]);
 }
 
+/// movmatrix: lane i holds elements 2 (i % 4) and the one after it of row i / 4, of the matrix and of its
+/// transpose.
+void transpose_8x8(Warp& warp, const Op& op, LaneMask lanes) {
+    std::array<std::uint32_t, warp_size> storage;
+    const std::uint32_t* a = gather(warp, op, &Op::a, storage);
+    const auto element = [a](unsigned row, unsigned column) {
+        return a[4 * row + column / 2] >> 16 * (column % 2) & 0xffffu;
+    };
+    std::array<std::uint32_t, warp_size> result{}; // The destination may be the source.
+    for_lanes(lanes, [&](unsigned lane) {
+        const unsigned row = lane / 4, column = 2 * (lane % 4);
+        result[lane] = element(column, row) | element(column + 1, row) << 16;
+    });
+    give<std::uint32_t>(warp, op, lanes, [&](unsigned lane) { return result[lane]; });
+}
+
+void decode_movmatrix(DecodeContext& c, Op& op) {
+    c.allow({"sync", "aligned", "m8n8", "trans"});
+    if (!c.has("sync") || !c.has("aligned") || !c.has("m8n8") || !c.has("trans") || c.type() != Type::b16)
+        c.malformed("is movmatrix.sync.aligned.m8n8.trans.b16");
+    op.dst = c.destination(0, Type::b32);
+    op.a = c.source(1, Type::b32);
+    auto x = std::make_unique<WarpExtra>();
+    x->members = c.constant(all_lanes, sizeof(LaneMask));
+    x->action = transpose_8x8;
+    op.extra = c.keep(std::move(x));
+    op.handler = meet_members;
+}
+
 void warp_barrier(Warp& warp, const Op& op, LaneMask lanes) {
     if (!warp.cluster().listening())
         return;
@@ -363,6 +393,7 @@ constexpr InstructionRow table[] = {
     {"activemask", "9.7.13.10", decode_activemask},
     {"redux", "9.7.13.11", decode_redux},
     {"elect", "9.7.13.14", decode_elect},
+    {"movmatrix", "9.7.14.5.17", decode_movmatrix},
 };
 
 } // namespace

@@ -80,7 +80,7 @@ Values::Rule Values::rule_of(const Instruction& instruction) {
         return Rule::atomic;
     if (opcode == "red")
         return Rule::reduce;
-    if (opcode == "shfl")
+    if (opcode == "shfl" || opcode == "movmatrix")
         return Rule::shuffle;
     if (opcode == "selp" && instruction.operands.size() == 4)
         return Rule::select;
@@ -98,7 +98,7 @@ bool Values::hands_on(const Instruction& instruction) {
 }
 
 bool Values::tells_lanes_apart(const Instruction& instruction) {
-    static constexpr std::array<std::string_view, 3> others{"atom", "call", "elect"};
+    static constexpr std::array<std::string_view, 4> others{"atom", "call", "elect", "movmatrix"};
     return is_one_of(instruction.opcode, of_the_warp) || is_one_of(instruction.opcode, others);
 }
 
@@ -180,6 +180,7 @@ struct Values::Flow {
 
     LaneMask decided();
     LaneMask shuffled();
+    LaneMask transposed();
     LaneMask result(Rule rule);
     void send(std::size_t first);
     void act(Rule rule, LaneMask unsure);
@@ -221,6 +222,18 @@ LaneMask Values::Flow::shuffled() {
     return result;
 }
 
+/// movmatrix (PTX ISA 9.7.14.5.17): a lane gets a half of one lane and a half of another, which holds the
+/// next row.
+LaneMask Values::Flow::transposed() {
+    const LaneMask source = of(instruction.operands[1], all_lanes);
+    LaneMask result = 0;
+    for_lanes(mask, [&](unsigned lane) {
+        const unsigned from = 8 * (lane % 4) + lane / 8;
+        result |= LaneMask{((source >> from | source >> (from + 4)) & 1) != 0} << lane;
+    });
+    return result;
+}
+
 LaneMask Values::Flow::result(Rule rule) {
     const auto& operands = instruction.operands;
     switch (rule) {
@@ -232,7 +245,7 @@ LaneMask Values::Flow::result(Rule rule) {
     case Rule::predicates:
         return decided();
     case Rule::shuffle:
-        return shuffled();
+        return instruction.opcode == "shfl" ? shuffled() : transposed();
     case Rule::collective:
         return of_sources(1, all_lanes) ? mask : 0;
     default:
