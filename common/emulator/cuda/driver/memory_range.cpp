@@ -6,6 +6,9 @@
 #include "cuda/streams.hpp"
 
 #include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
 
 using namespace emu;
 using namespace emu::cuda;
@@ -50,33 +53,79 @@ std::atomic_ref<Word> word_at(State& state, void* stream, DevicePointer address)
     return std::atomic_ref<Word>(*reinterpret_cast<Word*>(address));
 }
 
+// What is wrong with an operation is thrown as ApiError before any of it is done.
+
 template <class Word>
-Error write_value(const char* function, void* stream, DevicePointer address, Word value, unsigned flags) {
-    return context_call(function, [&](State& state) {
-        if (flags > 1)
-            return Error::invalid_value;
-        const auto word = word_at<Word>(state, stream, address);
-        const auto task = std::make_shared<Task>(QuickWork([word, value] {
-            word.store(value);
-            return Error::success;
-        }));
-        task->facts.tells_host = true;
-        return state.streams().submit_task(state, stream, task);
-    });
+std::shared_ptr<Task> write_value(State& state, void* stream, DevicePointer address, Word value,
+                                  unsigned flags) {
+    if (flags > 1)
+        throw ApiError(Error::invalid_value);
+    const auto word = word_at<Word>(state, stream, address);
+    const auto task = std::make_shared<Task>(QuickWork([word, value] {
+        word.store(value);
+        return Error::success;
+    }));
+    task->facts.tells_host = true;
+    return task;
 }
 
 template <class Word>
-Error wait_value(const char* function, void* stream, DevicePointer address, Word value, unsigned flags) {
-    return context_call(function, [&](State& state) {
-        const unsigned how = flags & ~wait_flush;
-        if (how > wait_nor)
-            return Error::invalid_value;
-        const auto word = word_at<Word>(state, stream, address);
-        const auto task =
-            std::make_shared<Task>(PollWork{[word, value, how] { return holds(word.load(), value, how); }});
-        task->facts.unsure = true;
-        return state.streams().submit_task(state, stream, task);
-    });
+std::shared_ptr<Task> wait_value(State& state, void* stream, DevicePointer address, Word value,
+                                 unsigned flags) {
+    const unsigned how = flags & ~wait_flush;
+    if (how > wait_nor)
+        throw ApiError(Error::invalid_value);
+    const auto word = word_at<Word>(state, stream, address);
+    const auto task =
+        std::make_shared<Task>(PollWork{[word, value, how] { return holds(word.load(), value, how); }});
+    task->facts.unsure = true;
+    return task;
+}
+
+/// CUstreamBatchMemOpParams: what cuStreamWaitValue and cuStreamWriteValue take, and two kinds that have
+/// flags only.
+struct BatchMemOp {
+    /// CUstreamBatchMemOpType
+    enum class Kind : unsigned {
+        wait_32 = 1,
+        write_32 = 2,
+        flush = 3,
+        wait_64 = 4,
+        write_64 = 5,
+        barrier = 6
+    };
+    Kind kind;
+    unsigned flags_alone; ///< Of a barrier and of a flush.
+    DevicePointer address;
+    std::uint64_t value; ///< Of 32 bits: the lower half.
+    unsigned flags;
+    std::uint64_t unused[2];
+};
+static_assert(sizeof(BatchMemOp) == 48);
+
+/// The task of one operation of a batch; none for what a stream does anyway.
+std::shared_ptr<Task> batch_task(State& state, void* stream, const BatchMemOp& op) {
+    using Kind = BatchMemOp::Kind;
+    const auto low = static_cast<std::uint32_t>(op.value);
+    switch (op.kind) {
+    case Kind::wait_32:
+        return wait_value(state, stream, op.address, low, op.flags);
+    case Kind::wait_64:
+        return wait_value(state, stream, op.address, op.value, op.flags);
+    case Kind::write_32:
+        return write_value(state, stream, op.address, low, op.flags);
+    case Kind::write_64:
+        return write_value(state, stream, op.address, op.value, op.flags);
+    case Kind::barrier: // For the whole system, or for the GPU.
+        if (op.flags_alone <= 1)
+            return nullptr;
+        break;
+    case Kind::flush:
+        if (op.flags_alone == 0)
+            return nullptr;
+        break;
+    }
+    throw ApiError(Error::invalid_value);
 }
 
 } // namespace
@@ -132,16 +181,40 @@ Error cuMemcpyPeerAsync(DevicePointer to, void*, DevicePointer from, void*, std:
 }
 
 Error cuStreamWriteValue32_v2(void* stream, DevicePointer address, std::uint32_t value, unsigned flags) {
-    return write_value(__func__, stream, address, value, flags);
+    return context_call(__func__, [&](State& state) {
+        return state.streams().submit_task(state, stream, write_value(state, stream, address, value, flags));
+    });
 }
 Error cuStreamWriteValue64_v2(void* stream, DevicePointer address, std::uint64_t value, unsigned flags) {
-    return write_value(__func__, stream, address, value, flags);
+    return context_call(__func__, [&](State& state) {
+        return state.streams().submit_task(state, stream, write_value(state, stream, address, value, flags));
+    });
 }
 Error cuStreamWaitValue32_v2(void* stream, DevicePointer address, std::uint32_t value, unsigned flags) {
-    return wait_value(__func__, stream, address, value, flags);
+    return context_call(__func__, [&](State& state) {
+        return state.streams().submit_task(state, stream, wait_value(state, stream, address, value, flags));
+    });
 }
 Error cuStreamWaitValue64_v2(void* stream, DevicePointer address, std::uint64_t value, unsigned flags) {
-    return wait_value(__func__, stream, address, value, flags);
+    return context_call(__func__, [&](State& state) {
+        return state.streams().submit_task(state, stream, wait_value(state, stream, address, value, flags));
+    });
+}
+/// All of them are looked at before the first one is put into the stream.
+Error cuStreamBatchMemOp_v2(void* stream, unsigned count, const BatchMemOp* operations, unsigned flags) {
+    return context_call(__func__, [&](State& state) {
+        constexpr unsigned too_many = 256;
+        if (count >= too_many || flags != 0 || (count && !operations))
+            return Error::invalid_value;
+        std::vector<std::shared_ptr<Task>> tasks;
+        for (const BatchMemOp& op : std::span(operations, count))
+            if (auto task = batch_task(state, stream, op))
+                tasks.push_back(std::move(task));
+        for (const auto& task : tasks)
+            if (const Error error = state.streams().submit_task(state, stream, task); error != Error::success)
+                return error;
+        return Error::success;
+    });
 }
 
 } // extern "C"
