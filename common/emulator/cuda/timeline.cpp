@@ -135,9 +135,9 @@ void Timeline::begin(std::deque<TaskRef> ready) {
 
 void Timeline::begin_kernel(const TaskRef& task, const KernelWork& work) {
     const std::weak_ptr<Task> weak = task;
-    const auto waiting_behind = [this, weak] {
+    const auto around = [this, weak] {
         const TaskRef about = weak.lock();
-        return about ? describe_around(*about) : std::string();
+        return about ? nearby(*about) : std::vector<NearbyKernel>();
     };
     depend_on_primary(task, *work.launch);
     Device::grids(*work.launch).on_triggered = [this, weak] {
@@ -146,7 +146,7 @@ void Timeline::begin_kernel(const TaskRef& task, const KernelWork& work) {
     };
     const auto on_end = [this, task](LaunchResult result) { end_launch(task, std::move(result)); };
     try {
-        state_.device().start(work.launch, {on_end, waiting_behind});
+        state_.device().start(work.launch, {on_end, around});
     } catch (...) {
         LaunchResult failed;
         failed.error = std::current_exception();
@@ -377,37 +377,32 @@ void Timeline::close() {
 
 namespace {
 
-std::string reason(const Task& task, const Task& behind) {
+NearbyKernel::Place place_behind(const Task& task, const Task& behind) {
     if (behind.stream == task.stream)
-        return "both are in the same stream";
-    if (task.legacy || behind.legacy)
-        return "the default stream and streams made without cudaStreamNonBlocking wait for each other";
-    return "an event or an edge of a graph puts it behind";
+        return NearbyKernel::Place::behind_in_stream;
+    return task.legacy || behind.legacy ? NearbyKernel::Place::behind_by_default_stream
+                                        : NearbyKernel::Place::behind_by_edge;
 }
 
 } // namespace
 
-std::string Timeline::describe_around(const Task& task) const {
+std::vector<NearbyKernel> Timeline::nearby(const Task& task) const {
     constexpr std::size_t most = 3;
-    std::string text;
+    std::vector<NearbyKernel> kernels;
     const std::lock_guard lock(mutex_);
     std::vector<const Task*> seen{&task};
-    std::size_t told = 0;
-    for (std::size_t i = 0; i < seen.size() && told < most; ++i)
+    for (std::size_t i = 0; i < seen.size() && kernels.size() < most; ++i)
         for (const TaskRef& each : seen[i]->behind) {
             if (std::ranges::find(seen, each.get()) != seen.end())
                 continue;
             seen.push_back(each.get());
-            if (each->name.empty() || told == most)
-                continue;
-            ++told;
-            text += "\n  Kernel " + each->name +
-                    " was launched later and cannot begin before this one ends: " + reason(task, *each) + ".";
+            if (!each->name.empty() && kernels.size() < most)
+                kernels.push_back({each->name, place_behind(task, *each)});
         }
     for (const TaskRef& each : open_)
         if (each.get() != &task && each->stage == Task::Stage::begun && !each->name.empty())
-            text += "\n  Kernel " + each->name + " runs beside it, and waits too.";
-    return text;
+            kernels.push_back({each->name, NearbyKernel::Place::beside});
+    return kernels;
 }
 
 } // namespace emu::cuda

@@ -127,7 +127,7 @@ class Timeline {
     /// At the end of the process: waits as long as anything can still go on, and begins nothing more.
     void close();
     /// What stands behind a kernel, and what runs beside it, for a deadlock report.
-    std::string describe_around(const Task& task) const;
+    std::vector<NearbyKernel> nearby(const Task& task) const;
 
   private:
     void put_behind(const TaskRef& task, const std::vector<TaskRef>& behind);

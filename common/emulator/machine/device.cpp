@@ -106,7 +106,7 @@ LaunchOutcome Device::refusal(LaunchError error, const Flaw& why) const {
 }
 
 const KernelFacts* Device::admit(Module& module, std::string_view name, LaunchConfig& config,
-                            std::uint32_t max_dynamic_shared, bool nonportable, LaunchOutcome& refused) {
+                                 std::uint32_t max_dynamic_shared, bool nonportable, LaunchOutcome& refused) {
     const Kernel* kernel = nullptr;
     try {
         kernel = static_cast<Program&>(module).kernel(name); // There are no other modules.
@@ -148,7 +148,8 @@ std::shared_ptr<Launch> Device::prepare(Module& module, std::string_view name, c
     if (!info.kernel)
         return nullptr;
     info.serial = ++launches_;
-    if (static_cast<const Program&>(module).controls_grids()) // A kernel that may begin before this one has ended is compared with it.
+    if (static_cast<const Program&>(module)
+            .controls_grids()) // A kernel that may begin before this one has ended is compared with it.
         wish_for(FootprintWish::all);
     info.footprint = footprint_wish();
     info.shared_size = info.kernel->dynamic_shared_offset + wanted.dynamic_shared;
@@ -160,7 +161,7 @@ std::unique_ptr<LaunchReporter> Device::begin_report(Launch& launch) {
 }
 
 void Device::start(std::shared_ptr<Launch> launch, LaunchHooks hooks) {
-    launch->waiting_behind = std::move(hooks.waiting_behind);
+    launch->nearby = std::move(hooks.nearby);
     executor_->start(std::move(launch), std::move(hooks.on_end));
 }
 

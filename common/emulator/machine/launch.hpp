@@ -72,10 +72,9 @@ class Launch {
     std::uint64_t time() { return time_.fetch_add(32, std::memory_order_relaxed); }
     void pass_time(std::uint64_t nanoseconds) { time_.fetch_add(nanoseconds, std::memory_order_relaxed); }
 
-    /// What a deadlock report adds when the kernel waits for memory that something else must write: what is
-    /// queued behind it. Set before the start, asked while nothing moves.
-    std::function<std::string()> waiting_behind;
-    std::string queued_behind() const { return waiting_behind ? waiting_behind() : std::string(); }
+    /// The kernels behind and beside it, for the report of a deadlock. Set before the start, asked while
+    /// nothing moves.
+    std::function<std::vector<NearbyKernel>()> nearby;
 
     GridDependency& grids() { return grids_; }
     const GridDependency& grids() const { return grids_; }

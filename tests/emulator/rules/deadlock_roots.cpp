@@ -6,6 +6,8 @@
 
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <future>
+
 using namespace check_test;
 using Catch::Matchers::ContainsSubstring;
 
@@ -334,4 +336,39 @@ TEST_CASE("deadlock: a multicast whose bytes only one block has announced") {
                                    "tx-count -256 bytes (0 expected, 256 arrived)",
                                    "in every block that the multicast reaches", "the thread that issues"});
     require_silent(program("@%p0"));
+}
+
+TEST_CASE("deadlock: the kernels behind and beside one that polls memory are named, each with its reason") {
+    using Place = emu::NearbyKernel::Place;
+    // For memory of another kernel to count, the kernel must use memory that others can write.
+    const Case polls{
+        "", "L:\nld.relaxed.sys.global.u32 %r3, [%rd1];\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra L;\n", 1};
+    const auto report = [&](std::vector<emu::NearbyKernel> nearby) {
+        emu::Device device(emu::Settings{}, emu::make_reporter());
+        const auto memory = device.memory().allocate(256, emu::Allocation::Kind::device);
+        const std::array<std::uint64_t, 2> parameters{memory, memory};
+        const auto module = device.load(polls.text());
+        emu::LaunchOutcome refused;
+        std::promise<emu::LaunchResult> result;
+        device.start(device.prepare(*module, "k", {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+                                    std::as_bytes(std::span(parameters)), 0, false, refused),
+                     {[&](emu::LaunchResult r) { result.set_value(std::move(r)); }, [&] { return nearby; }});
+        return emu::format(result.get_future().get().diagnostics.at(0));
+    };
+    const std::string behind = report({{"a", Place::behind_in_stream},
+                                       {"b", Place::behind_by_default_stream},
+                                       {"c", Place::behind_by_edge},
+                                       {"d", Place::beside}});
+    CHECK_THAT(behind, ContainsSubstring("Kernel a was launched later and cannot begin before this one ends: "
+                                         "both are in the same stream."));
+    CHECK_THAT(behind, ContainsSubstring("Kernel b was launched later and cannot begin before this one ends: "
+                                         "the default stream"));
+    CHECK_THAT(behind, ContainsSubstring("Kernel c was launched later and cannot begin before this one ends: "
+                                         "an event or an edge of a graph"));
+    CHECK_THAT(behind, ContainsSubstring("Kernel d runs beside it, and waits too."));
+    CHECK_THAT(behind, ContainsSubstring("launch that one first"));
+    const std::string beside = report({{"d", Place::beside}});
+    CHECK_THAT(beside, ContainsSubstring("Kernel d runs beside it"));
+    CHECK_THAT(beside, !ContainsSubstring("launch that one first"));
+    CHECK_THAT(report({}), !ContainsSubstring("Kernel "));
 }

@@ -36,6 +36,38 @@ void list_waits(const DeadlockFacts& facts, const Root& root, Diagnostic& d) {
             add(key, line);
 }
 
+const char* reason_for(NearbyKernel::Place place) {
+    switch (place) {
+    case NearbyKernel::Place::behind_in_stream:
+        return "both are in the same stream";
+    case NearbyKernel::Place::behind_by_default_stream:
+        return "the default stream and streams made without cudaStreamNonBlocking wait for each other";
+    case NearbyKernel::Place::behind_by_edge:
+        return "an event or an edge of a graph puts it behind";
+    case NearbyKernel::Place::beside:
+        break;
+    }
+    return nullptr;
+}
+
+/// True if a kernel that might end the wait stands behind this one: that is the cause then.
+bool tell_nearby(const Launch& launch, Diagnostic& d) {
+    bool behind = false;
+    for (const NearbyKernel& each : launch.nearby ? launch.nearby() : std::vector<NearbyKernel>()) {
+        const char* const reason = reason_for(each.place);
+        behind |= reason != nullptr;
+        d.message += "\n  Kernel " + each.name +
+                     (reason ? std::string(" was launched later and cannot begin before this one ends: ") +
+                                   reason + "."
+                             : " runs beside it, and waits too.");
+    }
+    if (behind)
+        d.advice =
+            "If one of the kernels behind it is to end the wait, launch that one first, or in another "
+            "stream that is made with cudaStreamNonBlocking and waits for no event behind this kernel.";
+    return behind;
+}
+
 } // namespace
 
 Diagnostic put_into_words(const Deadlock& deadlock) {
@@ -53,16 +85,8 @@ Diagnostic put_into_words(const Deadlock& deadlock) {
     bool polling = false;
     for (const WaitGroup& group : facts.groups())
         polling |= group.what == WaitGroup::For::nothing;
-    if (cluster.outside_uses() > 0 && polling) {
-        const std::string around = cluster.launch().queued_behind();
-        d.message += around;
-        if (around.find("cannot begin before") != std::string::npos) {
-            d.advice =
-                "If one of the kernels behind it is to end the wait, launch that one first, or in another "
-                "stream that is made with cudaStreamNonBlocking and waits for no event behind this kernel.";
-            return d;
-        }
-    }
+    if (cluster.outside_uses() > 0 && polling && tell_nearby(cluster.launch(), d))
+        return d;
     if (const std::string cause = describe_cause(facts, root); !cause.empty())
         d.message += "\n  " + cause;
     d.advice = advice_for(facts, root);

@@ -88,8 +88,8 @@ class Device {
                          std::span<const std::byte> parameters,
                          std::uint32_t max_dynamic_shared = max_shared_per_block, bool nonportable = true);
 
-    /// Whether a launch of this shape would be admitted: what the kernel asks for, or nullptr and the reason in
-    /// `refused`. A cluster that the kernel itself requires goes to `config`.
+    /// Whether a launch of this shape would be admitted: what the kernel asks for, or nullptr and the reason
+    /// in `refused`. A cluster that the kernel itself requires goes to `config`.
     const KernelFacts* admit(Module& module, std::string_view kernel, LaunchConfig& config,
                              std::uint32_t max_dynamic_shared, bool nonportable, LaunchOutcome& refused);
 
@@ -104,9 +104,8 @@ class Device {
     /// What start() calls, from a host thread of the emulator.
     struct LaunchHooks {
         std::function<void(LaunchResult)> on_end = {}; ///< It has ended. May start others.
-        /// What a deadlock report adds when the kernel waits for memory that something else must write: what
-        /// is queued behind it. Asked while nothing moves.
-        std::function<std::string()> waiting_behind = {};
+        /// The kernels behind and beside it, for the report of a deadlock. Asked while nothing moves.
+        std::function<std::vector<NearbyKernel>()> nearby = {};
     };
     /// Starts a launch and returns at once; launches run side by side, the oldest first.
     void start(std::shared_ptr<Launch> launch, LaunchHooks hooks);

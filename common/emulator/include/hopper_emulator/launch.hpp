@@ -38,6 +38,19 @@ struct LaunchConfig {
     friend bool operator==(const LaunchConfig&, const LaunchConfig&) = default;
 };
 
+/// A kernel that has to do with another one, which waits for memory that something else must write.
+struct NearbyKernel {
+    /// Why it stands behind the other one, which must have ended before it begins; or that it does not.
+    enum class Place : std::uint8_t {
+        behind_in_stream,         ///< Both are in the same stream.
+        behind_by_default_stream, ///< One is in the legacy default stream, the other in a blocking stream.
+        behind_by_edge,           ///< By an event, or an edge of a graph.
+        beside,                   ///< It has begun, and waits as well.
+    };
+    std::string name; ///< Demangled.
+    Place place = Place::beside;
+};
+
 /// What came of a launch that ran.
 struct LaunchResult {
     Fault fault = Fault::none; ///< What stopped it, `none` if it came to its end.
