@@ -148,8 +148,8 @@ std::shared_ptr<Launch> Device::prepare(Module& module, std::string_view name, c
     if (!info.kernel)
         return nullptr;
     info.serial = ++launches_;
-    if (static_cast<const Program&>(module)
-            .controls_grids()) // A kernel that may begin before this one has ended is compared with it.
+    // A kernel that may begin before this one has ended is compared with it.
+    if (static_cast<const Program&>(module).controls_grids())
         wish_for(FootprintWish::all);
     info.footprint = footprint_wish();
     info.shared_size = info.kernel->dynamic_shared_offset + wanted.dynamic_shared;
