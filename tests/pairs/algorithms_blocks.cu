@@ -438,9 +438,9 @@ constexpr pairs::Pair list[] = {
          "The shared tile has room for one halo, not two: the right halo runs into the array behind it.",
      .fix = "__shared__ int tile[width + 2 * radius].",
      .run = stencil,
-     .finding = "out-of-bounds",
-     .says = "behind the end of tile",
-     .remedy = "array too small"},
+     .finding = "shared-array-overrun",
+     .says = "right behind tile (524 bytes), in weight",
+     .remedy = "the array is too small"},
     {.name = "row_shares",
      .mistake =
          "The offset of the second array in dynamic shared memory forgets the padding of the tile's rows, so "

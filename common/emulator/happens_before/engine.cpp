@@ -51,6 +51,10 @@ void Engine::on_block_start(Block& block) {
 void Engine::on_block_exit(Block& block) { tell(&ClusterListener::on_block_exit, block); }
 void Engine::on_thread_exit(const WarpLanes& lanes) { tell(&ClusterListener::on_thread_exit, lanes); }
 
+bool Engine::on_mistake(const Mistake& mistake) {
+    return std::ranges::any_of(listeners_, [&](const auto& each) { return each->on_mistake(mistake); });
+}
+
 void Engine::on_cluster_end() {
     tell(&ClusterListener::on_cluster_end);
     tell_the_rest();

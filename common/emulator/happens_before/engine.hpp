@@ -8,6 +8,7 @@
 #include "happens_before/facts.hpp"
 #include "happens_before/hand_overs.hpp"
 #include "happens_before/launch_state.hpp"
+#include "happens_before/poll_sites.hpp"
 #include "machine/cluster.hpp"
 
 #include <array>
@@ -81,6 +82,7 @@ class Engine : public ClusterListener {
     void on_shuffle_from_absent(const ShuffleEvent& event) override {
         tell(&ClusterListener::on_shuffle_from_absent, event);
     }
+    bool on_mistake(const Mistake& mistake) override;
     void on_mbarrier_init(const MbarrierEvent& event) override;
     void on_mbarrier_inval(const MbarrierEvent& event) override;
     void on_mbarrier_arrive(const MbarrierEvent& event) override;
@@ -137,6 +139,8 @@ class Engine : public ClusterListener {
     }
     const Record& record(Ref ref, const Actor& actor) { return store(actor.shared)[record_of(ref)]; }
     void check_access(const AccessEvent& event);
+    FlagEnd flag_end(const AccessEvent& event, const WarpClock& clock) const;
+    bool synchronise(const AccessEvent& event, WarpClock& clock);
     void log_flag(const AccessEvent& event, WarpClock& clock, bool published);
     template <class Visit>
     void by_words(Address address, std::uint32_t bytes, Visit&& visit);
@@ -190,6 +194,7 @@ class Engine : public ClusterListener {
     std::unordered_map<Address, std::vector<CoWriters>> co_writers_; ///< By word, where there are any.
     std::map<BarrierKey, BlockBarrierState> barriers_;
     HandOvers hand_overs_;
+    PollSites poll_sites_;
     ClockRef cluster_barrier_; ///< What the last completed cluster barrier published.
     std::unique_ptr<Withheld> cluster_withheld_;
     std::unordered_map<std::uint32_t, BarrierState> mbarriers_;

@@ -93,9 +93,7 @@ void Engine::check_access(const AccessEvent& event) {
     const Address base = event.space == ptx::Space::shared ? shared_window : 0;
     bool published = false;
     if (flags & Record::strong)
-        for_lanes(event.mask, [&](unsigned lane) {
-            published |= threads_.strong_access(clock, lane, base + event.addresses[lane], event);
-        });
+        published = synchronise(event, clock);
     if ((flags & Record::strong) && std::has_single_bit(event.mask))
         log_flag(event, clock, published);
     LaneMask changing = event.mask;
@@ -115,6 +113,43 @@ void Engine::check_access(const AccessEvent& event) {
     }
 }
 
+FlagEnd Engine::flag_end(const AccessEvent& event, const WarpClock& clock) const {
+    FlagEnd end;
+    end.cluster = threads_.cluster();
+    end.warp = static_cast<std::uint16_t>(clock.warp->block().rank() * 32 + clock.warp->index());
+    end.lane = static_cast<unsigned>(std::countr_zero(event.mask));
+    end.thread = clock.first + end.lane;
+    end.epoch = clock.now;
+    end.pc = event.pc;
+    end.semantics = event.semantics;
+    end.scope = event.semantics == Semantics::volatile_ ? Scope::sys : event.scope;
+    return end;
+}
+
+/// The edges of a strong access; true if it published anything.
+bool Engine::synchronise(const AccessEvent& event, WarpClock& clock) {
+    const Address base = event.space == ptx::Space::shared ? shared_window : 0;
+    const auto access = [&](unsigned lane, Poll* poll) {
+        return threads_.strong_access(clock, lane, base + event.addresses[lane], event, poll);
+    };
+    const auto first = static_cast<unsigned>(std::countr_zero(event.mask));
+    const bool may_poll = event.kind == AccessKind::read && event.space == ptx::Space::global &&
+                          std::has_single_bit(event.mask) && launch_.flags.is_used();
+    const PollSite* const site = may_poll ? poll_sites_.at(*cluster_.info().kernel, event.pc) : nullptr;
+    if (site && event.bytes == site->loaded_bytes) {
+        Poll poll;
+        const Address skipped = event.addresses[first] % 8;
+        poll.ends = [&](std::uint64_t value) { return site->ends(*event.warp, first, value >> 8 * skipped); };
+        const bool published = access(first, &poll);
+        if (poll.is_stale)
+            launch_.flags.wait_was_stale(event.addresses[first], flag_end(event, clock));
+        return published;
+    }
+    bool published = false;
+    for_lanes(event.mask, [&](unsigned lane) { published |= access(lane, nullptr); });
+    return published;
+}
+
 /// A strong access of a single thread may be that of a flag. Counters, which are neither released nor stored
 /// to, are none.
 void Engine::log_flag(const AccessEvent& event, WarpClock& clock, bool published) {
@@ -123,15 +158,8 @@ void Engine::log_flag(const AccessEvent& event, WarpClock& clock, bool published
         return;
     const auto lane = static_cast<unsigned>(std::countr_zero(event.mask));
     FlagGive end;
-    end.cluster = threads_.cluster();
-    end.warp = static_cast<std::uint16_t>(clock.warp->block().rank() * 32 + clock.warp->index());
-    end.lane = lane;
-    end.thread = clock.first + lane;
-    end.epoch = clock.now;
-    end.pc = event.pc;
+    static_cast<FlagEnd&>(end) = flag_end(event, clock);
     end.ordered = published;
-    end.semantics = event.semantics;
-    end.scope = event.semantics == Semantics::volatile_ ? Scope::sys : event.scope;
     const Address location = (event.space == ptx::Space::shared ? shared_window : 0) + event.addresses[lane];
     if (event.kind != AccessKind::write)
         launch_.flags.take(location, end);

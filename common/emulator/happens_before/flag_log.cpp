@@ -27,14 +27,26 @@ void FlagLog::take(Address location, FlagEnd take) {
     const auto found = flags_.find(granule(location));
     if (found == flags_.end())
         return;
-    auto& takes = found->second.takes;
     take.when = ++now_;
+    keep(found->second.takes, take);
+}
+
+void FlagLog::wait_was_stale(Address location, FlagEnd wait) {
+    const std::lock_guard lock(mutex_);
+    const auto found = flags_.find(granule(location));
+    if (found == flags_.end())
+        return;
+    wait.when = ++now_;
+    keep(found->second.stale, wait);
+}
+
+void FlagLog::keep(std::vector<FlagEnd>& ends, FlagEnd end) {
     const auto same =
-        std::ranges::find_if(takes, [&](const FlagEnd& each) { return each.is_same_thread(take); });
-    if (same != takes.end())
-        *same = take;
-    else if (takes.size() < kept_takes)
-        takes.push_back(take);
+        std::ranges::find_if(ends, [&](const FlagEnd& each) { return each.is_same_thread(end); });
+    if (same != ends.end())
+        *same = end;
+    else if (ends.size() < kept_takes)
+        ends.push_back(end);
 }
 
 } // namespace emu::check

@@ -49,11 +49,14 @@ class FlagLog {
     struct Flag {
         std::deque<FlagGive> gives; ///< The last ones, oldest first.
         std::vector<FlagEnd> takes; ///< The last of each thread.
+        std::vector<FlagEnd> stale; ///< The last wait of a thread that ended with a value of an earlier wait.
     };
 
     void give(Address location, FlagGive give);
     /// Reads of places that nobody has given anything at are not kept.
     void take(Address location, FlagEnd take);
+    /// The wait ended, or may have, with a value that had been there since before an earlier wait.
+    void wait_was_stale(Address location, FlagEnd wait);
     bool is_used() const { return used_.load(std::memory_order_acquire); }
 
     template <class Visit>
@@ -66,6 +69,8 @@ class FlagLog {
     }
 
   private:
+    /// Puts it in place of the same thread's.
+    static void keep(std::vector<FlagEnd>& ends, FlagEnd end);
     static constexpr std::size_t kept_gives = 8, kept_takes = 64, kept_flags = 4096;
 
     std::atomic<bool> used_{false};

@@ -3,6 +3,8 @@
 #include "machine/cluster.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <utility>
 
 namespace emu::check {
@@ -19,36 +21,17 @@ bool releases(Semantics s) { return s == Semantics::release || s == Semantics::a
 bool reaches_other_clusters(Scope s) { return s == Scope::gpu || s == Scope::sys; }
 Scope narrower(Scope a, Scope b) { return std::min(a, b); }
 
+/// The eight bytes of a location, as far as they belong to something.
+std::uint64_t value_at(Cluster& cluster, Address location) {
+    std::uint64_t value = 0;
+    if (const std::byte* const all = cluster.global_bytes(location, 8))
+        std::memcpy(&value, all, 8);
+    else if (const std::byte* const low = cluster.global_bytes(location, 4))
+        std::memcpy(&value, low, 4);
+    return value;
+}
+
 } // namespace
-
-void GlobalSync::release(Address location, std::uint32_t cluster, const Clock& clock,
-                         const std::shared_ptr<const Foreign>& foreign) {
-    auto mine = std::make_shared<Foreign>();
-    (*mine)[cluster] = std::make_shared<const Clock>(clock);
-    used_.store(true, std::memory_order_release);
-    const std::lock_guard lock(mutex_);
-    auto& here = locations_[location];
-    here = join_foreign(join_foreign(here, foreign), mine);
-    all_.reset();
-}
-
-std::shared_ptr<const Foreign> GlobalSync::acquire_all() const {
-    if (!used_.load(std::memory_order_acquire))
-        return nullptr;
-    const std::lock_guard lock(mutex_);
-    if (!all_)
-        for (const auto& [location, published] : locations_)
-            all_ = join_foreign(all_, published);
-    return all_;
-}
-
-std::shared_ptr<const Foreign> GlobalSync::acquire(Address location) const {
-    if (!used_.load(std::memory_order_acquire))
-        return nullptr;
-    const std::lock_guard lock(mutex_);
-    const auto it = locations_.find(location);
-    return it == locations_.end() ? nullptr : it->second;
-}
 
 void Threads::add_block(Block& block) {
     warps_.resize(std::max<std::size_t>(warps_.size(), (block.rank() + 1) * 32));
@@ -183,8 +166,12 @@ void Threads::memory_fence(const FenceEvent& event) {
     if (!warp.sync)
         warp.sync = std::make_unique<std::array<LaneSync, warp_size>>();
     for_lanes(event.mask, [&](unsigned lane) {
-        if (event.acquire)
+        (*warp.sync)[lane].fenced = true;
+        if (event.acquire) {
             settle(warp, lane);
+            if (const auto read = std::move((*warp.sync)[lane].pending_of_release))
+                learn(warp, lane, space_.freeze(*read));
+        }
         if (several_blocks_ && event.scope != Scope::cta)
             warp.base[lane] = space_.widened(warp.base[lane]);
         if (event.release)
@@ -219,7 +206,25 @@ void Threads::acquire_at(Location& location, WarpClock& warp, unsigned lane, Lan
     sync.seen_clock = id;
 }
 
-void Threads::acquire_from(WarpClock& warp, unsigned lane, Address location, bool now, Scope scope) {
+/// What other clusters have published at the place, as far as the read took it.
+std::shared_ptr<const Foreign> Threads::published_at(WarpClock& warp, unsigned lane, Address location,
+                                                     Poll* poll) {
+    // A fence between a write and a read may forbid to read what was there before (PTX ISA 8.9.3).
+    if (!poll || (*warp.sync)[lane].fenced)
+        return global_.acquire(location);
+    const auto knows = [&](const Writer& writer) {
+        Record write;
+        write.cluster = writer.cluster;
+        write.epoch = writer.epoch;
+        return sees(warp, lane, write, writer.thread);
+    };
+    return global_.acquire(location, {cluster_, warp.first + lane, warp.now},
+                           value_at(warp.warp->cluster(), location), *poll, knows);
+}
+
+void Threads::acquire_from(WarpClock& warp, unsigned lane, Address location, const AccessEvent& event,
+                           Poll* poll) {
+    const bool now = acquires(event.semantics);
     if (!warp.sync)
         warp.sync = std::make_unique<std::array<LaneSync, warp_size>>();
     LaneSync& sync = (*warp.sync)[lane];
@@ -227,8 +232,8 @@ void Threads::acquire_from(WarpClock& warp, unsigned lane, Address location, boo
     const auto known = locations_.find(location);
     if (known != locations_.end())
         acquire_at(known->second, warp, lane, sync, found);
-    if (reaches_other_clusters(scope) && !in_shared_window(location)) {
-        auto foreign = global_.acquire(location);
+    if (reaches_other_clusters(event.scope) && !in_shared_window(location)) {
+        auto foreign = published_at(warp, lane, location, poll);
         // Another kernel or the host wrote it. What this launch published may have gone through their hands,
         // which nobody here sees: all of it counts as known, so that nothing right is blamed.
         if (!foreign && known == locations_.end() && warp.warp->cluster().launch().has_company()) {
@@ -248,28 +253,45 @@ void Threads::acquire_from(WarpClock& warp, unsigned lane, Address location, boo
         learn(warp, lane, space_.freeze(found));
         return;
     }
-    auto& pending = sync.pending;
+    auto& pending = releases(event.semantics) ? sync.pending_of_release : sync.pending;
     if (!pending)
         pending = std::make_shared<Accumulator>();
     pending->join(space_.freeze(found));
 }
 
-bool Threads::strong_access(WarpClock& warp, unsigned lane, Address location, const AccessEvent& event) {
+/// For whoever waits for a value at this place later. `epoch`: whoever knows of it knows of the write.
+void Threads::note_write(const WarpClock& warp, unsigned lane, Address location, const AccessEvent& event,
+                         Epoch epoch) {
+    if (in_shared_window(location))
+        return;
+    if (warp.sync)
+        (*warp.sync)[lane].fenced = false;
+    if (std::has_single_bit(event.mask))
+        global_.note_write(location, {cluster_, warp.first + lane, epoch},
+                           value_at(warp.warp->cluster(), location));
+    else
+        global_.note_writes(location);
+}
+
+bool Threads::strong_access(WarpClock& warp, unsigned lane, Address location, const AccessEvent& event,
+                            Poll* poll) {
     location = granule(location);
     if (reads(event))
-        acquire_from(warp, lane, location, acquires(event.semantics), event.scope);
+        acquire_from(warp, lane, location, event, poll);
     if (!writes(event))
         return false;
+    const bool has_release = warp.sync && (*warp.sync)[lane].release.epoch != 0;
+    Epoch known_by = warp.now;
     if (releases(event.semantics)) {
         release_at(warp, lane, location, {warp.base[lane], warp.now, event.scope});
-        return true;
+    } else if (has_release) {
+        FenceRelease release = (*warp.sync)[lane].release;
+        release.scope = narrower(release.scope, event.scope);
+        release_at(warp, lane, location, release);
+        known_by = release.epoch;
     }
-    if (!warp.sync || !(*warp.sync)[lane].release.epoch)
-        return false;
-    FenceRelease release = (*warp.sync)[lane].release;
-    release.scope = narrower(release.scope, event.scope);
-    release_at(warp, lane, location, release);
-    return true;
+    note_write(warp, lane, location, event, known_by);
+    return releases(event.semantics) || has_release;
 }
 
 void Threads::observe(WarpClock& warp, unsigned lane, Stream stream, Epoch epoch) {

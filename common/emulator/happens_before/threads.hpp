@@ -2,6 +2,7 @@
 /// \file
 /// The clocks of a cluster's threads and of their asynchronous operations, and the edges between them.
 
+#include "happens_before/global_sync.hpp"
 #include "happens_before/records.hpp"
 #include "happens_before/vector_clock.hpp"
 #include "machine/block.hpp"
@@ -65,6 +66,10 @@ struct FenceRelease {
 struct LaneSync {
     FenceRelease release;
     std::shared_ptr<Accumulator> pending;
+    /// The same by atomics of release order: whoever writes an order down means it, so that no barrier stands
+    /// in for what it lacks.
+    std::shared_ptr<Accumulator> pending_of_release;
+    bool fenced = false; ///< It has executed a fence since its last strong write.
     // The last that was read, so that a loop which reads the same again and again costs nothing.
     std::uint64_t seen_clock = 0;
     std::shared_ptr<const Foreign> seen_foreign;
@@ -96,22 +101,6 @@ struct WarpClock {
     };
     std::vector<PassedBarrier> passed_barriers;
     std::array<Recent, 8> recent_cp_async; ///< `record` is the index of an operation.
-};
-
-/// Clocks published at a memory location by releases of gpu or system scope, for threads of other clusters.
-class GlobalSync {
-  public:
-    void release(Address location, std::uint32_t cluster, const Clock& clock,
-                 const std::shared_ptr<const Foreign>& foreign);
-    std::shared_ptr<const Foreign> acquire(Address location) const;
-    /// All that was published anywhere.
-    std::shared_ptr<const Foreign> acquire_all() const;
-
-  private:
-    std::atomic<bool> used_{false}; ///< Most launches never release across clusters.
-    mutable std::mutex mutex_;
-    std::unordered_map<Address, std::shared_ptr<const Foreign>> locations_;
-    mutable std::shared_ptr<const Foreign> all_; ///< Null when it must be put together anew.
 };
 
 class Threads {
@@ -155,7 +144,9 @@ class Threads {
     void proxy_fence(const FenceEvent& event);
     void memory_fence(const FenceEvent& event);
     /// A strong access: an edge from releases to acquires at its location. True if it published something.
-    bool strong_access(WarpClock& warp, unsigned lane, Address location, const AccessEvent& event);
+    /// `poll`: it is a load that waits for a value.
+    bool strong_access(WarpClock& warp, unsigned lane, Address location, const AccessEvent& event,
+                       Poll* poll = nullptr);
     /// A block or cluster barrier completes what relaxed reads began, as a fence would, and carries an
     /// earlier release fence of the lane forward.
     void settle(WarpClock& warp, unsigned lane);
@@ -172,7 +163,10 @@ class Threads {
         ClockRef frozen;
     };
     void release_at(WarpClock& warp, unsigned lane, Address location, const FenceRelease& what);
-    void acquire_from(WarpClock& warp, unsigned lane, Address location, bool now, Scope scope);
+    void acquire_from(WarpClock& warp, unsigned lane, Address location, const AccessEvent& event, Poll* poll);
+    std::shared_ptr<const Foreign> published_at(WarpClock& warp, unsigned lane, Address location, Poll* poll);
+    void note_write(const WarpClock& warp, unsigned lane, Address location, const AccessEvent& event,
+                    Epoch epoch);
     void raise_own(Accumulator& into, const WarpClock& warp, unsigned lane, Epoch epoch) const;
 
     std::uint32_t cluster_;

@@ -207,6 +207,8 @@ void Place::report(Finding finding, Fault fault, std::string_view kind, Facts fa
 }
 
 void Cluster::report(const Mistake& mistake) {
+    if (std::ranges::any_of(listeners_, [&](const auto& each) { return each->on_mistake(mistake); }))
+        return;
     if (mistake.fatal)
         for (Warp* warp : warps_)
             warp->yield();

@@ -18,6 +18,7 @@ namespace emu {
 
 class Block;
 struct Deadlock;
+struct Mistake;
 
 /// An access, as checks see it.
 struct AccessEvent : Access {
@@ -119,6 +120,8 @@ class ClusterListener {
     /// A thread of the block executes its first griddepcontrol.launch_dependents.
     virtual void on_grid_trigger(Block&) {}
 
+    /// The machine has met a mistake of the program. True: the listener reports it itself, for it knows more.
+    virtual bool on_mistake(const Mistake&) { return false; }
     /// Nothing in the cluster can go on, and the launch is about to stop.
     virtual void on_deadlock(const Deadlock&) {}
     virtual void on_thread_exit(const WarpLanes&) {}

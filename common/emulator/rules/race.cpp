@@ -22,6 +22,14 @@ bool only_counts(const ptx::Instruction& i) {
            !i.has("acq_rel") && std::ranges::any_of(sums, [&](std::string_view each) { return i.has(each); });
 }
 
+/// The kernel calls grid.sync().
+bool uses_grid_barrier(const Kernel& kernel) {
+    for (std::uint32_t pc = 0; pc < kernel.sources.size(); ++pc)
+        if (is_inlined_from(kernel, pc, "/cooperative_groups/details/sync.h"))
+            return true;
+    return false;
+}
+
 class Race final : public Rule {
   public:
     explicit Race(const Desk& desk) : Rule(desk), waits_(engine_), hand_overs_(engine_), flags_(engine_) {}
@@ -186,6 +194,9 @@ std::string Race::how_to_order(const Meeting& meeting) const {
                (old.cluster != mine.cluster
                     ? " Otherwise set it before the launch, or with an atomic."
                     : " If it gives the first value: put a __syncthreads() between the two lines.");
+    if (old.cluster != mine.cluster && cluster_.info().config.cooperative && uses_grid_barrier(kernel()))
+        return "Put a grid.sync() between the two lines, or let each round use memory of its own (two arrays "
+               "in turn).";
     if (old.cluster != mine.cluster && old.is(Record::write) && !actor.is_write && actor.clock->sync)
         return "Blocks are not ordered inside a launch. If a flag or counter tells the reader that the data "
                "is "

@@ -63,6 +63,11 @@ std::string name_of(const Array& array) {
     return array.symbol.empty() ? "the dynamic shared memory" : plain_name(array.symbol);
 }
 
+std::string check_index(const Array& meant) {
+    return "Check the index against the size of " + name_of(meant) +
+           "; if the index is meant, the array is too small.";
+}
+
 std::string size_of(const Array& array) { return count_of(array.end - array.start, "byte"); }
 
 /// A read, and an atomic operation on the aligned word around a byte, may reach over the end: compilers make
@@ -84,7 +89,7 @@ void SharedArrayOverrun::on_access(const AccessEvent& event) {
         const bool reads = event.kind == AccessKind::read;
         const std::string thread = thread_name(*event.warp, lane);
         tell(*meant, range, thread + (reads ? " reads " : " writes ") + count_of(event.bytes, "byte"),
-             "Check the index against the size of " + name_of(*meant) + ".",
+             check_index(*meant),
              source_line(*event.warp, lane, event.pc, (reads ? "read by " : "write by ") + thread), reads);
     });
 }

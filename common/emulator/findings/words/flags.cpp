@@ -19,6 +19,22 @@ bool reaches(const FlagEnd& one, const FlagEnd& other) {
            (one.scope == Scope::cluster && one.cluster == other.cluster);
 }
 
+/// Behind the wait comes a block barrier, before anything else that uses memory.
+bool is_passed_on(const Kernel& kernel, std::uint32_t pc) {
+    for (unsigned steps = 0; ++pc < kernel.sources.size() && steps < 100; ++steps) {
+        const ptx::Instruction& i = *kernel.sources[pc];
+        if (i.opcode == "bar" || i.opcode == "barrier")
+            return true;
+        const bool loads = i.opcode == "ld" && !i.has("param");
+        if (loads || i.opcode == "st" || i.opcode == "atom" || i.opcode == "red" || i.opcode == "cp" ||
+            i.opcode == "ret")
+            return false;
+        if (i.opcode == "bra" && i.guard < 0)
+            pc = kernel.code[pc].target - 1;
+    }
+    return false;
+}
+
 bool acquires(const FlagEnd& take) {
     return take.semantics == Semantics::acquire || take.semantics == Semantics::acq_rel;
 }
@@ -63,6 +79,8 @@ Hint FlagWords::explain(const End& first, const End& second) const {
     for (const auto& [data, user] : {std::pair(&first, &second), std::pair(&second, &first)}) {
         if (!data->is_write && user->is_write && data == &second)
             continue;
+        if (Hint hint = stale_wait(*data, *user))
+            return hint;
         if (Hint hint = weak_flag(*data, *user))
             return hint;
         if (Hint hint = set_early(*data, *user))
@@ -84,16 +102,41 @@ bool FlagWords::is_known(const End& user, const FlagEnd& of) const {
     return found != user.knew->foreign->end() && found->second->get(order, of.thread) >= of.epoch;
 }
 
-/// A fence or a barrier behind the read of the flag completes it. (Not seen in other clusters.)
+/// A fence behind the read of the flag completes it, and a barrier unless the read asks for another order.
+/// (Not seen in other clusters.)
 bool FlagWords::is_fenced(const FlagEnd& take) const {
     if (acquires(take) || take.cluster != engine_.threads().cluster())
         return true;
     const Warp& warp = *cluster_.block(take.block())->warps()[take.warp % 32];
     const Step* const step = engine_.hand_overs().last(warp, take.lane, ~Epoch{0}, [&](const Step& each) {
-        return each.first >= take.epoch && (each.kind == Step::Kind::block_barrier ||
-                                            (each.kind == Step::Kind::fence && !each.by_proxy_fence));
+        const bool barrier = each.kind == Step::Kind::block_barrier && take.semantics != Semantics::release;
+        return each.first >= take.epoch &&
+               (barrier || (each.kind == Step::Kind::fence && !each.by_proxy_fence));
     });
     return step != nullptr;
+}
+
+/// What one block waited for at a flag that the other sets too had come true in an earlier round.
+Hint FlagWords::stale_wait(const End& data, const End& user) const {
+    Hint hint;
+    engine_.launch().flags.each([&](Address, const FlagLog::Flag& flag) {
+        const bool sets =
+            std::ranges::any_of(flag.gives, [&](const FlagGive& each) { return each.is_same_block(data); });
+        for (const FlagEnd& wait : flag.stale) {
+            if (hint || !sets || !wait.is_same_block(user) ||
+                (user.knew && !wait.is_same_thread(user) && !is_known(user, wait)))
+                continue;
+            const std::string waiter = name_of(wait);
+            hint.message = " " + waiter +
+                           " waited for the other block's signal, but its wait may end with a value of an "
+                           "earlier round, which was there already when its wait before ended.";
+            hint.advice =
+                "Wait for a value that only this round gives: a target that grows with every round, "
+                "or a flag that is reset or flipped in each round.";
+            hint.lines = {source_line(cluster_, wait.pc, "wait of " + waiter)};
+        }
+    });
+    return hint;
 }
 
 /// The flag was set behind the data and read, but one of the two orders nothing.
@@ -129,6 +172,16 @@ Hint FlagWords::weak_words(const End& data, const FlagGive& give, const FlagEnd&
                        " reads has block scope (.cta) on one side, and these are of two blocks.";
         hint.advice = "Use device scope where the flag is set and where it is read: cuda::atomic_ref<int, "
                       "cuda::thread_scope_device>, .gpu in PTX.";
+        return hint;
+    }
+    if (give.ordered && take.semantics == Semantics::release) {
+        hint.message = " " + name_of(take) +
+                       " counted with release order only: that publishes what it has done, and acquires "
+                       "nothing of what the others released.";
+        hint.advice =
+            "Count with cuda::memory_order_acq_rel (atom.acq_rel in PTX), or put " + fence + " behind it.";
+        hint.lines = {source_line(cluster_, give.pc, "counted by " + name_of(give)),
+                      source_line(cluster_, take.pc, "counted by " + name_of(take))};
         return hint;
     }
     if (!give.ordered)
@@ -201,7 +254,8 @@ Hint FlagWords::not_passed_on(const End& data, const End& user) const {
         for (const FlagGive& give : flag.gives)
             for (const FlagEnd& take : flag.takes) {
                 if (hint || !give.ordered || give.is_same_block(user) || !covers(give, data) ||
-                    !take.is_same_block(user) || take.when < give.when || !acquires(take))
+                    !take.is_same_block(user) || take.when < give.when || !acquires(take) ||
+                    is_passed_on(*cluster_.info().kernel, take.pc))
                     continue;
                 const std::string waiter = name_of(take);
                 hint.message = " The flag that tells that the data is there is set, but only " + waiter +

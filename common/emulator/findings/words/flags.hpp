@@ -25,6 +25,7 @@ class FlagWords {
         ClockRef knew; ///< Of the later one.
     };
     Hint explain(const End& first, const End& second) const;
+    Hint stale_wait(const End& data, const End& user) const;
     Hint weak_flag(const End& data, const End& user) const;
     Hint set_early(const End& data, const End& user) const;
     Hint not_passed_on(const End& data, const End& user) const;
