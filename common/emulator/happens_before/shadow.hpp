@@ -126,8 +126,8 @@ class GlobalShadow {
         std::atomic_flag busy = ATOMIC_FLAG_INIT;
         Region region{page_bytes / 4};
     };
-    /// Holds the lock of one page at a time, until another is asked for: taking it is an atomic exchange, which the
-    /// lanes of one instruction, that mostly use one page, need not each pay for.
+    /// Holds the lock of one page at a time, until another is asked for: taking it is an atomic exchange,
+    /// which the lanes of one instruction, that mostly use one page, need not each pay for.
     class Lock {
       public:
         Lock() = default;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The kinds of findings, by name. catalogue.hpp explains each; who only hands findings on (findings.hpp) needs
-/// neither.
+/// The kinds of findings, by name. catalogue.hpp explains each; who only hands findings on (findings.hpp)
+/// needs neither.
 
 #include "hopper_emulator/findings.hpp"
 

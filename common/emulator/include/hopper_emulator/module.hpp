@@ -85,10 +85,11 @@ class Module {
     Module() = default;
 };
 
-/// One module that holds everything of `texts`, as programs of several files need it (`nvcc -rdc=true`): external
-/// declarations give way to definitions, weak duplicates to the first, and names of local linkage that occur in
-/// several modules become distinct. Throws std::runtime_error if two modules define the same symbol, and
-/// ParseError, which says in which module, where a text is damaged. A single text is returned as it is.
+/// One module that holds everything of `texts`, as programs of several files need it (`nvcc -rdc=true`):
+/// external declarations give way to definitions, weak duplicates to the first, and names of local linkage
+/// that occur in several modules become distinct. Throws std::runtime_error if two modules define the same
+/// symbol, and ParseError, which says in which module, where a text is damaged. A single text is returned as
+/// it is.
 std::string link_ptx(std::vector<std::string> texts);
 
 /// An instruction that kernels may use.
