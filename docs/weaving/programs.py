@@ -13,7 +13,7 @@ from pathlib import Path
 from .errors import WeaveError
 
 WIDTH = 110
-_TIMEOUT = 240
+_TIMEOUT = 900
 _EXPECT = re.compile(r"\s*// expect: \S+")
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{8,}\b")
 

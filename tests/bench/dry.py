@@ -10,7 +10,7 @@ from pathlib import Path
 
 def run(program: str, *arguments: str, **steering: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "LD_LIBRARY_PATH": os.environ["EMULATOR_LIB"], **steering}
-    return subprocess.run([program, *arguments], env=env, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run([program, *arguments], env=env, capture_output=True, text=True, check=False)
 
 
 def dry_problem(program: str, order: str) -> str:

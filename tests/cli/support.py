@@ -51,7 +51,7 @@ class TreeTest(unittest.TestCase):
             env=env,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             stdin=subprocess.DEVNULL,
             user=user,
         )

@@ -47,7 +47,7 @@ class CloneTest(unittest.TestCase):
             env=self.environment(**more),
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=400,
             stdin=subprocess.DEVNULL,
         )
 

@@ -32,6 +32,6 @@ def run(libraries, command, order="late", seed=1):
         environment = os.environ | {
             "LD_LIBRARY_PATH": str(libraries), "EMULATOR_ORDER": order, "EMULATOR_SEED": str(seed),
             "EMULATOR_REPORT": report.name, "EMULATOR_THREADS": "1"}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
         lines = Path(report.name).read_text("utf-8").splitlines()
     return Run(done.returncode, [json.loads(line) for line in lines], done.stdout, done.stderr)

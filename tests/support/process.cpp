@@ -1,9 +1,13 @@
 #include "process.hpp"
 
+#include "fair_clock.hpp"
+
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -17,7 +21,8 @@ extern char** environ;
 namespace test_support {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+/// How long to sleep at most before the load is looked at again.
+constexpr int slice_ms = 100;
 
 void require(bool fine, int error, const char* what) {
     if (!fine)
@@ -107,13 +112,14 @@ pid_t start(const Command& command, const Pipe& out, const Pipe& err) {
 }
 
 /// Reads both pipes until they end or the time has passed; false in the second case.
-bool read_both(Pipe& out, Pipe& err, Finished& result, Clock::time_point end) {
+bool read_both(Pipe& out, Pipe& err, Finished& result, FairClock& clock, std::chrono::milliseconds limit) {
     while (out.read_end() >= 0 || err.read_end() >= 0) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+        const auto left = (limit - clock.look()).count();
         if (left <= 0)
             return false;
         std::array<pollfd, 2> ready{pollfd{out.read_end(), POLLIN, 0}, pollfd{err.read_end(), POLLIN, 0}};
-        if (poll(ready.data(), ready.size(), static_cast<int>(left)) < 0 && errno != EINTR)
+        const int sleep = static_cast<int>(std::min<std::int64_t>(left, slice_ms));
+        if (poll(ready.data(), ready.size(), sleep) < 0 && errno != EINTR)
             return false;
         if (ready[0].revents != 0)
             out.read_into(result.out);
@@ -123,10 +129,10 @@ bool read_both(Pipe& out, Pipe& err, Finished& result, Clock::time_point end) {
     return true;
 }
 
-/// Waits for the child, at most until `end`; false if it still runs then.
-bool wait_until(pid_t child, int& status, Clock::time_point end) {
+/// Waits for the child; false if it still runs when the time has passed.
+bool wait_until(pid_t child, int& status, FairClock& clock, std::chrono::milliseconds limit) {
     while (waitpid(child, &status, WNOHANG) == 0) {
-        if (Clock::now() >= end)
+        if (clock.look() >= limit)
             return false;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -137,7 +143,8 @@ bool wait_until(pid_t child, int& status, Clock::time_point end) {
 
 std::string Finished::how() const {
     if (timed_out)
-        return "no end within " + std::to_string(elapsed.count()) + " ms";
+        return "no end within " + std::to_string(elapsed.count()) + " ms (" + std::to_string(used.count()) +
+               " ms of them its own)";
     return signal != 0 ? "signal " + std::to_string(signal) : "exit code " + std::to_string(exit_code);
 }
 
@@ -145,18 +152,19 @@ Finished run(const Command& command) {
     Pipe out;
     Pipe err;
     Finished result;
-    const auto begin = Clock::now();
-    const auto end = begin + command.time_limit;
+    FairClock clock;
     const pid_t child = start(command, out, err);
     out.close_end(1);
     err.close_end(1);
     int status = 0;
-    result.timed_out = !read_both(out, err, result, end) || !wait_until(child, status, end);
+    result.timed_out = !read_both(out, err, result, clock, command.time_limit) ||
+                       !wait_until(child, status, clock, command.time_limit);
     if (result.timed_out) {
         kill(-child, SIGKILL);
         waitpid(child, &status, 0);
     }
-    result.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
+    result.used = clock.look();
+    result.elapsed = clock.elapsed();
     if (WIFEXITED(status))
         result.exit_code = WEXITSTATUS(status);
     else if (WIFSIGNALED(status))

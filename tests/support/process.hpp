@@ -14,6 +14,7 @@ struct Command {
     std::vector<std::string> argv;                                  ///< program and arguments
     std::vector<std::pair<std::string, std::string>> environment{}; ///< variables added to the parent's
     std::vector<std::string> unset{};                               ///< variables of the parent left out
+    /// Of the program's own time: what passes while others have the cores does not count (fair_clock.hpp).
     std::chrono::milliseconds time_limit = std::chrono::seconds(60);
 };
 
@@ -21,12 +22,13 @@ struct Command {
 struct Finished {
     std::string out;
     std::string err;
-    int exit_code = -1;     ///< -1 if a signal ended it
-    int signal = 0;         ///< the signal that ended it, 0 if none
-    bool timed_out = false; ///< it was killed because the time limit had passed
-    std::chrono::milliseconds elapsed{};
+    int exit_code = -1;                  ///< -1 if a signal ended it
+    int signal = 0;                      ///< the signal that ended it, 0 if none
+    bool timed_out = false;              ///< it was killed because the time limit had passed
+    std::chrono::milliseconds elapsed{}; ///< by everybody's clock
+    std::chrono::milliseconds used{};    ///< as the time limit counts it
 
-    /// 'exit code 1', 'signal 11' or 'no end within 60 s', for messages.
+    /// 'exit code 1', 'signal 11' or 'no end within 60000 ms …', for messages.
     [[nodiscard]] std::string how() const;
 };
 

@@ -1,5 +1,6 @@
 /// @file support_test.cpp
 /// Tests of the test runner: its exit codes and summary, its time limit, and its readers.
+#include "fair_clock.hpp"
 #include "json.hpp"
 #include "process.hpp"
 #include "report.hpp"
@@ -8,10 +9,12 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <thread>
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
@@ -53,7 +56,7 @@ TEST_CASE("a test that hangs has failed when its time is over") {
     const Finished sample = run_sample("hang", "1");
     CHECK(sample.exit_code == 1);
     CHECK_THAT(sample.out, ContainsSubstring("no end within"));
-    CHECK(sample.elapsed < std::chrono::seconds(15));
+    CHECK(sample.used < std::chrono::seconds(15));
 }
 
 TEST_CASE("a nonsensical time limit is refused") {
@@ -109,7 +112,25 @@ TEST_CASE("run kills a program and its children when the time is over") {
     const Finished shell =
         run({.argv = {"sh", "-c", "sleep 60 | cat"}, .time_limit = std::chrono::milliseconds(200)});
     CHECK(shell.timed_out);
-    CHECK(shell.elapsed < std::chrono::seconds(10));
+    CHECK(shell.used < std::chrono::seconds(10));
+}
+
+TEST_CASE("a busy machine gives a program more time, but not for ever") {
+    using std::chrono::milliseconds;
+    CHECK(test_support::parse_load("0.50 1.00 2.00 40/900 12345\n", 2).running == 40);
+    CHECK(test_support::parse_load("", 0).running == 1);
+    CHECK(test_support::parse_load("", 0).cores == 1);
+    const auto after_200_ms = [](unsigned running, unsigned cores) {
+        test_support::FairClock clock([=] { return test_support::Load{running, cores}; });
+        std::this_thread::sleep_for(milliseconds(200));
+        const milliseconds counted = clock.look();
+        CHECK(clock.elapsed() >= milliseconds(200));
+        return static_cast<double>(counted.count()) / static_cast<double>(clock.elapsed().count());
+    };
+    CHECK(after_200_ms(1, 2) > 0.9);
+    CHECK(after_200_ms(2, 2) > 0.9);
+    CHECK(std::abs(after_200_ms(8, 2) - 0.25) < 0.05);
+    CHECK(std::abs(after_200_ms(1000000, 2) - 1.0 / test_support::FairClock::slowest) < 0.03);
 }
 
 TEST_CASE("run reports a signal and a program that does not exist") {

@@ -134,7 +134,8 @@ def _run(
     log.unlink(missing_ok=True)
     names = sorted({test["name"] for test in chosen})
     command = [*tools.meson, "test", "-C", str(workspace.build), "--no-rebuild"]
-    command += ["--num-processes", str(processes), *names]
+    # The tests' runner limits each case, in time that a busy machine does not use up; Meson's limits are the last resort.
+    command += ["--num-processes", str(processes), "--timeout-multiplier", "6", *names]
     line = progress.Line()
     output: list[str] = []
     with streaming(command, workspace.logs / "test.log", env=env) as (process, stream):
