@@ -342,7 +342,7 @@ TEST_CASE("deadlock: the kernels behind and beside one that polls memory are nam
     using Place = emu::NearbyKernel::Place;
     // For memory of another kernel to count, the kernel must use memory that others can write.
     const Case polls{
-        "", "L:\nld.relaxed.sys.global.u32 %r3, [%rd1];\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra L;\n", 1};
+        "", "L:\nld.relaxed.sys.global.u32 %r3, [%rd1];\nsetp.ne.u32 %p1, %r3, 0;\n@%p1 bra L;\n", 1};
     const auto report = [&](std::vector<emu::NearbyKernel> nearby) {
         emu::Device device(emu::Settings{}, emu::make_reporter());
         const auto memory = device.memory().allocate(256, emu::Allocation::Kind::device);
