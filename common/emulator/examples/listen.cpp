@@ -32,7 +32,8 @@ class Reads final : public emu::Listener {
             if (access.space == emu::Space::global && access.kind == emu::AccessKind::read)
                 bytes[at.pc] += access.bytes * static_cast<unsigned>(std::popcount(at.lanes));
         }
-        void on_cluster_end() override {
+        // Also when an error stops the launch: then there is no on_cluster_end().
+        ~OfCluster() override {
             const std::lock_guard lock(reads.mutex_);
             for (const auto& [pc, count] : bytes)
                 reads.all_[pc] += count;

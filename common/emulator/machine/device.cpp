@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <stdexcept>
 
 namespace emu {
 namespace {
@@ -59,7 +60,7 @@ Refusal check(const Kernel& kernel, const LaunchConfig& c, std::uint32_t max_dyn
     if (bound && c.block.volume() > bound)
         return {LaunchError::out_of_resources, {"launch-bounds", {{"block", c.block}, {"threads", bound}}}};
     if (c.dynamic_shared > max_dynamic_shared ||
-        kernel.static_shared + c.dynamic_shared > max_shared_per_block)
+        std::uint64_t{kernel.static_shared} + c.dynamic_shared > max_shared_per_block)
         return invalid("launch-shared", {{"dynamic", c.dynamic_shared}, {"static", kernel.static_shared}});
     const std::uint64_t size = c.cluster.volume();
     if (zero(c.cluster) || c.grid.x % c.cluster.x || c.grid.y % c.cluster.y || c.grid.z % c.cluster.z)
@@ -107,9 +108,12 @@ LaunchOutcome Device::refusal(LaunchError error, const Flaw& why) const {
 
 const KernelFacts* Device::admit(Module& module, std::string_view name, LaunchConfig& config,
                                  std::uint32_t max_dynamic_shared, bool nonportable, LaunchOutcome& refused) {
+    Program& program = static_cast<Program&>(module); // There are no other modules.
+    if (&program.memory() != &memory_)
+        throw std::invalid_argument("the module was loaded by another device");
     const Kernel* kernel = nullptr;
     try {
-        kernel = static_cast<Program&>(module).kernel(name); // There are no other modules.
+        kernel = program.kernel(name);
     } catch (const DecodeError& error) {
         refused.error = LaunchError::unsupported;
         refused.message = error.what();

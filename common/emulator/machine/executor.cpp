@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <stdexcept>
 #include <system_error>
 
 namespace emu {
@@ -60,6 +61,11 @@ void Executor::note_company(Launch& fresh) {
 }
 
 LaunchResult Executor::run(std::shared_ptr<Launch> launch) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (stopping_)
+            throw std::logic_error("a launch after the device has finished");
+    }
     std::promise<LaunchResult> promise;
     auto result = promise.get_future();
     start(std::move(launch), [&](LaunchResult ended) { promise.set_value(std::move(ended)); });
@@ -161,7 +167,8 @@ void Executor::finish(const Running& running) {
         if (result.fault != Fault::none || result.error)
             stop_beside(*running.launch);
     }
-    running.on_end(std::move(result));
+    if (running.on_end)
+        running.on_end(std::move(result));
     const std::lock_guard lock(mutex_);
     --ending_;
     note_move();

@@ -35,7 +35,8 @@ class Executor {
     /// Starts a launch. `on_end` is called by a worker.
     using OnEnd = std::function<void(LaunchResult)>;
     void start(std::shared_ptr<Launch> launch, OnEnd on_end);
-    /// Starts a launch and waits for its end. Throws what the launch threw.
+    /// Starts a launch and waits for its end. Throws what the launch threw, and std::logic_error after
+    /// shut_down().
     LaunchResult run(std::shared_ptr<Launch> launch);
     /// Stops all launches. Their ends are still told.
     void stop_launches();

@@ -47,13 +47,18 @@ bool Launch::claim_end() { return exhausted() && live_clusters_ == 0 && !ended_.
 
 LaunchResult Launch::end() {
     LaunchResult result;
+    result.stopped = stopped();
     for (const auto& observer : observers()) {
-        if (info_.footprint != FootprintWish::none)
-            if (auto footprint = observer->footprint(info_))
-                result.footprint = std::move(footprint);
-        if (auto grids = observer->grid_facts(info_))
-            result.grids = std::move(grids);
-        observer->on_launch_end(info_);
+        try {
+            if (info_.footprint != FootprintWish::none)
+                if (auto footprint = observer->footprint(info_))
+                    result.footprint = std::move(footprint);
+            if (auto grids = observer->grid_facts(info_))
+                result.grids = std::move(grids);
+            observer->on_launch_end(info_);
+        } catch (...) {
+            fail(std::current_exception());
+        }
     }
     flush_output();
     result.fault = fault_;

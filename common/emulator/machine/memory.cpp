@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 
 namespace emu {
 namespace {
@@ -123,6 +124,8 @@ bool GlobalMemory::restore(Address base) {
 }
 
 void GlobalMemory::adopt(Address base, std::uint64_t size, Allocation::Kind kind) {
+    if (kind != Allocation::Kind::registered && kind != Allocation::Kind::mapped)
+        throw std::invalid_argument("adopted memory is registered or mapped");
     std::unique_lock lock(mutex_);
     allocations_[base] = Allocation{base, size, kind, {}, ++serial_};
 }

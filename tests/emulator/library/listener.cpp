@@ -13,7 +13,9 @@
 #include <future>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 using namespace emu;
@@ -337,6 +339,124 @@ TEST_CASE("a launch in two steps tells its end") {
     CHECK_FALSE(
         device->prepare(*module, "neighbours", shape(1, 256), {}, max_shared_per_block, false, refused));
     CHECK(refused.error == LaunchError::out_of_resources);
+}
+
+TEST_CASE("a launch that is stopped says so") {
+    // A race is an error, but stops nothing.
+    const auto device = make_device();
+    std::string racy = neighbours;
+    racy.replace(racy.find("bar.sync 3;"), 11, "");
+    const auto module = device->load(racy);
+    const Address out = device->memory().allocate(256, Allocation::Kind::device);
+    const auto parameters = std::as_bytes(std::span(&out, 1));
+    const LaunchResult raced = device->launch(*module, "neighbours", shape(1, 64), parameters).result;
+    CHECK(raced.fault == Fault::launch_failure);
+    CHECK_FALSE(raced.stopped);
+    const Address nowhere = 4096;
+    const LaunchResult faulted =
+        device->launch(*module, "neighbours", shape(1, 64), std::as_bytes(std::span(&nowhere, 1))).result;
+    CHECK(faulted.fault == Fault::illegal_address);
+    CHECK(faulted.stopped);
+
+    // The host would have written what the kernel waits for.
+    const auto polls = device->load(head + R"(
+.visible .entry polls(.param .u64 flag)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [flag];
+wait:
+    ld.volatile.global.u32 %r1, [%rd1];
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra wait;
+    ret;
+}
+)");
+    *reinterpret_cast<std::uint32_t*>(out) = 0;
+    LaunchOutcome refused;
+    const auto launch =
+        device->prepare(*polls, "polls", shape(1, 1), parameters, max_shared_per_block, false, refused);
+    REQUIRE(launch);
+    std::promise<LaunchResult> promise;
+    device->start(launch, {.on_end = [&](LaunchResult result) { promise.set_value(std::move(result)); }});
+    device->finish();
+    const LaunchResult result = promise.get_future().get();
+    CHECK(result.fault == Fault::none);
+    CHECK(result.stopped);
+    CHECK_THROWS_AS(device->launch(*module, "neighbours", shape(1, 64), parameters), std::logic_error);
+}
+
+TEST_CASE("what a program must not do is told, not done") {
+    const auto device = make_device(), other = make_device();
+    const auto module = device->load(neighbours);
+    CHECK_THROWS_AS(other->launch(*module, "neighbours", shape(1, 64), {}), std::invalid_argument);
+    static_assert(!std::is_constructible_v<Device, const Settings&>); // It would have no checks.
+    LaunchConfig config = shape(1, 64);
+    config.dynamic_shared = ~std::uint32_t{0}; // With the static part it is a small number again.
+    CHECK(device->launch(*module, "neighbours", config, {}, ~std::uint32_t{0}).error ==
+          LaunchError::invalid_configuration);
+    alignas(256) static std::uint32_t numbers[64];
+    CHECK_THROWS_AS(
+        device->memory().adopt(reinterpret_cast<Address>(numbers), sizeof numbers, Allocation::Kind::device),
+        std::invalid_argument);
+}
+
+TEST_CASE(
+    "where an error stops a launch, the events of its clusters end before it, without an end of their own") {
+    struct Ends final : Listener {
+        std::unique_ptr<ClusterEvents> on_cluster_begin(const LaunchFacts&, std::uint64_t) override {
+            return std::make_unique<Events>(*this);
+        }
+        void on_launch_end(const LaunchFacts&) override { heard += "launch "; }
+        struct Events final : ClusterEvents {
+            explicit Events(Ends& all) : all(all) {}
+            ~Events() override { all.heard += "gone "; }
+            void on_cluster_end() override { all.heard += "cluster "; }
+            Ends& all;
+        };
+        std::string heard;
+    };
+    const auto device = make_device();
+    const auto ends = std::make_shared<Ends>();
+    device->add_observer(listen_with(ends));
+    const auto module = device->load(neighbours);
+    const Address out = device->memory().allocate(256, Allocation::Kind::device), nowhere = 4096;
+    for (const Address* where : {&out, &nowhere})
+        device->launch(*module, "neighbours", shape(1, 64), std::as_bytes(std::span(where, 1)));
+    CHECK(ends->heard == "cluster gone launch gone launch ");
+}
+
+TEST_CASE("an exception of a listener comes out of the launch") {
+    struct Thrower final : Listener {
+        explicit Thrower(unsigned where) : where(where) {}
+        void on_launch_begin(const LaunchFacts&) override { fail(0); }
+        std::unique_ptr<ClusterEvents> on_cluster_begin(const LaunchFacts&, std::uint64_t) override {
+            fail(1);
+            return std::make_unique<Events>(*this);
+        }
+        void on_launch_end(const LaunchFacts&) override { fail(3); }
+        struct Events final : ClusterEvents {
+            explicit Events(Thrower& all) : all(all) {}
+            void on_access(const EventPlace&, const Access&) override { all.fail(2); }
+            Thrower& all;
+        };
+        void fail(unsigned here) const {
+            if (here == where)
+                throw std::runtime_error("of the listener");
+        }
+        unsigned where;
+    };
+    for (unsigned where = 0; where < 4; ++where) {
+        INFO(where);
+        const auto device = make_device();
+        device->add_observer(listen_with(std::make_shared<Thrower>(where)));
+        const auto module = device->load(neighbours);
+        const Address out = device->memory().allocate(256, Allocation::Kind::device);
+        CHECK_THROWS_WITH(
+            device->launch(*module, "neighbours", shape(2, 64), std::as_bytes(std::span(&out, 1))),
+            "of the listener");
+    }
 }
 
 TEST_CASE("checks and counters are observers that a program attaches") {

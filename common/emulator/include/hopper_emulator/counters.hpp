@@ -90,7 +90,8 @@ struct LaunchCounts {
     std::uint64_t serial = 0;   ///< Of the launch in its device, from 1.
     std::uint64_t launches = 1; ///< More when launches of one kernel and shape were added up.
     Counts total;               ///< Of the whole launch.
-    std::map<std::pair<std::string, std::uint32_t>, Counts> lines; ///< By file and line.
+    /// By file and line, as SourceLine has them. Phases of an mbarrier stand at the line that initialised it.
+    std::map<std::pair<std::string, std::uint32_t>, Counts> lines;
 
     /// Adds the counts of another launch of the same kernel and shape.
     void merge(const LaunchCounts& other);
@@ -109,7 +110,9 @@ Wavefronts shared_wavefronts(std::span<const Address> addresses, LaneMask lanes,
 unsigned global_sectors(std::span<const Address> addresses, LaneMask lanes, unsigned bytes);
 
 /// Counts every launch. `file`: where each launch adds a line of JSON; "-" prints a table for each kernel and
-/// shape on stderr when the observer ends; "" keeps the counters for launches().
+/// shape on stderr when the observer ends; "" keeps the counters for launches(). A file that cannot be
+/// written is told on stderr after each launch. The device destroys the observer: ask it before
+/// Device::finish().
 class Counters final : public Observer {
   public:
     /// Empties the file, if it is one.

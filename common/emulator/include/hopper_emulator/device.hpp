@@ -57,6 +57,8 @@ class Device {
     /// Reserves address space and starts no thread yet. Without a reporter launches fail and nobody says why,
     /// and nothing is attached: a program calls make_device().
     explicit Device(MachineSettings settings, std::shared_ptr<Reporter> reporter = nullptr);
+    /// Would drop the checks and the files that the settings ask for: make_device() does not.
+    explicit Device(const Settings& settings) = delete;
     /// Calls finish().
     ~Device();
     Device(const Device&) = delete;
@@ -67,23 +69,29 @@ class Device {
     /// Its global memory. Addresses are those of the host: what memory().allocate() returns may be read and
     /// written through a pointer.
     GlobalMemory& memory() { return memory_; }
-    /// Stops what still runs and dismisses the observers, which then tell what they tell last. Nothing may be
-    /// launched any more.
+    /// Stops what still runs (LaunchResult::stopped), waits for its end, and destroys the observers, which
+    /// then tell what they tell last: pointers to them dangle. Nothing may be launched any more.
     void finish();
-    /// Attaches an observer, for all later launches.
+    /// Attaches an observer, for all later launches; it lives until finish(). Not while a launch runs or
+    /// another thread attaches one.
     void add_observer(std::unique_ptr<Observer> observer);
     /// Those that were attached.
     std::span<const std::unique_ptr<Observer>> observers() const { return observers_; }
 
-    /// Parses the text of a module and places its variables. Throws ParseError, or std::runtime_error if
-    /// memory does not suffice or a symbol stays undefined.
+    /// Parses the text of a module and places its variables. Each call makes a module with variables of its
+    /// own. Whatever `.target` the text names, it runs as on compute capability 9.0. Throws ParseError, or
+    /// std::runtime_error if memory does not suffice or a symbol stays undefined.
     std::shared_ptr<Module> load(std::string ptx);
 
-    /// Runs a kernel to its end. `kernel` is its (mangled) name, `parameters` the parameter block as the
-    /// kernel declares it (KernelFacts::signature has the offsets); what is missing at its end has any value.
-    /// `max_dynamic_shared` is the kernel's attribute, in bytes; `nonportable` its permission for clusters of
-    /// more than 8 blocks. Findings of the launch are in the outcome, and are printed nowhere. Throws what
-    /// kept the emulator itself from going on.
+    /// Runs a kernel to its end. `module` was loaded by this device. `kernel` is the (mangled) name,
+    /// `parameters` the parameter block as the kernel declares it (KernelFacts::signature has the offsets);
+    /// it is copied. What is missing at its end has any value, what is too much is ignored.
+    /// `max_dynamic_shared`: the dynamic shared memory that this kernel is permitted, in bytes;
+    /// `nonportable`: it may have clusters of more than 8 blocks. With the defaults nothing is forbidden that
+    /// the device can do. Findings of the launch are in the outcome, and are printed nowhere. A launch with a
+    /// fault ends those that run beside it; later ones start as if there had been none. Throws what kept the
+    /// emulator itself from going on, what a listener threw, std::invalid_argument for a module of another
+    /// device, and std::logic_error after finish(). Not to be called from an observer, a listener or a hook.
     LaunchOutcome launch(Module& module, std::string_view kernel, const LaunchConfig& config,
                          std::span<const std::byte> parameters,
                          std::uint32_t max_dynamic_shared = max_shared_per_block, bool nonportable = true);
@@ -97,17 +105,21 @@ class Device {
     /// launch() in two steps.
     /// @{
 
-    /// A launch for start(), or nullptr and the reason in `refused`.
+    /// A launch for start(), or nullptr and the reason in `refused`. The module must outlive it. Throws
+    /// std::invalid_argument for a module of another device.
     std::shared_ptr<Launch> prepare(Module& module, std::string_view kernel, const LaunchConfig& config,
                                     std::span<const std::byte> parameters, std::uint32_t max_dynamic_shared,
                                     bool nonportable, LaunchOutcome& refused);
     /// What start() calls, from a host thread of the emulator.
     struct LaunchHooks {
-        std::function<void(LaunchResult)> on_end = {}; ///< It has ended. May start others.
+        /// It has ended. May start others; must not throw, nor wait for a launch.
+        std::function<void(LaunchResult)> on_end = {};
         /// The kernels behind and beside it, for the report of a deadlock. Asked while nothing moves.
         std::function<std::vector<NearbyKernel>()> nearby = {};
     };
-    /// Starts a launch and returns at once; launches run side by side, the oldest first.
+    /// Starts a launch, once, and returns at once; launches run side by side, the oldest first. A launch with
+    /// a fault ends those that run beside it (LaunchResult::stopped). Throws what a listener throws at its
+    /// begin.
     void start(std::shared_ptr<Launch> launch, LaunchHooks hooks);
     /// Number of the launch in its device, from 1.
     static std::uint64_t serial(const Launch& launch);
@@ -148,7 +160,7 @@ class Device {
     std::unique_ptr<LaunchReporter> begin_report(Launch& launch);
     /// @}
 
-    /// Where printf goes; stdout unless a test asks otherwise.
+    /// Where a kernel's printf goes, at the end of its launch; stdout at first. Not while a launch runs.
     void set_output(std::FILE* out) { output_ = out; }
     /// As set.
     std::FILE* output() const { return output_; }
@@ -160,7 +172,8 @@ class Device {
     }
     /// The greatest of the wishes.
     FootprintWish footprint_wish() const { return footprint_.load(std::memory_order_relaxed); }
-    /// Bytes a thread's stack may grow to (cudaLimitStackSize governs only recursion and alloca).
+    /// Bytes a thread's stack may grow to (cudaLimitStackSize governs only recursion and alloca). To be set
+    /// while no launch runs.
     std::uint32_t stack_limit = 64 * 1024;
 
   private:
@@ -179,7 +192,7 @@ class Device {
 };
 
 /// A device that tells mistakes in words, with the checks, the counters and the time line that the settings
-/// ask for.
+/// ask for. It does nothing with `report_file`, `leaks` and `exit_status`: they are for its user.
 std::unique_ptr<Device> make_device(const Settings& settings = {});
 
 } // namespace emu

@@ -3,7 +3,9 @@
 /// What happens in a launch, for listeners of your own. Derive from Listener and from ClusterEvents, and
 /// attach the listener: `device.add_observer(listen_with(std::make_shared<MyListener>()))`. The events of one
 /// cluster (for launches without clusters: of one block) come from one host thread, in the order of emulated
-/// execution; the emulator has no clock. What an event points to lives as long as the call.
+/// execution; the emulator has no clock. What an event points to lives as long as the call. An exception of a
+/// listener stops the launch, and Device::launch() throws it; LaunchResult::error has it otherwise. Nothing
+/// here may call the device.
 
 #include "hopper_emulator/address.hpp"
 #include "hopper_emulator/launch.hpp"
@@ -146,8 +148,8 @@ struct MbarrierUse {
     std::uint32_t pc = 0;      ///< Of the place.
     std::uint32_t address = 0; ///< Shared-window address.
     std::uint64_t phase = 0;   ///< Number of the phase since init, from 0.
-    std::uint32_t count = 0;   ///< Arrivals.
-    std::int64_t tx = 0;       ///< Change of the tx-count (positive: expected; negative: completed).
+    std::uint32_t count = 0;   ///< Arrivals of this event, not of the whole phase.
+    std::int64_t tx = 0;       ///< Its change of the tx-count (positive: expected; negative: completed).
     Semantics semantics = Semantics::release; ///< Its order.
     Scope scope = Scope::cta;                 ///< Whom that concerns.
 };
@@ -166,10 +168,11 @@ class LaunchFacts {
     std::uint32_t shared_bytes() const; ///< Per block, the reserved KiB included.
     /// Instructions of the kernel and of what it calls: each `pc` is less.
     std::uint32_t instruction_count() const;
-    /// "ld.global.f32", without operands and guard.
+    /// "ld.global.f32", without operands and guard. Throws std::out_of_range, as line() does.
     std::string instruction(std::uint32_t pc) const;
     /// The line of the program's source that an instruction belongs to, with its callers as far as they are
     /// known; the line of the PTX where the PTX names none.
+    /// The `ret` that is put behind the text of a function has no line: what is told of it means nothing.
     SourceLine line(std::uint32_t pc) const;
 
   private:
@@ -202,8 +205,8 @@ class ClusterEvents {
     /// arrive, expect_tx, complete_tx; before the phase ends. No lanes and the id of the operation where an
     /// asynchronous operation arrives by its end; else 0.
     virtual void on_mbarrier_arrive(const EventPlace&, const MbarrierUse&, std::uint64_t /*copy*/) {}
-    /// Phase `phase` completed; the place is that of the last arrival, with no lanes if that was an
-    /// operation's.
+    /// Phase `phase` completed, once for each. The place, `count` and `tx` are those of the event that
+    /// completed it; no lanes if that was an operation's.
     virtual void on_mbarrier_phase(const EventPlace&, const MbarrierUse&) {}
     /// A test or try_wait on `phase` returned true.
     virtual void on_mbarrier_observed(const EventPlace&, const MbarrierUse&) {}
@@ -211,7 +214,9 @@ class ClusterEvents {
     /// means the phase before the first. `phase` is 0.
     virtual void on_mbarrier_passed_fresh(const EventPlace&, const MbarrierUse&) {}
 
-    /// A thread has issued an asynchronous operation.
+    /// A thread has issued an asynchronous operation of any kind: AsyncCopy::kind tells bulk copies from the
+    /// others. An instruction with several lanes gives an event for each, a multicast one for each
+    /// destination.
     virtual void on_copy_issued(const EventPlace&, const AsyncCopy&) {}
     virtual void on_copy_source_read(const AsyncCopy&) {} ///< Now it has read its source.
     virtual void on_copy_landed(const AsyncCopy&) {
@@ -236,7 +241,9 @@ class ClusterEvents {
     virtual void on_block_start(Dim3 /*block*/, unsigned /*rank*/) {}
     /// All threads of a block have ended.
     virtual void on_block_exit(Dim3 /*block*/, unsigned /*rank*/) {}
-    /// The last event of the cluster.
+    /// The last event of a cluster that came to its end. None comes when the launch is stopped, by an error
+    /// or by an exception: what is to be told in any case belongs into the destructor, which runs in the
+    /// cluster's thread and before on_launch_end().
     virtual void on_cluster_end() {}
 };
 
@@ -245,15 +252,15 @@ class ClusterEvents {
 class Listener {
   public:
     virtual ~Listener() = default;
-    /// Before its first cluster.
+    /// Before its first cluster, in the thread that starts the launch.
     virtual void on_launch_begin(const LaunchFacts&) {}
     /// Before the cluster's first instruction. `cluster`: its number in the grid. nullptr: no events of it.
     virtual std::unique_ptr<ClusterEvents> on_cluster_begin(const LaunchFacts&, std::uint64_t cluster) = 0;
-    /// All its clusters have ended.
+    /// All its clusters have ended, and their ClusterEvents are destroyed.
     virtual void on_launch_end(const LaunchFacts&) {}
 };
 
-/// What Device::add_observer() takes of a listener.
+/// What Device::add_observer() takes of a listener, which must not be null.
 std::unique_ptr<Observer> listen_with(std::shared_ptr<Listener> listener);
 
 } // namespace emu

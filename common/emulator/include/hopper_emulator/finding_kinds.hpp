@@ -5,6 +5,7 @@
 
 #include "hopper_emulator/findings.hpp"
 
+#pragma GCC visibility push(default)
 namespace emu {
 
 /// Their names are stable; the numbers of the enumerators change when one is added.
@@ -15,3 +16,4 @@ enum class Finding : std::uint8_t {
 };
 
 } // namespace emu
+#pragma GCC visibility pop

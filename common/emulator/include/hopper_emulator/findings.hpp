@@ -43,7 +43,9 @@ struct CallSite {
 
 /// A source line, by itself or as a part of a finding.
 struct SourceLine {
-    std::string file;       ///< Relative to the working directory if it lies below that.
+    /// Relative to the working directory if it lies below that; "PTX" where the text names no source: then
+    /// `line` is that of the text.
+    std::string file;
     std::uint32_t line = 0; ///< From 1.
     std::string role;       ///< What happened there, e.g. "write by block (0,0,0) thread (5,0,0)".
     /// Who called the function of that line, and who called that, as far as it is known. Only the reader's
@@ -67,7 +69,7 @@ struct Diagnostic {
     Fault fault = Fault::launch_failure; ///< `none` makes it a warning that does not fail the launch.
     std::string kernel;                  ///< Demangled name.
     std::string message;                 ///< What is wrong, in one or more complete sentences.
-    std::string advice;                  ///< What to do.
+    std::string advice;                  ///< What to do, for a program that calls CUDA.
     std::vector<SourceLine> locations;   ///< The line to mend first comes first.
     bool note = false; ///< A warning about what works on hardware; told where EMULATOR_CHECKS is strict.
     /// Equal findings in other copies of the same lines, which the compiler made where it unrolled or
@@ -80,7 +82,7 @@ struct Diagnostic {
 };
 
 /// The finding as a reader sees it: "error[NAME] in kernel …", the message, the source lines with their text,
-/// and what to do.
+/// and what to do. With a line end.
 std::string format(const Diagnostic& diagnostic);
 
 /// The finding as one line of JSON, without line end:
@@ -89,8 +91,9 @@ std::string format(const Diagnostic& diagnostic);
 /// finding that occurs in several copies of the same lines has "more":N, the number of the others.
 std::string format_json(const Diagnostic& diagnostic);
 
-/// Writes a finding to stderr and, if `report_file` is not empty, as a line at the end of that file. After
-/// the first one that names lines of the PTX, says how to see the program's own. Any thread may call.
+/// Writes a finding to stderr and, if `report_file` is not empty, as a line at the end of that file; a file
+/// that cannot be written is told on stderr. After the first finding that names lines of the PTX, says how to
+/// see the program's own. Any thread may call.
 void publish(const Diagnostic& diagnostic, const std::string& report_file);
 
 } // namespace emu

@@ -1,7 +1,8 @@
 #pragma once
 /// \file
 /// The threads of the program itself, as far as a deadlock report must know of them: a kernel that polls
-/// memory may be helped by any thread that still runs.
+/// memory may be helped by any thread that still runs. A program that calls Device::launch() needs nothing of
+/// it.
 
 #include <cstdint>
 #include <map>

@@ -53,7 +53,9 @@ struct NearbyKernel {
 
 /// What came of a launch that ran.
 struct LaunchResult {
-    Fault fault = Fault::none; ///< What stopped it, `none` if it came to its end.
+    /// That of the first error, `none` if there is none. An error does not always stop a launch: one with a
+    /// race comes to its end all the same.
+    Fault fault = Fault::none;
     std::vector<Diagnostic>
         diagnostics;                ///< Errors, warnings and notes, in the order in which they were found.
     std::uint64_t instructions = 0; ///< Thread instructions executed.
@@ -61,6 +63,10 @@ struct LaunchResult {
         nullptr; ///< What kept the emulator itself from going on, such as lack of memory.
     std::shared_ptr<const Footprint> footprint = nullptr; ///< If it was wished for and checks are on.
     std::shared_ptr<const GridFacts> grids = nullptr;     ///< If the kernel uses griddepcontrol.
+    /// It was told to stop, by an error of its own, by the fault of a launch beside it, or by
+    /// Device::finish(): not all of its threads may have come to their end. With `fault` none and no
+    /// diagnostics, nothing is wrong with the kernel, but its results are not complete.
+    bool stopped = false;
 };
 
 /// Why a launch was refused before it began.
@@ -70,13 +76,13 @@ enum class LaunchError : std::uint8_t {
     out_of_resources,      ///< `.maxntid` violated, or no memory is left for the parameters.
     invalid_cluster,       ///< Grid not a multiple of the cluster, cluster too large.
     unsupported, ///< The kernel has an instruction that is not known; the result's diagnostics name it.
-    invalid_parameters, ///< The module has no such kernel.
+    invalid_parameters, ///< The module has no such kernel. The bytes of the parameters are never refused.
 };
 
 /// A launch that was refused, or its result.
 struct LaunchOutcome {
     LaunchError error = LaunchError::none; ///< Why it was refused.
-    std::string message;                   ///< One line when error != none.
+    std::string message;                   ///< One line, without line end, when error != none.
     LaunchResult result;                   ///< Of a launch that was refused: findings about the kernel.
 };
 

@@ -51,26 +51,32 @@ class GlobalMemory {
     GlobalMemory(const GlobalMemory&) = delete;
     GlobalMemory& operator=(const GlobalMemory&) = delete;
 
-    /// New memory, aligned to at least 256 bytes as cudaMalloc promises, filled with a poison pattern.
-    /// Returns 0 if the capacity does not suffice. Freed addresses are reused as late as possible, so that
-    /// stale pointers are found.
+    /// New memory, aligned to `alignment` and at least to 256 bytes, as cudaMalloc promises. Up to 64 MiB are
+    /// filled with bytes 0xff; more is not filled. Returns 0 if the capacity does not suffice; a `size` of 0
+    /// has an address of its own. `kind`: any but `registered` and `mapped`; `managed` and `host` get whole
+    /// pages. `name`: of a module's variable; unfreed() does not tell what has one. Freed addresses are
+    /// reused as late as possible, so that stale pointers are found.
     Address allocate(std::uint64_t size, Allocation::Kind kind, std::string name = {},
                      std::uint64_t alignment = 256);
 
     /// Makes memory outside the arena accessible to kernels: `registered` memory of the host, or `mapped`
-    /// memory of the driver's virtual memory functions.
+    /// memory of the driver's virtual memory functions; std::invalid_argument for another kind. It must stay
+    /// until disown(), and overlap nothing that is allocated or adopted: that is not checked.
     void adopt(Address base, std::uint64_t size, Allocation::Kind kind);
     /// False if nothing of that kind begins at `base`.
     bool disown(Address base, Allocation::Kind kind);
 
-    /// From now on the words of the allocation at `base` count as unwritten until note_written() names them.
+    /// From now on the words of the allocation at `base` count as unwritten until note_written() names them
+    /// or a kernel writes them: what the host writes through a pointer must be named, too. Only of such an
+    /// allocation are uses of unwritten memory found. Nothing happens if none begins at `base`.
     void track_writes(Address base);
     /// The program wrote these bytes, by a copy of the host or in a kernel.
     void note_written(Address address, std::uint64_t bytes);
     /// Of the allocation that begins at `base`, if it is tracked.
     std::shared_ptr<const WrittenWords> written_words(Address base) const;
 
-    /// Frees an allocation by its base. False if there is none, or it was adopted.
+    /// Frees an allocation by its base, which no launch may use any more. False if there is none, or it was
+    /// adopted.
     bool release(Address base);
 
     /// Addresses for memory that comes and goes at the same place, as that of a graph: a freed allocation

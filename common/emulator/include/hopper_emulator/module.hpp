@@ -46,7 +46,7 @@ struct KernelFacts {
     };
     std::string name;                  ///< Demangled.
     std::vector<Parameter> signature;  ///< In the order of the declaration.
-    std::uint32_t parameter_bytes = 0; ///< Of the whole parameter block.
+    std::uint32_t parameter_bytes = 0; ///< Of the whole parameter block, padding between parameters included.
     std::uint32_t static_shared = 0;   ///< Bytes per block, behind the reserved KiB.
     std::uint32_t local_need = 0;      ///< Bytes of local memory per thread, without recursion.
     std::uint32_t max_threads = 0;     ///< Per block, by `.maxntid` and `.reqntid`; 0: they do not say.
@@ -54,13 +54,15 @@ struct KernelFacts {
     bool explicit_cluster = false;                   ///< `.explicitcluster`
 };
 
-/// A variable of a module, as it lies in the device's memory.
+/// A variable of a module, as it lies in the device's memory. While no launch runs, the host may read and
+/// write it through a pointer, `.const` variables too.
 struct VariableFacts {
     Address address = 0;    ///< 0 for one that has none, such as a shared variable.
     std::uint64_t size = 0; ///< Bytes.
 };
 
-/// A module placed in a device, made by Device::load(). It must not outlive the device. Any thread may ask.
+/// A module placed in a device, made by Device::load(): a program derives none of its own. It must outlive
+/// its launches, but not the device. Its end frees its variables. Any thread may ask.
 class Module {
   public:
     virtual ~Module() = default;
@@ -76,7 +78,7 @@ class Module {
     /// Of a kernel by its (mangled) name; nullptr if there is none. Throws DecodeError for a kernel that
     /// cannot run here. The facts live as long as the module.
     virtual const KernelFacts* kernel(std::string_view name) = 0;
-    /// A variable by its (mangled) name.
+    /// A variable of the module's scope by its (mangled) name; nothing if there is none.
     virtual std::optional<VariableFacts> variable(std::string_view name) const = 0;
     /// Bytes of all its `.const` variables.
     virtual std::uint64_t constant_bytes() const = 0;

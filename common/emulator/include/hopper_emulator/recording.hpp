@@ -17,7 +17,8 @@
 namespace emu {
 
 /// Records the first clusters of each launch, up to a limit of events in all, and writes the file after each
-/// launch.
+/// launch. A file that cannot be written is told on stderr. The device destroys the observer: ask it before
+/// Device::finish().
 class Trace final : public Observer {
   public:
     static constexpr std::uint64_t traced_clusters = 8; ///< Per launch.

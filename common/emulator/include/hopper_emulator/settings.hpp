@@ -12,7 +12,8 @@ namespace emu {
 /// waited for them, so that a missing wait shows; `early`: at their issue; `random`: by the seed.
 enum class CompletionOrder : std::uint8_t { late, early, random };
 
-/// What the machine itself obeys.
+/// What the machine itself obeys. A device of these settings alone has no checks: make_device() takes
+/// Settings.
 struct MachineSettings {
     CompletionOrder order = CompletionOrder::late; ///< EMULATOR_ORDER: late, early, random.
     std::uint64_t seed = 1;                        ///< EMULATOR_SEED: of the random order.
