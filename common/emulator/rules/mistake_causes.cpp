@@ -4,6 +4,7 @@
 #include "findings/places.hpp"
 #include "findings/words/hand_overs.hpp"
 #include "findings/words/words.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 #include "machine/mistake.hpp"
 #include "rules/rule.hpp"
 
