@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,8 +24,24 @@ from weaving.programs import WIDTH, Chapter, Runner  # noqa: E402
 
 PROGRAM = "common/emulator/tools/catalogue"
 _FINDING = re.compile(r"^(?:error|warning)\[([\w-]+)\]", re.MULTILINE)
-_CODE = re.compile(r"if \([^()]*\)|(?<![\w`.])(?:_*[A-Za-z]\w*)(?:\.[a-z]\w*)*(?:\(\))?")
+_CODE = re.compile(
+    r"if \([^()]*\)|\(1 << [\w.]+\(\)\) - 1|elements \* sizeof\(element\)|size / 16 \* 16"
+    r"|(?:cp\.async\.(?:bulk\.)?wait_group(?:\.read)?|bar\.sync) (?:[nN0]\b(?:, 128)?)"
+    r"|fence\.proxy\.tensormap[\w:.]+ \[map\], 128"
+    r"|(?<![\w`.:])--[a-z]+(?:=\w+)?"
+    r"|(?<![\w`.:-])\.?_*[A-Za-z]\w*(?:(?:\.|::)[A-Za-z]\w*)*(?:\((?:\d+|threads, 1|element)?\))?"
+)
 _NAME = re.compile(r"CU[a-z]\w+|[a-z]+[A-Z]\w*|float4")
+_HEADING = re.compile(r"'([A-Z][\w ]*\??)'")
+HEADINGS = {
+    "Which barrier?": "#which-barrier",
+    "Which wait?": "#which-wait",
+    "Which parity?": "#which-parity",
+    "One thread of many": "#one-thread-of-many",
+    "Alignment": "#alignment",
+    "Instructions": "emulator_reference.md#instructions",
+}
+"""What the rows name in single quotes: what several of them share, said once."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +59,27 @@ class Example:
 
 
 def with_code(text: str) -> str:
-    """`text` with names of functions, instructions and types as code."""
+    """`text` with names of functions, instructions, options and types as code."""
 
     def mark(match: re.Match[str]) -> str:
         word = match[0]
-        is_code = "_" in word or "." in word or word.endswith(")") or _NAME.fullmatch(word)
+        is_code = any(mark in word for mark in ("_", ".", "::", "--", "(", " * ")) or _NAME.fullmatch(word)
         return f"`{word}`" if is_code else word
 
     return _CODE.sub(mark, text)
+
+
+def with_links(text: str, names: Collection[str]) -> str:
+    """Marked text with links: headings in single quotes, and other findings by their names."""
+
+    def heading(match: re.Match[str]) -> str:
+        return f"[{match[1]}]({HEADINGS[match[1]]})" if match[1] in HEADINGS else match[0]
+
+    text = _HEADING.sub(heading, text)
+    if not names:
+        return text
+    longest = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    return re.sub(rf"(?<![\w#`[-])({longest})(?![\w-])", r"[`\1`](#\1)", text)
 
 
 def headings(readme: str) -> dict[str, str]:
@@ -95,10 +124,20 @@ def finding(message: Sequence[str]) -> list[str]:
     return list(message[: ends[0]] if ends else message)
 
 
-def section(entry: Mapping[str, str], shown: Sequence[Example], runner: Runner) -> list[str]:
-    """What the page says of one finding."""
-    lines = [f"### {entry['name']}", *wrapped(f"**{entry['title']}.** {with_code(entry['explanation'])}")]
-    lines += wrapped(f"*Look for:* {with_code(entry['cause'])}")
+PARTS = (("Causes", "cause"), ("What to do", "remedy"), ("Not seen", "unseen"))
+
+
+def section(entry: Mapping[str, str], shown: Sequence[Example], runner: Runner, names: Collection[str]) -> list[str]:
+    """What the page says of one finding; `names` are those of the others that have two words, to be linked."""
+    others = {name for name in names if "-" in name and name != entry["name"]}
+
+    def marked(part: str) -> str:
+        return with_links(with_code(entry[part]), others)
+
+    lines = [f"### {entry['name']}", *wrapped(f"**{entry['title']}.** {marked('explanation')}")]
+    for title, part in PARTS:
+        if entry[part]:
+            lines += wrapped(f"*{title}:* {marked(part)}")
     if shown:
         lines += wrapped(f"*Shown in* {'; '.join(example.link for example in shown)}.")
         lines += [marks.fenced(finding(runner.message(shown[0].chapter, shown[0].mistake))), ""]
@@ -121,7 +160,8 @@ def page(runner: Runner) -> str:
     shown = examples(runner)
     if unknown := sorted(set(shown) - {entry["name"] for entry in entries}):
         raise WeaveError(f"not in the catalogue: {', '.join(unknown)}")
-    return "\n".join(line for entry in entries for line in section(entry, shown.get(entry["name"], []), runner))
+    names = {entry["name"] for entry in entries}
+    return "\n".join(line for entry in entries for line in section(entry, shown.get(entry["name"], []), runner, names))
 
 
 def main() -> int:

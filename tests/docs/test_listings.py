@@ -22,8 +22,11 @@ import requirement_table  # noqa: E402
 import syllabus  # noqa: E402
 
 CATALOGUE = """#!/bin/sh
-echo '{"name":"late","title":"Too late","explanation":"Call add_one() and st.async, not this.","cause":"A wait."}'
-echo '{"name":"never","title":"Not seen","explanation":"Nobody.","cause":"Nothing."}'
+cat <<'END'
+{"name":"late","title":"Too late","explanation":"Call add_one() and st.async, not this.","cause":"A wait.",\
+"remedy":"Wait with .acquire at cuda::thread_scope_device (bar.sync n): see 'Which barrier?' and not-seen.","unseen":"Some."}
+{"name":"not-seen","title":"Not seen","explanation":"Nobody.","cause":"Nothing.","remedy":"Nothing.","unseen":""}
+END
 """
 
 MISTAKES = """#!/bin/sh
@@ -50,7 +53,7 @@ class ErrorCatalogue(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.root = Path(directory.name).resolve()
         self.put("chapters/01_demo/README.md", README)
-        self.put("tests/emulator/seen.cpp", 'finding("never");')
+        self.put("tests/emulator/seen.cpp", 'finding("not-seen");')
         self.put(f"build/{error_catalogue.PROGRAM}", CATALOGUE)
         self.put("build/chapters/01_demo/demo_mistakes", MISTAKES)
         self.runner = Runner(self.root, self.root / "build")
@@ -71,6 +74,16 @@ class ErrorCatalogue(unittest.TestCase):
 
     def test_a_finding_without_a_mistake_has_a_test(self) -> None:
         self.assertIn("(../../tests/emulator/seen.cpp)", error_catalogue.page(self.runner))
+
+    def test_causes_remedy_and_limits_stand_apart(self) -> None:
+        page = error_catalogue.page(self.runner)
+        self.assertIn("\n*Causes:* A wait.\n\n*What to do:* Wait with `.acquire` at `cuda::thread_scope_device`", page)
+        self.assertIn("\n*Not seen:* Some.\n", page)
+        self.assertEqual(page.count("*Not seen:*"), 1)
+
+    def test_shared_rules_and_other_findings_are_linked(self) -> None:
+        page = error_catalogue.page(self.runner)
+        self.assertIn("(`bar.sync n`): see [Which barrier?](#which-barrier) and [`not-seen`](#not-seen).", page.replace("\n", " "))
 
     def test_a_message_that_the_catalogue_does_not_know_is_an_error(self) -> None:
         self.put("build/chapters/01_demo/demo_mistakes", MISTAKES.replace("[late]", "[new]"))

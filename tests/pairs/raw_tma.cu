@@ -411,7 +411,8 @@ constexpr pairs::Pair list[] = {
      .run = wait_by_other_thread,
      .finding = "reuse-before-read-done",
      .says = "for its own groups",
-     .remedy = "The thread that issued it must commit_group and wait_group.read"},
+     .remedy = "The thread that issued it must execute cp.async.bulk.commit_group and "
+               "cp.async.bulk.wait_group.read"},
     {.name = "second_store_not_committed",
      .mistake =
          "The second store follows the commit and belongs to no group: wait_group does not wait for it, and "

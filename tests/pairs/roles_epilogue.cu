@@ -345,7 +345,8 @@ constexpr pairs::Pair list[] = {
      .run = other_thread_waits,
      .finding = "reuse-before-read-done",
      .says = "groups belong to the thread that committed them, and it has none",
-     .remedy = "The thread that issued it must commit_group and wait_group.read"},
+     .remedy = "The thread that issued it must execute cp.async.bulk.commit_group and "
+               "cp.async.bulk.wait_group.read"},
     {.name = "epilogue_two_buffers",
      .mistake =
          "With two buffers wait_group.read 2 leaves the store of two tiles ago pending, whose buffer is "

@@ -7,8 +7,8 @@ namespace emu {
 namespace {
 
 constexpr CatalogueEntry entries[] = {
-#define FINDING(identifier, name, title, explanation, cause)                                                 \
-    {Finding::identifier, name, title, explanation, cause},
+#define FINDING(identifier, name, title, explanation, cause, remedy, unseen)                                 \
+    {Finding::identifier, name, title, explanation, cause, remedy, unseen},
 #include "findings/list.inc"
 #undef FINDING
 };

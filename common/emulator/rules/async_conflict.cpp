@@ -5,6 +5,7 @@
 #include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
 #include "findings/words/hand_overs.hpp"
+#include "findings/words/one_thread.hpp"
 #include "findings/words/waits.hpp"
 #include "hopper_emulator/finding_kinds.hpp"
 #include "rules/rule.hpp"
@@ -223,9 +224,17 @@ std::string AsyncConflict::message_of(const Conflict& conflict) const {
 }
 
 std::string AsyncConflict::advice_of(const Conflict& conflict) const {
+    const Meeting& meeting = conflict.meeting;
+    const bool two_blocks = conflict.theirs || meeting.old.rank() != meeting.actor.record->rank();
+    if (conflict.is == Finding::duplicate_copy && two_blocks)
+        return "These are of two blocks: give each block bytes of its own (look at the block's offset), let "
+               "one "
+               "of them copy, or add with a bulk reduction (cp.reduce.async.bulk).";
     if (conflict.is == Finding::duplicate_copy)
-        return "One thread issues a bulk copy for the whole tile: if (threadIdx.x == 0), or elect.sync in "
-               "one warp. For a load that thread alone also announces the bytes, and the mbarrier expects "
+        return "One thread of the block issues a bulk copy for the whole tile: " +
+               one_thread_of(cluster_.info().config.block) +
+               ", or elect.sync in one warp. For a load that thread alone also announces the bytes, and the "
+               "mbarrier expects "
                "its one arrival.";
     if (conflict.is == Finding::tx_count_mismatch)
         return "expect_tx must announce the bytes of all copies of the phase.";

@@ -2,6 +2,7 @@
 
 #include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
+#include "findings/words/one_thread.hpp"
 #include "hopper_emulator/finding_kinds.hpp"
 #include "rules/rule.hpp"
 
@@ -124,7 +125,8 @@ void BarrierUses::check_init_again(const MbarrierEvent& event, const BarrierStat
     publish(Finding::barrier_reinit_in_use,
             other + " and " + initialiser + " both initialise " + name +
                 ", and nothing orders one before the other. What the second one destroys is lost.",
-            "One thread initialises an mbarrier: if (threadIdx.x == 0).",
+            "One thread of the block initialises an mbarrier: " +
+                one_thread_of(cluster_.info().config.block) + "; a barrier for all users follows.",
             {line(barrier.init_pc, "initialised by " + other),
              line(event.pc, "initialised again by " + initialiser)},
             true);

@@ -69,8 +69,9 @@ Diagnostic OvertakenReads::overtaken(const Record& read, Ref ref, unsigned k, un
             "read may still be under way when the copy lands, and then it gets the new bytes.",
         "Each reading thread executes fence.proxy.async (cuda::ptx::fence_proxy_async) behind its reads and "
         "before the barrier or arrival that lets the copy begin; or the issuing thread executes it behind "
-        "that and before the copy. A value that was stored before that point has been waited for; arithmetic "
-        "alone may be moved behind it by the compiler.",
+        "that and before the copy. A store before that point waits for its value on a GPU, though no rule of "
+        "PTX "
+        "says so; arithmetic alone may be moved behind it by the compiler.",
         {line(read.pc, "read by " + reader),
          line(actor.record->pc, "copy issued by " + who(cluster_, actor))});
 }

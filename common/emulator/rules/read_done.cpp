@@ -123,7 +123,8 @@ void ReadDone::tell(const Meeting& meeting, Component source) {
         (actor.is_write ? " writes where a " + what + " issued by " + issuer + " writes"
                         : " reads what a " + what + " issued by " + issuer + " writes") +
         ", without having seen that operation complete. " + issuer +
-        " waited for it with wait_group.read, but wait_group.read speaks of the source only: the bytes need "
+        " waited for it with cp.async.bulk.wait_group.read, but wait_group.read speaks of the source only: "
+        "the bytes need "
         "not "
         "be in global memory yet.";
     const std::string advice = issuer +

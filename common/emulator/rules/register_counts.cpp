@@ -154,8 +154,8 @@ void RegisterCounts::tell_alone(const Warps& warps, unsigned first, std::size_t 
             text(pc) + " was executed by only " + std::to_string(with) + " of the " + all +
                 " warps of its warpgroup (warps " + std::to_string(first) + " to " + std::to_string(end - 1) +
                 "); " + rest,
-            "Let all four warps of the warpgroup execute the same setmaxnreg: put it before the branch that "
-            "only one warp takes.",
+            "Let all four warps of the warpgroup execute the same setmaxnreg: put it at the head of the "
+            "warpgroup's own role, before the branch that only one of its warps takes.",
             std::move(lines));
 }
 

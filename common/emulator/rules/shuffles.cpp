@@ -68,8 +68,8 @@ Diagnostic Shuffles::describe(const ShuffleEvent& event) const {
         advice =
             "All lanes of the mask must reach the shuffle: keep all lanes of the mask until the shuffle "
             "(guard "
-            "the work with the if, and let lanes without an element give 0), or shuffle among those that "
-            "come.";
+            "the load with the if, and let lanes without an element give the neutral value: 0 for a sum), "
+            "or name in the mask those that come and use no other's value.";
     if (named && is_inlined_from(kernel(), event.pc, "cooperative_groups.h"))
         advice += " Form the group inside the branch (coalesced_threads()), where its threads are.";
     return make(

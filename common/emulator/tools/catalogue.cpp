@@ -24,13 +24,16 @@ std::string json(std::string_view text) {
 void print_json(const emu::CatalogueEntry& entry) {
     std::cout << "{\"name\":" << json(entry.name) << ",\"title\":" << json(entry.title)
               << ",\"explanation\":" << json(entry.explanation) << ",\"cause\":" << json(entry.cause)
-              << "}\n";
+              << ",\"remedy\":" << json(entry.remedy) << ",\"unseen\":" << json(entry.unseen) << "}\n";
 }
 
 void print_text(const emu::CatalogueEntry& entry) {
     std::cout << entry.name << ": " << entry.title << "\n\n"
               << entry.explanation << "\n\n"
-              << entry.cause << '\n';
+              << "Causes: " << entry.cause << "\n\n"
+              << "What to do: " << entry.remedy << '\n';
+    if (!entry.unseen.empty())
+        std::cout << "\nNot seen: " << entry.unseen << '\n';
 }
 
 } // namespace

@@ -45,6 +45,7 @@ TEST_CASE("entries are complete and unique, and found by number and by name") {
         REQUIRE(entry.title.size() > 5);
         REQUIRE(entry.explanation.size() > 40);
         REQUIRE(entry.cause.size() > 20);
+        REQUIRE(entry.remedy.size() > 40);
         REQUIRE(&emu::catalogue_entry(entry.finding) == &entry);
         REQUIRE(emu::find_in_catalogue(entry.name) == &entry);
         REQUIRE(emu::name_of(entry.finding) == entry.name);

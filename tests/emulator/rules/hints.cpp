@@ -177,7 +177,8 @@ TEST_CASE("a wait by a thread that has no groups is named") {
     require_explained("reuse-before-read-done",
                       {tile, store + other + "@%p1 cp.async.bulk.wait_group.read 0;//!\n" + again + end},
                       "waited, but for its own groups",
-                      "The thread that issued it must commit_group and wait_group.read");
+                      "The thread that issued it must execute cp.async.bulk.commit_group and "
+                      "cp.async.bulk.wait_group.read");
 }
 
 TEST_CASE("a relaxed arrival or a relaxed wait is named, with the barrier that lies between") {
@@ -329,4 +330,46 @@ TEST_CASE("barrier-uninitialised: ordinary data over an mbarrier that is still u
     require_silent({tile_and_bar, start + arrive + meet + "@%p0 mbarrier.inval.shared.b64 [bar];\n" +
                                       overrun + meet + "@%p0 mbarrier.init.shared.b64 [bar], 64;\n" +
                                       arrive});
+}
+
+TEST_CASE("a choice by threadIdx.x alone names a thread of each row, and the advice one of the block") {
+    const auto run_rows = [](const std::string& body, std::uint32_t rows) {
+        emu::Device device(emu::Settings{}, emu::make_reporter());
+        device.add_observer(emu::make_checks());
+        const auto in = device.memory().allocate(1 << 12, emu::Allocation::Kind::device);
+        const std::array<std::uint64_t, 2> parameters{in, in + 2048};
+        emu::LaunchConfig config;
+        config.block = {32, rows, 1};
+        const auto program = device.load(Case{tile_and_bar, body}.text());
+        return device.launch(*program, "k", config, std::as_bytes(std::span(parameters))).result.diagnostics;
+    };
+    const std::string start = "setp.eq.u32 %p0, %r0, 0;\nmov.u32 %r15, %tid.y;\nsetp.eq.u32 %p1, %r15, 0;\n"
+                              "and.pred %p1, %p1, %p0;\nsetp.eq.u32 %p2, 0, 0;\n";
+    const auto copy = [&](const std::string& who, const std::string& count) {
+        return start + "@%p1 mbarrier.init.shared.b64 [bar], " + count +
+               ";\n@%p1 fence.proxy.async;\nbar.sync 0;\n@" + who +
+               " mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;\n@" + who + " " + bulk_load + "\n" +
+               wait_parity("bar", "0", "W1");
+    };
+    const auto by_row = run_rows(copy("%p0", "2"), 2);
+    REQUIRE(by_row.size() == 1);
+    CHECK(by_row.front().name() == "duplicate-copy");
+    CHECK_THAT(by_row.front().advice,
+               ContainsSubstring("if (threadIdx.x == 0 && threadIdx.y == 0), or elect.sync in one warp"));
+    CHECK(run_rows(copy("%p1", "1"), 2).empty());
+    // In a block of one row threadIdx.x will do.
+    const auto by_all = run_rows(copy("%p2", "32"), 1);
+    REQUIRE(by_all.size() == 1);
+    CHECK_THAT(by_all.front().advice, ContainsSubstring("if (threadIdx.x == 0), or elect.sync in one warp"));
+    const auto twice = run_rows(start + "@%p0 mbarrier.init.shared.b64 [bar], 1;\n", 2);
+    REQUIRE(twice.size() == 1);
+    CHECK(twice.front().name() == "barrier-reinit-in-use");
+    CHECK_THAT(twice.front().advice, ContainsSubstring("if (threadIdx.x == 0 && threadIdx.y == 0)"));
+}
+
+TEST_CASE("two blocks that store the same bytes are told of the block's offset, not of one thread") {
+    const std::string body = addresses(64) + "st.shared.u32 [%r10], %r0;\nfence.proxy.async;\n" + meet +
+                             "@%p0 " + bulk_store + "//!\n" + commit_and_wait_read;
+    require_explained("duplicate-copy", {tile, body, 64, 2}, "both issued", "look at the block's offset");
+    require_silent({tile, body, 64, 1});
 }

@@ -61,7 +61,8 @@ constexpr MistakeWords table[] = {
      "line.",
      "Give mbarrier.init the number of threads that arrive in a phase. Where one thread alone is to announce "
      "and issue "
-     "the copies, let one warp come here and choose a lane (elect.sync in one warp, or threadIdx.x == 0)."},
+     "the copies, let one warp come here and choose a lane (elect.sync in one warp), or the one thread whose "
+     "threadIdx.x, y and z are 0."},
     {.kind = "mbarrier-arrived-already",
      .message =
          "An arrival of {count} at mbarrier {barrier}, whose phase {phase} expects only {pending} more "

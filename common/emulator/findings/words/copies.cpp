@@ -8,7 +8,8 @@ namespace {
 
 constexpr MistakeWords table[] = {
     {"bulk-size", "A bulk copy of {bytes} bytes: the size must be a multiple of 16.",
-     "Copy a multiple of 16 bytes in bulk and the rest with ordinary loads and stores."},
+     "Copy size / 16 * 16 bytes in bulk and announce exactly these; the rest with ordinary loads and stores, "
+     "and a barrier before others use it."},
     {"cp-async-source-size", "cp.async with a src-size of {bytes} bytes, more than its cp-size of {size}.",
      "src-size says how many of the cp-size bytes are read; the rest becomes zero."},
     {"multicast-mask",
@@ -17,22 +18,25 @@ constexpr MistakeWords table[] = {
     {"copy-outlives-block-it-reads",
      "All threads of the block with rank {rank} have exited, and nobody has waited for the end of this "
      "asynchronous operation, which reads the block's shared memory.",
-     "Wait for it before the block ends: wait_group (for a bulk store at least wait_group.read) or the phase "
-     "of the mbarrier."},
+     "Wait for it before the block ends: what completes in groups by the thread that issued it, cp.async "
+     "with "
+     "cp.async.wait_all, a bulk or tensor store with cp.async.bulk.wait_group.read 0; a load at its "
+     "mbarrier."},
     {"copy-outlives-block-it-writes",
      "All threads of the block with rank {rank} have exited, and nobody has waited for the end of this "
      "asynchronous operation, which writes the block's shared memory.",
-     "Wait for it before the block ends: wait_group (for a bulk store at least wait_group.read) or the phase "
-     "of the mbarrier."},
+     "Wait for it before the block ends: what completes in groups by the thread that issued it, cp.async "
+     "with "
+     "cp.async.wait_all, a bulk or tensor store with cp.async.bulk.wait_group.read 0; a load at its "
+     "mbarrier."},
 
     {"copy-uncommitted",
      "All threads of the block with rank {rank} have exited, and nobody has waited for the end of this "
      "asynchronous operation, which {uses} the block's shared memory. It belongs to no group: no "
      "commit_group follows it in "
      "{thread}, and a wait_group waits for committed groups only.",
-     "Put {commit} behind it, and a wait_group (for a bulk store at least wait_group.read) behind that, "
-     "before the "
-     "block ends."},
+     "Put {commit} behind it, and the wait of the same thread behind that, before the block ends: "
+     "cp.async.wait_group 0, or for a bulk store cp.async.bulk.wait_group.read 0."},
 
     // -- tensor copies
     {"tensor-start-misaligned",

@@ -52,9 +52,10 @@ std::string advice_for_count(const DeadlockFacts& facts, const Root& root) {
                "all bytes of the round with one arrive.expect_tx, or initialise the mbarrier with " +
                std::to_string(2 * b.expected) + ".";
     const std::string comes = std::to_string(root.number);
-    return "If " + (root.number == 1 ? "one thread arrives" : comes + " threads arrive") +
+    return "First see whether others should arrive too, and let them. If " +
+           (root.number == 1 ? "one thread arrives" : comes + " threads arrive") +
            " per phase, initialise the mbarrier with " + comes + ", not with " + count +
-           "; otherwise let the others arrive too, so that the expected count equals the arrivals.";
+           ", so that the expected count equals the arrivals.";
 }
 
 /// Advice for causes at an mbarrier that concern the threads that arrive.

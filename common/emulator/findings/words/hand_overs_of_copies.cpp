@@ -23,12 +23,13 @@ Hint HandOverWords::told_before_waiting(const Operation& operation, const Record
     WarpClock& issuer = engine_.threads().of(*operation.warp);
     const bool bulk = operation.completion == CompletionKind::bulk_group;
     const std::string who = thread_name(*operation.warp, lane);
-    const std::string wait = !bulk                      ? "cp.async.wait_group"
-                             : record.is(Record::write) ? "wait_group"
-                                                        : "wait_group.read";
+    const std::string wait =
+        !bulk ? "execute cp.async.commit_group and cp.async.wait_group"
+              : std::string("execute cp.async.bulk.commit_group and cp.async.bulk.wait_group") +
+                    (record.is(Record::write) ? "" : ".read");
     if (actor.clock == &issuer && actor.lane == lane)
         return bulk && actor.record->is(Record::async)
-                   ? Hint{" ", who + " must commit_group and " + wait +
+                   ? Hint{" ", who + " must " + wait +
                                    " between the two lines. It is the same thread: no barrier is needed."}
                    : Hint{};
     const Component thread = issuer.first + lane;
@@ -56,12 +57,10 @@ Hint HandOverWords::told_before_waiting(const Operation& operation, const Record
     if (give->kind == Kind::mbarrier)
         return {" " + who + " arrived at the mbarrier without having waited until " + done + ": " +
                     name_of(*give, true) + ".",
-                who + " must commit_group and " + wait + " before the arrive of " + at + ".",
-                std::move(lines)};
+                who + " must " + wait + " before the arrive of " + at + ".", std::move(lines)};
     if (give->kind == Kind::flag)
         return {" " + who + " set the flag without having waited until " + done + ".",
-                who + " must commit_group and " + wait + " before the release of " + at + ".",
-                std::move(lines)};
+                who + " must " + wait + " before the release of " + at + ".", std::move(lines)};
     return give->kind == Kind::block_barrier ? came_to_barrier(*give, who, wait, done, bulk) : Hint{};
 }
 
@@ -76,7 +75,7 @@ Hint HandOverWords::came_to_barrier(const Step& give, const std::string& who, co
                    "; a wait behind the barrier tells the others nothing.";
     if (!bulk) // How to wait is known already, and then comes a barrier.
         return hint;
-    hint.advice = "The thread that issued it must commit_group and " + wait;
+    hint.advice = "The thread that issued it must " + wait;
     if (give.takes && give.where == 0)
         hint.advice += "; then a __syncthreads() tells the others: move the wait before that of " + at + ".";
     else

@@ -20,7 +20,8 @@ constexpr MistakeWords table[] = {
      "Use the form with .shared::cluster, or a generic address (cluster.map_shared_rank())."},
     {"access-block-ended",
      "The instruction {does} the shared memory of cluster block {rank}, which has ended.",
-     "End the kernel with a cluster barrier, so that no block leaves while others use its shared memory."},
+     "End the kernel with a cluster barrier, so that no block leaves while others use its shared memory. No "
+     "thread may return before it: it does not wait for threads that have ended."},
     {"access-outside-shared",
      "The instruction {does} {bytes} bytes at offset {offset} of {size} bytes of shared memory ({place}).",
      "Check the index against the size of the array."},
@@ -46,14 +47,16 @@ constexpr MistakeWords table[] = {
      "from."},
     {"operand-block-ended",
      "The {what} is {place}, whose threads have all exited: its shared memory is gone.",
-     "Synchronise the cluster before a block exits."},
+     "Synchronise the cluster before a block exits: all threads pass a cluster barrier (cluster.sync()), and "
+     "each block first waits at its own mbarriers for what still lands in its shared memory."},
     {"operand-outside-shared",
      "The {what} covers {bytes} bytes from {place}, but the block's shared memory is [{begin}, {end}).",
      "Check the size of the copy and of the shared array (dynamic shared memory is set at the launch)."},
     {"operand-outside-global", "The {what}: {where}",
      "Check the address, the number of bytes and the tail of the array."},
     {"operand-misaligned", "The {what} {address} is not a multiple of {alignment} bytes.",
-     "Align the object with alignas({alignment}) and keep offsets a multiple of {alignment} bytes."},
+     "Keep offsets a multiple of {alignment} bytes, and align what you declare with alignas({alignment}); "
+     "memory of cudaMalloc is aligned, so there it is the offset."},
 
     // -- the stack and the heap
     {"stack-calls", "The calls are nested too deeply.", "Check the condition that ends the recursion."},

@@ -68,13 +68,15 @@ std::string Waits::how_to_wait(const Operation& operation, bool reading_source) 
     }
     switch (operation.completion) {
     case CompletionKind::cp_async_group:
-        return "Wait with cp.async.wait_group (after commit_group) or wait_all" + others;
+        return "Wait with cp.async.wait_group (after cp.async.commit_group) or cp.async.wait_all" + others;
     case CompletionKind::bulk_group:
         return reading_source
-                   ? "The thread that issued it must commit_group and wait_group.read; then a "
-                     "__syncthreads() tells the others that the source may be overwritten."
-                   : "The thread that issued it must commit_group and wait_group (not wait_group.read, which "
-                     "only says that the source was read); then a barrier must tell the others.";
+                   ? "The thread that issued it must execute cp.async.bulk.commit_group and "
+                     "cp.async.bulk.wait_group.read; then a __syncthreads() tells the others that the source "
+                     "may be overwritten."
+                   : "The thread that issued it must execute cp.async.bulk.commit_group and "
+                     "cp.async.bulk.wait_group (not with .read, which only says that the source was read); "
+                     "then a barrier must tell the others.";
     default:
         return "Wait for the phase of the mbarrier that the operation completes (try_wait until it returns "
                "true) in every thread that uses the bytes, or in one thread before a __syncthreads().";

@@ -16,7 +16,9 @@ struct CatalogueEntry {
     std::string_view name;        ///< Stable, kebab-case.
     std::string_view title;       ///< A few words.
     std::string_view explanation; ///< One paragraph: what the emulator saw and why it matters.
-    std::string_view cause;       ///< What usually lies behind it, and the remedy.
+    std::string_view cause;       ///< What usually lies behind it.
+    std::string_view remedy;      ///< What to do.
+    std::string_view unseen;      ///< What of its kind the emulator does not see; often empty.
 };
 
 /// All of them, in the order of the enumeration.
