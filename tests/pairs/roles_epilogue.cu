@@ -373,7 +373,7 @@ constexpr pairs::Pair list[] = {
      .run = exit,
      .finding = "exited-with-copies-in-flight",
      .says = "nobody has waited for the end of this asynchronous operation",
-     .remedy = "at least wait_group.read"},
+     .remedy = "a bulk or tensor store with cp.async.bulk.wait_group.read 0"},
     {.name = "epilogue_split",
      .mistake =
          "The block announces its partial sum when the bulk store has only read shared memory, not yet "

@@ -79,7 +79,8 @@ std::string Waits::how_to_wait(const Operation& operation, bool reading_source) 
                      "then a barrier must tell the others.";
     default:
         return "Wait for the phase of the mbarrier that the operation completes (try_wait until it returns "
-               "true) in every thread that uses the bytes, or in one thread before a __syncthreads().";
+               "true) in every thread that uses the bytes, or in one thread before a barrier of all who "
+               "use them (__syncthreads(), inside a warp __syncwarp()).";
     }
 }
 
