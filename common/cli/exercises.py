@@ -6,7 +6,8 @@ add one.
 
 import difflib
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ class Exercise:
     fails_with: str
     chapter: Chapter
     counters: tuple[Condition, ...] = ()
+    advice: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What to do about a finding, by its name, where the emulator's own advice is not what this exercise is about."""
 
     def skeleton(self, workspace: Workspace) -> Path:
         return self._directory(workspace) / "exercises" / f"{self.name}.cu"
@@ -96,7 +99,7 @@ def read_manifest(path: Path, chapter: Chapter) -> list[Exercise]:
 
 def _exercise(entry: dict[str, Any], chapter: Chapter, path: Path) -> Exercise:
     name = entry.get("name", "?")
-    values = {key: value for key, value in entry.items() if key != "counters"}
+    values = {key: value for key, value in entry.items() if key not in ("counters", "advice")}
     if wrong := set(values) ^ _KEYS:
         raise UserError(f"{path}: exercise '{name}': missing or unknown: {', '.join(sorted(wrong))}")
     if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
@@ -108,7 +111,14 @@ def _exercise(entry: dict[str, Any], chapter: Chapter, path: Path) -> Exercise:
     values["hints"] = tuple(" ".join(hint.split()) for hint in values["hints"])
     values["learned"] = " ".join(values["learned"].split())
     conditions = tuple(_condition(c, f"{path}: exercise '{name}'") for c in entry.get("counters", []))
-    return Exercise(**values, chapter=chapter, counters=conditions)
+    advice = _advice(entry.get("advice", {}), f"{path}: exercise '{name}'")
+    return Exercise(**values, chapter=chapter, counters=conditions, advice=advice)
+
+
+def _advice(entry: object, where: str) -> dict[str, str]:
+    if not isinstance(entry, dict) or not all(isinstance(text, str) for text in entry.values()):
+        raise UserError(f"{where}: advice must be a table of texts by the names of findings")
+    return {name: " ".join(text.split()) for name, text in entry.items()}
 
 
 def _condition(entry: dict[str, Any], where: str) -> Condition:
