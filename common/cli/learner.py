@@ -59,9 +59,16 @@ class Learner:
     def check(
         self, tools: Tools, exercise: Exercise, where: Backend, *, keys: bool = False
     ) -> tuple[Outcome, str]:
-        """Judges the learner's file, keeps the result, and returns it with the text of the verdict.
+        """Judges the learner's file, keeps the result, and returns it with the text of the verdict."""
+        outcome, advice = self.judged(tools, exercise, where, keys=keys)
+        return outcome, verdict.render(exercise, outcome, advice, self.workspace)
 
-        `keys` says whether the text may speak of the keys of `watch`.
+    def judged(
+        self, tools: Tools, exercise: Exercise, where: Backend, *, keys: bool = False
+    ) -> tuple[Outcome, str]:
+        """Judges the learner's file, keeps the result, and returns it with what to do now.
+
+        `keys` says whether that may speak of the keys of `watch`.
         """
         outcome = judging.check(self.workspace, tools, exercise, self.desk.file(exercise), where)
 
@@ -71,10 +78,9 @@ class Learner:
                 record.solved = now()
 
         record = self.desk.note(exercise, keep)
-        advice = verdict.next_step(self.unsolved(), keys=keys)
-        if not outcome.passed:
-            advice = verdict.help_for(exercise, record, keys=keys)
-        return outcome, verdict.render(exercise, outcome, advice, self.workspace)
+        if outcome.passed:
+            return outcome, verdict.next_step(self.unsolved(), keys=keys)
+        return outcome, verdict.help_for(exercise, record, keys=keys)
 
     def next_hint(self, exercise: Exercise) -> str:
         """One stage more each time; the last one again when all were given."""

@@ -54,14 +54,14 @@ def mark(exercise: Exercise, records: Records) -> str:
 def heading(chapter: Chapter, title: str, names: int, width: int) -> list[str]:
     """`names` is the length of the longest name of a chapter."""
     lead = f"{chapter.number:2}  {chapter.name:{names}}  "
-    return _beside_or_below(lead, f"{chapter.number:2}  {chapter.name}", title, width)
+    return _beside_or_below(lead, f"{chapter.number:2}  {chapter.name}", " " * 5, title, width)
 
 
 def entry(exercise: Exercise, records: Records, names: int, width: int, *, lead: str = "      ") -> list[str]:
     """`names` is the length of the longest name of an exercise; `lead` stands before the mark."""
     short = f"{lead if width >= 2 * NARROW else lead[-2:]}{mark(exercise, records)} {exercise.name}"
     long = f"{lead}{mark(exercise, records)} {exercise.name:{names}}  "
-    return _beside_or_below(long, short, f"{exercise.title} ({exercise.minutes}\xa0min)", width)
+    return _beside_or_below(long, short, " " * 6, f"{exercise.title} ({exercise.minutes}\xa0min)", width)
 
 
 def whole(
@@ -94,8 +94,8 @@ def marks(chapter: Chapter, tasks: Iterable[Exercise], records: Records, names: 
     lead = f"{chapter.number:2}  {chapter.name:{names}}  "
     items = [f"{mark(e, records)} {e.name}" for e in tasks]
     if width < 2 * NARROW:
-        return [f"{chapter.number:2}  {chapter.name}", *_filled(items, "    ", width)]
-    first, *rest = _filled(items, " " * len(lead), width)
+        return [f"{chapter.number:2}  {chapter.name}", *filled(items, "    ", width)]
+    first, *rest = filled(items, " " * len(lead), width)
     return [lead + first.strip(), *rest]
 
 
@@ -107,10 +107,10 @@ def bar(done: int, total: int, width: int) -> str:
     return f"[{'#' * full}{'.' * (room - full)}]{text}"
 
 
-def _beside_or_below(lead: str, short: str, text: str, width: int) -> list[str]:
+def _beside_or_below(lead: str, short: str, indent: str, text: str, width: int) -> list[str]:
+    """`text` behind `lead`, or where that leaves too little room for it indented below `short`."""
     if width - len(lead) >= _LEAST_TITLE:
         return _wrapped(text, width, lead, " " * len(lead))
-    indent = " " * (len(short) - len(short.lstrip()) + 4)
     return [short, *_wrapped(text, width, indent, indent)]
 
 
@@ -120,7 +120,7 @@ def _wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
     return [line.replace("\xa0", " ") for line in lines]
 
 
-def _filled(items: list[str], indent: str, width: int) -> list[str]:
+def filled(items: list[str], indent: str, width: int) -> list[str]:
     """The items two blanks apart; none of them is broken."""
     lines = [indent]
     for item in items:

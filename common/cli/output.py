@@ -14,11 +14,13 @@ _ASCII = {
     "“": '"',
     "”": '"',
     "→": "->",
+    "↑": "^",
+    "↓": "v",
     "≤": "<=",
     "≥": ">=",
     "µ": "u",
 }
-_HANDLER = "workbook"
+HANDLER = "workbook"
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
@@ -27,16 +29,16 @@ def _replaced(error: UnicodeError) -> tuple[str, int]:
     return "".join(_ASCII.get(c, "?") for c in error.object[error.start : error.end]), error.end
 
 
-codecs.register_error(_HANDLER, _replaced)
+codecs.register_error(HANDLER, _replaced)
 
 
 def plain(text: str) -> str:
     """`text` as a stream of ASCII shows it."""
-    return text.encode("ascii", _HANDLER).decode("ascii")
+    return text.encode("ascii", HANDLER).decode("ascii")
 
 
 def tolerant(*streams: TextIO) -> None:
     """Lets the streams (stdout and stderr if none are named) print what their encoding lacks in other characters."""
     for stream in streams or (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
-            reconfigure(errors=_HANDLER)
+            reconfigure(errors=HANDLER)
