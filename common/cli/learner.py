@@ -29,11 +29,22 @@ class Learner:
         if name is None:
             return self.unsolved() or self.known[0]
         if "/" not in name and not name.endswith(".cu"):
-            return exercises.resolve(name, self.known)
-        exercise = exercises.resolve(Path(name).stem, self.known)
+            return self._resolved(name)
+        exercise = self._resolved(Path(name).stem)
         if not self.desk.is_file(name, exercise):
             raise UsageError(f"{name} is not your file of {exercise.name}; that is {self.desk.shown(exercise)}")
         return exercise
+
+    def _resolved(self, name: str) -> Exercise:
+        """As `exercises.resolve`; a name that this desk knows from earlier gets a word about the file."""
+        try:
+            return exercises.resolve(name, self.known)
+        except UsageError as error:
+            file = self.desk.directory / f"{name}.cu"
+            if Path(name).name != name or not (file.is_file() and name in self.desk.book.read()):
+                raise
+            kept = f"your file {self.workspace.relative(file)} stays where it is"
+            raise UsageError(f"{error} (it was renamed or taken out of the workbook; {kept})") from None
 
     def unsolved(self) -> Exercise | None:
         """The first exercise without a success behind the one that was solved last, else the first at all."""
