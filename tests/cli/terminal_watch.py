@@ -306,6 +306,15 @@ class Sizes(WatchTest):
                 self.assert_fits(watch.frame, rows, columns)
         self.assertEqual(watch.frame, frame)
 
+    def test_whoever_changes_the_size_gets_a_new_frame(self) -> None:
+        """A terminal that was made narrow for a moment has broken the lines."""
+        watch = self.start()
+        watch.until_frame("add_one: not yet.", "q quit", without="Checking")
+        time.sleep(0.5)
+        seen = len(watch.seen)
+        watch.resize(24, 80)
+        watch.until(re.escape("\x1b[?7h"), after=seen)
+
     def test_forty_columns_show_all_of_the_verdict_and_all_keys(self) -> None:
         watch = self.start(rows=30, columns=40)
         frame = watch.until_frame("add_one: not yet.", "q quit", without="Checking")
