@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +18,9 @@ _KINDS = ("check", "run")
 _NEW_SECONDS = 60
 """A directory may be younger than its lock."""
 _LEAST_FREE = 128 * 1024
-"""Bytes below which a compiler cannot work, and does not always say why."""
+"""Bytes below which no program can be expected to work."""
+_COMPILER_NEEDS = 64 * 1024 * 1024
+"""Bytes that are enough for nvcc on any exercise."""
 _FULL = os.strerror(errno.ENOSPC)
 
 
@@ -44,10 +46,15 @@ def directory(kind: str) -> Iterator[Path]:
         os.close(handle)
 
 
-def require_room(place: Path, said: Iterable[str] = ()) -> None:
-    """An error if the disk of `place` is full, or if what a program said tells so: its failure is nobody's mistake."""
-    full = shutil.disk_usage(place).free < _LEAST_FREE or any(_FULL in line for line in said)
-    if full:
+def require_room(place: Path, said: Sequence[str] = ()) -> None:
+    """An error if the disk of `place` is full, or was: the failure of a program that needs it is nobody's mistake then.
+
+    `said` is what a compiler said, a heading and more. Where it had no room for a word either, it has removed its files since,
+    and how small the disk is tells.
+    """
+    free = shutil.disk_usage(place).free
+    least = _COMPILER_NEEDS if len(said) == 1 else _LEAST_FREE
+    if free < least or any(_FULL in line for line in said):
         raise _no_room(place.parent, _FULL)
 
 

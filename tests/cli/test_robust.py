@@ -191,8 +191,13 @@ class TemporaryDirectories(RobustTest):
         workspace = Workspace(self.tree, self.tree / "build")
         exercise = exercises.all_exercises(workspace)[0]
         lines = ["The compiler stopped without naming an error:", "fatal error: when writing output to x: No space left on device"]
-        full = mock.Mock(free=1000)
-        for outcome, usage in ((Outcome("compile", lines), None), (Outcome("compile", ["nvcc fatal"]), full), (Outcome("run", ["x"]), full)):
+        full, small = mock.Mock(free=1000), mock.Mock(free=1_000_000)
+        for outcome, usage in (
+            (Outcome("compile", lines), None),
+            (Outcome("compile", ["nvcc fatal", "why"]), full),
+            (Outcome("compile", lines[:1]), small),
+            (Outcome("run", ["x"]), full),
+        ):
             with (
                 self.subTest(outcome=outcome),
                 mock.patch.object(judging, "_compile", return_value=outcome),
@@ -206,9 +211,13 @@ class TemporaryDirectories(RobustTest):
     def test_a_wrong_file_with_room_is_a_wrong_file(self) -> None:
         workspace = Workspace(self.tree, self.tree / "build")
         exercise = exercises.all_exercises(workspace)[0]
-        said = Outcome("run", ["It threw an exception: No space left on device"])
-        with mock.patch.object(judging, "_compile", return_value=said):
-            self.assertIs(judging.check(workspace, mock.Mock(), exercise, self.file, mock.Mock()), said)
+        small = mock.Mock(free=1_000_000)
+        for said in (
+            Outcome("run", ["It threw an exception: No space left on device"]),
+            Outcome("compile", ["workspace/add_one.cu(7): error: expected a ;", "      x"]),
+        ):
+            with mock.patch.object(judging, "_compile", return_value=said), mock.patch("shutil.disk_usage", return_value=small):
+                self.assertIs(judging.check(workspace, mock.Mock(), exercise, self.file, mock.Mock()), said)
 
     def test_no_place_at_all_is_one_line(self) -> None:
         gone = FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")

@@ -22,7 +22,8 @@ class Names(CloneTest):
         self.file = self.desk / f"{NAME}.cu"
         self.write("tile[t] = in[start + t + 1000000];")
         done = self.check()
-        line = self.file.read_text("utf-8").splitlines().index("    tile[t] = in[start + t + 1000000];") + 1
+        lines = self.file.read_text("utf-8").splitlines()
+        line = next(number for number, text in enumerate(lines, 1) if "1000000" in text)
         self.assertIn(f"  workspace/{NAME}.cu:{line}  ", done.stdout)
         self.assertIn("      tile[t] = in[start + t + 1000000];\n", done.stdout)
         self.assertNotIn("\\303", done.stdout)
