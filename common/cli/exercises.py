@@ -6,8 +6,7 @@ add one.
 
 import difflib
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +36,16 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Advice:
+    """What to do about a finding where the emulator's own advice is right for any kernel but not what this exercise asks."""
+
+    finding: str
+    says: str
+    instead_of: str = ""
+    """Only in place of an advice with these words."""
+
+
+@dataclass(frozen=True)
 class Exercise:
     """One exercise. `fails_with` is a text that the verdict on the untouched skeleton contains."""
 
@@ -51,8 +60,7 @@ class Exercise:
     fails_with: str
     chapter: Chapter
     counters: tuple[Condition, ...] = ()
-    advice: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """What to do about a finding, by its name, where the emulator's own advice is not what this exercise is about."""
+    advice: tuple[Advice, ...] = ()
 
     def skeleton(self, workspace: Workspace) -> Path:
         return self._directory(workspace) / "exercises" / f"{self.name}.cu"
@@ -111,14 +119,14 @@ def _exercise(entry: dict[str, Any], chapter: Chapter, path: Path) -> Exercise:
     values["hints"] = tuple(" ".join(hint.split()) for hint in values["hints"])
     values["learned"] = " ".join(values["learned"].split())
     conditions = tuple(_condition(c, f"{path}: exercise '{name}'") for c in entry.get("counters", []))
-    advice = _advice(entry.get("advice", {}), f"{path}: exercise '{name}'")
+    advice = tuple(_advice(a, f"{path}: exercise '{name}'") for a in entry.get("advice", []))
     return Exercise(**values, chapter=chapter, counters=conditions, advice=advice)
 
 
-def _advice(entry: object, where: str) -> dict[str, str]:
-    if not isinstance(entry, dict) or not all(isinstance(text, str) for text in entry.values()):
-        raise UserError(f"{where}: advice must be a table of texts by the names of findings")
-    return {name: " ".join(text.split()) for name, text in entry.items()}
+def _advice(entry: object, where: str) -> Advice:
+    if not isinstance(entry, dict) or not {"finding", "says"} <= set(entry) <= {"finding", "says", "instead_of"}:
+        raise UserError(f"{where}: an advice needs finding and says, and may have instead_of")
+    return Advice(entry["finding"], " ".join(entry["says"].split()), entry.get("instead_of", ""))
 
 
 def _condition(entry: dict[str, Any], where: str) -> Condition:

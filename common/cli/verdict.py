@@ -120,10 +120,17 @@ def _diagnosis(exercise: Exercise, diagnostic: dict[str, Any], workspace: Worksp
         for caller in location.get("callers", []):
             called = quoted(caller["file"], caller["line"], workspace).partition(": ")[0]
             parts.append(Paragraph(f"called from {called}", "      ", "      "))
-    # What is right for any kernel may be what this exercise forbids.
-    if advice := exercise.advice.get(diagnostic["name"]) or diagnostic.get("advice"):
+    if advice := _advice(exercise, diagnostic["name"], diagnostic.get("advice") or ""):
         parts.append(Paragraph(f"What to do: {advice}"))
     return parts
+
+
+def _advice(exercise: Exercise, finding: str, emulators: str) -> str:
+    """The exercise's own advice if it has one: what is right for any kernel may be what this exercise forbids."""
+    for own in exercise.advice:
+        if own.finding == finding and own.instead_of in emulators:
+            return own.says
+    return emulators
 
 
 def _width() -> int:

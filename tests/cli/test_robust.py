@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -285,32 +286,42 @@ class ReadOnly(RobustTest):
 
 
 class Advice(RobustTest):
-    def test_the_exercise_knows_better_than_the_emulator(self) -> None:
-        (self.place / "exercises.toml").write_text(
-            MANIFEST + '[exercise.advice]\nrace-shared = """\nrelease the stage\nlater"""\n', "utf-8"
-        )
-        exercise = self.learner().known[0]
-        finding = {"name": "race-shared", "message": "m", "locations": [], "advice": "call __syncthreads()"}
+    OWN = '[[exercise.advice]]\nfinding = "race-shared"\nsays = """\nrelease the stage\nlater"""\n'
+
+    def shown(self, manifest: str, **finding: object) -> str:
+        (self.place / "exercises.toml").write_text(MANIFEST + manifest, "utf-8")
+        found = {"name": "race-shared", "message": "m", "locations": [], "advice": "call __syncthreads()"} | finding
         workspace = Workspace(self.tree, self.tree / "build")
-        text = verdict.render(exercise, Outcome("run", ["stopped"], finding), "advice", workspace)
+        return verdict.render(self.learner().known[0], Outcome("run", ["stopped"], found), "advice", workspace)
+
+    def test_the_exercise_knows_better_than_the_emulator(self) -> None:
+        text = self.shown(self.OWN)
         self.assertIn("What to do: release the stage later\n", text)
         self.assertNotIn("__syncthreads", text)
-        other = verdict.render(exercise, Outcome("run", ["x"], {**finding, "name": "race-global"}), "advice", workspace)
-        self.assertIn("What to do: call __syncthreads()\n", other)
+        self.assertIn("What to do: call __syncthreads()\n", self.shown(self.OWN, name="race-global"))
 
-    def test_advice_must_be_texts(self) -> None:
-        for wrong in ('advice = "text"', "[exercise.advice]\nrace-shared = 3"):
-            with self.assertRaisesRegex(UserError, "add_one.*advice must be a table"):
-                path = self.place / "exercises.toml"
-                path.write_text(MANIFEST + wrong + "\n", "utf-8")
+    def test_but_perhaps_only_better_than_one_advice(self) -> None:
+        only = self.OWN + 'instead_of = "__syncthreads"\n'
+        self.assertIn("What to do: release the stage later\n", self.shown(only))
+        self.assertIn("What to do: count bytes\n", self.shown(only, advice="count bytes"))
+
+    def test_what_is_wrong_is_said(self) -> None:
+        path = self.place / "exercises.toml"
+        for wrong in ("[[exercise.advice]]\nfinding = 'race-shared'", self.OWN + "because = 'x'", "advice = ['text']"):
+            path.write_text(MANIFEST + wrong + "\n", "utf-8")
+            with self.assertRaisesRegex(UserError, "add_one.*an advice needs finding and says"):
                 exercises.read_manifest(path, Chapter("01_sync_copy"))
 
-    def test_advice_is_for_findings_that_there_are(self) -> None:
+    def test_advice_is_for_findings_and_words_that_there_are(self) -> None:
         known = (ROOT / "docs" / "pages" / "errors.md").read_text("utf-8")
-        workspace = Workspace(ROOT, ROOT / "build")
-        for exercise in exercises.all_exercises(workspace):
-            for name in exercise.advice:
-                self.assertIn(f"### {name}\n", known, exercise.name)
+        words = ""
+        for file in (*(ROOT / "common/emulator/rules").rglob("*.cpp"), *(ROOT / "common/emulator/findings").rglob("*.*pp")):
+            words += re.sub(r'"\s*"', "", file.read_text("utf-8"))
+        own = [a for e in exercises.all_exercises(Workspace(ROOT, ROOT / "build")) for a in e.advice]
+        self.assertTrue(own)
+        for advice in own:
+            self.assertIn(f"### {advice.finding}\n", known)
+            self.assertIn(advice.instead_of, words)
 
 
 if __name__ == "__main__":
