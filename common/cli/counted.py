@@ -5,6 +5,10 @@ _WORDS = {
     "global_load_sectors": ("sector of 32 bytes loaded", "sectors of 32 bytes loaded"),
     "global_store_requests": ("store of a warp to global memory", "stores of warps to global memory"),
     "global_store_sectors": ("sector of 32 bytes stored", "sectors of 32 bytes stored"),
+    "global_atomic_requests": (
+        "atomic operation of a warp on global memory",
+        "atomic operations of warps on global memory",
+    ),
     "shared_load_requests": ("load of a warp from shared memory", "loads of warps from shared memory"),
     "shared_load_conflicts": ("bank conflict of a load", "bank conflicts of loads"),
     "shared_store_requests": ("store of a warp to shared memory", "stores of warps to shared memory"),
@@ -23,6 +27,7 @@ _WORDS = {
     ),
     "bytes_cp_async": ("byte copied by cp.async", "bytes copied by cp.async"),
     "bytes_bulk_load": ("byte loaded by bulk copies", "bytes loaded by bulk copies"),
+    "bytes_bulk_reduce": ("byte added by bulk reductions", "bytes added by bulk reductions"),
     "bytes_multicast": (
         "byte that multicast gave to a further block",
         "bytes that multicast gave to further blocks",

@@ -1,9 +1,11 @@
 """The learner's desk, `workspace/`: copies of the skeletons, which git ignores, backups, and the progress."""
 
+import contextlib
 import hashlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import UserError
@@ -47,17 +49,27 @@ class Desk:
         return file
 
     def reset(self, exercise: Exercise) -> Path | None:
-        """Puts a fresh copy in place and returns where the old one went, if there was one."""
+        """Puts a fresh copy in place and returns where the old one went, if there was one.
+
+        The fresh one is on the disk before the old one moves: where there is no room, all is as it was.
+        """
         skeleton = self._skeleton(exercise)
         file = self.file(exercise)
-        backup = self._back_up(exercise) if file.exists() else None
-        self._create(file, skeleton)
+        backup = None
+        with self._written(file, skeleton) as fresh:
+            if file.exists():
+                backup = self._back_up(exercise)
+            try:
+                os.replace(fresh, file)
+            except OSError as error:
+                where = f"; your file is {self.workspace.relative(backup)}" if backup else ""
+                raise UserError(f"cannot write {self.shown(exercise)}: {error.strerror}{where}") from None
 
         def forget(record: Record) -> None:
             checks = record.checks
             record.__dict__.update(vars(Record(checks=checks, skeleton=_digest(skeleton))))
 
-        self.book.update(exercise.name, forget)
+        self.note(exercise, forget)
         return backup
 
     def note(self, exercise: Exercise, change: Callable[[Record], None]) -> Record:
@@ -75,36 +87,55 @@ class Desk:
             return record
 
     def _skeleton(self, exercise: Exercise) -> bytes:
+        file = exercise.skeleton(self.workspace)
         try:
-            return exercise.skeleton(self.workspace).read_bytes()
+            return file.read_bytes()
+        except FileNotFoundError:
+            raise UserError(
+                f"the exercise {exercise.name} has no file {self.workspace.relative(file)}: was one of the two renamed? "
+                "`git status` tells, or `./workbook exercises --generate` makes it from the solution"
+            ) from None
         except OSError as error:
-            raise UserError(f"{exercise.skeleton(self.workspace)}: {error.strerror}") from None
+            raise UserError(f"{file}: {error.strerror}") from None
 
     def _create(self, file: Path, content: bytes) -> bool:
         """Makes `file` with all its content, or not at all; False if it is there already."""
+        with self._written(file, content) as fresh:
+            try:
+                os.link(fresh, file)
+            except FileExistsError:
+                return False
+            except OSError as error:
+                raise UserError(f"cannot write {self.workspace.relative(file)}: {error.strerror}") from None
+        return True
+
+    @contextmanager
+    def _written(self, file: Path, content: bytes) -> Iterator[Path]:
+        """A file beside `file` with all of the content, for as long as the block lasts."""
         temporary = file.with_name(f".{file.name}.{os.getpid()}")
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
             try:
+                self.directory.mkdir(parents=True, exist_ok=True)
                 temporary.write_bytes(content)
-                os.link(temporary, file)
-            finally:
+            except FileExistsError:
+                raise UserError(f"{self.directory} is in the way: it must be a directory") from None
+            except OSError as error:
+                there = "; your file is as it was" if file.exists() else ""
+                raise UserError(
+                    f"cannot write {self.workspace.relative(file)}: {error.strerror}{there}"
+                ) from None
+            yield temporary
+        finally:
+            with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
-        except FileExistsError:
-            if self.directory.is_dir():
-                return False
-            raise UserError(f"{self.directory} is in the way: it must be a directory") from None
-        except OSError as error:
-            raise UserError(f"cannot write {self.workspace.relative(file)}: {error.strerror}") from None
-        return True
 
     def _renew(self, exercise: Exercise, file: Path, skeleton: bytes) -> None:
         made_of = self.record(exercise).skeleton
         if not made_of or made_of == _digest(skeleton):
             return
         if _digest(file.read_bytes()) == made_of:
-            file.unlink()
-            self._create(file, skeleton)
+            with self._written(file, skeleton) as fresh:
+                os.replace(fresh, file)
             self.note(exercise, lambda record: setattr(record, "skeleton", _digest(skeleton)))
             print(f"workbook: {self.shown(exercise)} is new, as the exercise changed", file=sys.stderr)
         else:
@@ -117,6 +148,15 @@ class Desk:
     def _back_up(self, exercise: Exercise) -> Path:
         """Moves the learner's file to the first free backups/NAME.N.cu."""
         directory = self.directory / "backups"
+        try:
+            return self._moved(exercise, directory)
+        except OSError as error:
+            raise UserError(
+                f"cannot keep a copy in {self.workspace.relative(directory)}: {error.strerror}; "
+                f"{self.shown(exercise)} is as it was"
+            ) from None
+
+    def _moved(self, exercise: Exercise, directory: Path) -> Path:
         directory.mkdir(parents=True, exist_ok=True)
         number = 1
         while True:

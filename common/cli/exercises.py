@@ -36,6 +36,16 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Advice:
+    """What to do about a finding where the emulator's own advice is right for any kernel but not what this exercise asks."""
+
+    finding: str
+    says: str
+    instead_of: str = ""
+    """Only in place of an advice with these words."""
+
+
+@dataclass(frozen=True)
 class Exercise:
     """One exercise. `fails_with` is a text that the verdict on the untouched skeleton contains."""
 
@@ -50,6 +60,7 @@ class Exercise:
     fails_with: str
     chapter: Chapter
     counters: tuple[Condition, ...] = ()
+    advice: tuple[Advice, ...] = ()
 
     def skeleton(self, workspace: Workspace) -> Path:
         return self._directory(workspace) / "exercises" / f"{self.name}.cu"
@@ -96,7 +107,7 @@ def read_manifest(path: Path, chapter: Chapter) -> list[Exercise]:
 
 def _exercise(entry: dict[str, Any], chapter: Chapter, path: Path) -> Exercise:
     name = entry.get("name", "?")
-    values = {key: value for key, value in entry.items() if key != "counters"}
+    values = {key: value for key, value in entry.items() if key not in ("counters", "advice")}
     if wrong := set(values) ^ _KEYS:
         raise UserError(f"{path}: exercise '{name}': missing or unknown: {', '.join(sorted(wrong))}")
     if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
@@ -108,7 +119,14 @@ def _exercise(entry: dict[str, Any], chapter: Chapter, path: Path) -> Exercise:
     values["hints"] = tuple(" ".join(hint.split()) for hint in values["hints"])
     values["learned"] = " ".join(values["learned"].split())
     conditions = tuple(_condition(c, f"{path}: exercise '{name}'") for c in entry.get("counters", []))
-    return Exercise(**values, chapter=chapter, counters=conditions)
+    advice = tuple(_advice(a, f"{path}: exercise '{name}'") for a in entry.get("advice", []))
+    return Exercise(**values, chapter=chapter, counters=conditions, advice=advice)
+
+
+def _advice(entry: object, where: str) -> Advice:
+    if not isinstance(entry, dict) or not {"finding", "says"} <= set(entry) <= {"finding", "says", "instead_of"}:
+        raise UserError(f"{where}: an advice needs finding and says, and may have instead_of")
+    return Advice(entry["finding"], " ".join(entry["says"].split()), entry.get("instead_of", ""))
 
 
 def _condition(entry: dict[str, Any], where: str) -> Condition:

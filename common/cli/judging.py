@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from . import backend, build, counted
+from . import backend, build, counted, temporary
 from .backend import Backend
 from .errors import UserError
 from .exercises import Condition, Exercise
@@ -80,10 +80,13 @@ def check(
     workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, where: Backend, seconds: float = RUN_SECONDS
 ) -> Outcome:
     """Judges `file`; the whole of it leaves nothing behind."""
-    with tempfile.TemporaryDirectory(prefix="workbook-check-") as directory:
-        program = Path(directory) / exercise.name
+    with temporary.directory("check") as directory:
+        program = directory / exercise.name
         problem = _compile(workspace, tools, exercise, file, program)
-        return problem or run(workspace, exercise, program, where, seconds)
+        outcome = problem or run(workspace, exercise, program, where, seconds)
+        if not outcome.passed:
+            temporary.require_room(directory, outcome.lines if outcome.stage == "compile" else ())
+        return outcome
 
 
 # ---- compiling ----
@@ -102,7 +105,9 @@ def _compile(
     ]
     if not file.is_file():
         raise UserError(f"there is no file {source}")
-    status, output, errors = _finish(command, workspace.root, dict(os.environ), COMPILE_SECONDS)
+    status, output, errors = _finish(
+        command, workspace.root, {**os.environ, "TMPDIR": str(program.parent)}, COMPILE_SECONDS
+    )
     if status == 0:
         return None
     if status is None:
@@ -162,8 +167,7 @@ def run(
     order: str = "late",
 ) -> Outcome:
     """Runs a program that is linked with its judge, within limits of time, memory and output."""
-    with tempfile.TemporaryDirectory(prefix="workbook-run-") as directory:
-        place = Path(directory)
+    with temporary.directory("run") as place:
         env = backend.environment(where, workspace)
         env = {name: value for name, value in env.items() if not name.startswith("EMULATOR_")}
         env["JUDGE_VERDICT"] = str(place / "verdict")

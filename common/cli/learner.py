@@ -29,11 +29,22 @@ class Learner:
         if name is None:
             return self.unsolved() or self.known[0]
         if "/" not in name and not name.endswith(".cu"):
-            return exercises.resolve(name, self.known)
-        exercise = exercises.resolve(Path(name).stem, self.known)
+            return self._resolved(name)
+        exercise = self._resolved(Path(name).stem)
         if not self.desk.is_file(name, exercise):
             raise UsageError(f"{name} is not your file of {exercise.name}; that is {self.desk.shown(exercise)}")
         return exercise
+
+    def _resolved(self, name: str) -> Exercise:
+        """As `exercises.resolve`; a name that this desk knows from earlier gets a word about the file."""
+        try:
+            return exercises.resolve(name, self.known)
+        except UsageError as error:
+            file = self.desk.directory / f"{name}.cu"
+            if Path(name).name != name or not (file.is_file() and name in self.desk.book.read()):
+                raise
+            kept = f"your file {self.workspace.relative(file)} stays where it is"
+            raise UsageError(f"{error} (it was renamed or taken out of the workbook; {kept})") from None
 
     def unsolved(self) -> Exercise | None:
         """The first exercise without a success behind the one that was solved last, else the first at all."""
@@ -59,9 +70,16 @@ class Learner:
     def check(
         self, tools: Tools, exercise: Exercise, where: Backend, *, keys: bool = False
     ) -> tuple[Outcome, str]:
-        """Judges the learner's file, keeps the result, and returns it with the text of the verdict.
+        """Judges the learner's file, keeps the result, and returns it with the text of the verdict."""
+        outcome, advice = self.judged(tools, exercise, where, keys=keys)
+        return outcome, verdict.render(exercise, outcome, advice, self.workspace)
 
-        `keys` says whether the text may speak of the keys of `watch`.
+    def judged(
+        self, tools: Tools, exercise: Exercise, where: Backend, *, keys: bool = False
+    ) -> tuple[Outcome, str]:
+        """Judges the learner's file, keeps the result, and returns it with what to do now.
+
+        `keys` says whether that may speak of the keys of `watch`.
         """
         outcome = judging.check(self.workspace, tools, exercise, self.desk.file(exercise), where)
 
@@ -71,10 +89,9 @@ class Learner:
                 record.solved = now()
 
         record = self.desk.note(exercise, keep)
-        advice = verdict.next_step(self.unsolved(), keys=keys)
-        if not outcome.passed:
-            advice = verdict.help_for(exercise, record, keys=keys)
-        return outcome, verdict.render(exercise, outcome, advice, self.workspace)
+        if outcome.passed:
+            return outcome, verdict.next_step(self.unsolved(), keys=keys)
+        return outcome, verdict.help_for(exercise, record, keys=keys)
 
     def next_hint(self, exercise: Exercise) -> str:
         """One stage more each time; the last one again when all were given."""

@@ -1,8 +1,10 @@
 """Command line: finds the subcommand, runs it, and turns every expected error into one line."""
 
 import argparse
+import signal
 import sys
 
+from . import output
 from .commands import (
     bench,
     bundle,
@@ -76,10 +78,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 def main(arguments: list[str]) -> int:
     """Runs one command and returns the exit status: 0, 1 for a failure, 2 for a wrong command line."""
+    output.tolerant()
     if not arguments:
         build_parser().print_help(sys.stderr)
         return USAGE
     try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as `workbook` leaves it
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         options = parse(arguments)
         status: int = options.execute(options, Workspace.locate())
         sys.stdout.flush()

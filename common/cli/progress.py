@@ -37,9 +37,9 @@ def shorten(text: str) -> str:
 class Line:
     """Rewrites one line on a terminal; elsewhere prints a line at every tenth of the way at most."""
 
-    def __init__(self, stream: TextIO = sys.stderr) -> None:
-        self._stream = stream
-        self._live = stream.isatty()
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream if stream is not None else sys.stderr
+        self._live = self._stream.isatty()
         self._tenth = -1
         self._shown = False
         self._began = time.monotonic()

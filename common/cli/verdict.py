@@ -2,6 +2,8 @@
 
 import shutil
 import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from .exercises import Exercise
@@ -10,9 +12,41 @@ from .records import Record
 from .workspace import Workspace
 
 _WIDEST = 110
+_NARROWEST = 40
+_WIDE_ENOUGH = 80
 _MOST_LINES = 22
 _LEAST_PRINTED = 3
-_NO_BREAKS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A part of a verdict before anybody knows how wide it will be shown."""
+
+    text: str
+    first: str = ""
+    """What stands before the first line."""
+    rest: str = ""
+    """And before the others."""
+    is_laid_out: bool = False
+    """What a compiler or a program printed: its lines are as they are."""
+
+    def lines(self, width: int) -> list[str]:
+        if self.is_laid_out:
+            return [self.first + self.text]
+        return textwrap.wrap(
+            self.text,
+            width,
+            initial_indent=self.first,
+            subsequent_indent=self.rest,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+def lay_out(paragraphs: Iterable[Paragraph], width: int) -> list[str]:
+    """The lines of a verdict that is shown in so many columns. What cannot be broken may be longer."""
+    return [line for paragraph in paragraphs for line in paragraph.lines(width)]
+
 
 _HEADS = {
     "compile": "it does not compile yet",
@@ -24,13 +58,31 @@ _HEADS = {
 
 def render(exercise: Exercise, outcome: Outcome, advice: str, workspace: Workspace) -> str:
     """The whole verdict, without a line break at its end; `advice` says what to do now."""
+    width = _width()
+    lines = lay_out(said(exercise, outcome, workspace), width)
+    last = lay_out([Paragraph(advice)], width)
+    most = _MOST_LINES if width >= _WIDE_ENOUGH else _MOST_LINES * _WIDE_ENOUGH // width
+    lines += _printed(outcome.printed, most - len(lines) - len(last) - 1)
+    return "\n".join(_fitted([*lines, *last], most))
+
+
+def whole(exercise: Exercise, outcome: Outcome, advice: str, workspace: Workspace) -> list[Paragraph]:
+    """The verdict for a screen that can be scrolled: nothing is left out, and it can be laid out anew."""
+    printed = [Paragraph(text) for text in _printed(outcome.printed, len(outcome.printed))]
+    return [*said(exercise, outcome, workspace), *printed, Paragraph(advice)]
+
+
+def said(exercise: Exercise, outcome: Outcome, workspace: Workspace) -> list[Paragraph]:
+    """What came of the check. Quotes lines of the files as they are now."""
     if outcome.passed:
-        lines = [f"{exercise.name}: solved.", *_wrapped(exercise.learned)]
-    else:
-        lines = _failed(exercise, outcome, workspace)
-    last = _wrapped(advice)
-    lines += _printed(outcome.printed, _MOST_LINES - len(lines) - len(last) - 1)
-    return "\n".join(_fitted([*lines, *last]))
+        return [Paragraph(f"{exercise.name}: solved."), Paragraph(exercise.learned)]
+    parts = [Paragraph(f"{exercise.name}: {_HEADS[outcome.stage]}.")]
+    parts += [Paragraph(text, is_laid_out=outcome.stage == "compile") for text in outcome.lines]
+    if outcome.diagnostic is not None:
+        parts += _diagnosis(exercise, outcome.diagnostic, workspace)
+        if outcome.more_diagnostics:
+            parts.append(Paragraph(f"(and {outcome.more_diagnostics} more; this one came first)"))
+    return parts
 
 
 def next_step(following: Exercise | None, *, keys: bool = False) -> str:
@@ -50,18 +102,6 @@ def help_for(exercise: Exercise, record: Record, *, keys: bool = False) -> str:
     return f"Press h for {which}." if keys else f"./workbook hint {exercise.name}  gives {which}."
 
 
-def _failed(exercise: Exercise, outcome: Outcome, workspace: Workspace) -> list[str]:
-    lines = [f"{exercise.name}: {_HEADS[outcome.stage]}."]
-    for text in outcome.lines:
-        # What a compiler says is laid out already.
-        lines += [text] if outcome.stage == "compile" else _wrapped(text)
-    if outcome.diagnostic is not None:
-        lines += _diagnosis(outcome.diagnostic, workspace)
-        if outcome.more_diagnostics:
-            lines.append(f"(and {outcome.more_diagnostics} more; this one came first)")
-    return lines
-
-
 def _printed(lines: list[str], room: int) -> list[str]:
     """The last of what the program printed, as much as there is room for."""
     if not lines:
@@ -69,30 +109,36 @@ def _printed(lines: list[str], room: int) -> list[str]:
     return ["It printed:", *(f"    {text[:_WIDEST]}" for text in lines[-max(room, _LEAST_PRINTED) :])]
 
 
-def _diagnosis(diagnostic: dict[str, Any], workspace: Workspace) -> list[str]:
-    lines = []
-    for number, text in enumerate(f"{diagnostic['name']}: {diagnostic['message']}".splitlines()):
-        lines += textwrap.wrap(text.strip(), _width(), initial_indent="  " if number else "", **_NO_BREAKS)
+def _diagnosis(exercise: Exercise, diagnostic: dict[str, Any], workspace: Workspace) -> list[Paragraph]:
+    message = f"{diagnostic['name']}: {diagnostic['message']}".splitlines()
+    parts = [Paragraph(text.strip(), first="  " if number else "") for number, text in enumerate(message)]
     for location in diagnostic["locations"]:
         place, _, text = quoted(location["file"], location["line"], workspace).partition(": ")
-        lines += [f"  {place}  {location['role']}", *([f"      {text}"] if text else [])]
+        parts.append(Paragraph(f"{place}  {location['role']}", "  ", "    "))
+        if text:
+            parts.append(Paragraph(text, first="      ", is_laid_out=True))
         for caller in location.get("callers", []):
-            lines.append(f"      called from {quoted(caller['file'], caller['line'], workspace).partition(': ')[0]}")
-    if advice := diagnostic.get("advice"):
-        lines += _wrapped(f"What to do: {advice}")
-    return lines
+            called = quoted(caller["file"], caller["line"], workspace).partition(": ")[0]
+            parts.append(Paragraph(f"called from {called}", "      ", "      "))
+    if advice := _advice(exercise, diagnostic["name"], diagnostic.get("advice") or ""):
+        parts.append(Paragraph(f"What to do: {advice}"))
+    return parts
+
+
+def _advice(exercise: Exercise, finding: str, emulators: str) -> str:
+    """The exercise's own advice if it has one: what is right for any kernel may be what this exercise forbids."""
+    for own in exercise.advice:
+        if own.finding == finding and own.instead_of in emulators:
+            return own.says
+    return emulators
 
 
 def _width() -> int:
-    return max(40, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns - 1))
+    return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns - 1))
 
 
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _width(), **_NO_BREAKS)
-
-
-def _fitted(lines: list[str]) -> list[str]:
+def _fitted(lines: list[str], most: int) -> list[str]:
     """No more than a screen; what is left out is in the middle, the head and the advice stay."""
-    if len(lines) <= _MOST_LINES:
+    if len(lines) <= most:
         return lines
-    return [*lines[: _MOST_LINES - 4], "    ...", *lines[-3:]]
+    return [*lines[: most - 4], "    ...", *lines[-3:]]

@@ -1,4 +1,4 @@
-"""Runs the tests of the command and prints the summary line that all our test programs print."""
+"""Runs the tests of the command and prints the summary line that all our test programs print: run.py [PATTERN]."""
 
 import sys
 import unittest
@@ -8,8 +8,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "common")]
 
 
-def main() -> int:
-    suite = unittest.defaultTestLoader.discover(str(HERE), pattern="test_*.py", top_level_dir=str(HERE))
+def main(pattern: str = "test_*.py") -> int:
+    suite = unittest.defaultTestLoader.discover(str(HERE), pattern=pattern, top_level_dir=str(HERE))
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
     for test, reason in result.skipped:
         print(f"skip  {test.id()}: {reason}")
@@ -20,4 +20,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -39,6 +39,12 @@ class ExerciseTest(unittest.TestCase):
         self.assertIn(self.exercise.fails_with, " ".join(text.split()))
         self.assertLessEqual(len(text.splitlines()), 24, text)
 
+    def test_no_advice_is_against_the_exercise(self) -> None:
+        _, text = self.run_on(SKELETON, backend.Backend.EMULATOR)
+        advice = " ".join(text.split()).partition("What to do: ")[2]
+        if any(condition.field == "block_barriers" for condition in self.exercise.counters):
+            self.assertNotIn("Put __syncthreads()", advice)
+
     def test_solution_passes(self) -> None:
         outcome, text = self.run_on(SOLUTION, backend.select(None))
         self.assertTrue(outcome.passed, text)

@@ -6,6 +6,7 @@ Without EXERCISE the one is meant that `./workbook next` names.
 import argparse
 import textwrap
 
+from .. import listing
 from ..learner import Learner
 from ..workspace import Workspace
 
@@ -21,5 +22,5 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     learner = Learner(workspace)
     exercise = learner.chosen(options.exercise)
     print(f"{exercise.name}: {exercise.title}")
-    print(textwrap.fill(learner.next_hint(exercise), 100, break_on_hyphens=False))
+    print(textwrap.fill(learner.next_hint(exercise), listing.columns(), break_on_hyphens=False))
     return 0

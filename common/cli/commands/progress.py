@@ -3,6 +3,7 @@
 import argparse
 import json
 
+from .. import listing
 from ..learner import Learner
 from ..records import Record
 from ..workspace import Workspace
@@ -30,11 +31,10 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
         print(json.dumps(report, indent=2))
         return 0
     print(f"{len(solved)} of {len(learner.known)} exercises are solved.")
-    width = max(len(e.chapter.name) for e in learner.known)
+    names = max(len(e.chapter.name) for e in learner.known)
     for chapter in dict.fromkeys(e.chapter for e in learner.known):
         mine = [e for e in learner.known if e.chapter == chapter]
-        marks = "  ".join(f"{'[x]' if e in solved else '[ ]'} {e.name}" for e in mine)
-        print(f"{chapter.number:2}  {chapter.name:{width}}  {marks}")
+        print("\n".join(listing.marks(chapter, mine, records, names, listing.columns())))
     if following:
         print(f"Next: {following.name} (./workbook next)")
     return 0

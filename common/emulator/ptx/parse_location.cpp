@@ -5,11 +5,36 @@
 
 #include "ptx/messages.hpp"
 
+#include <algorithm>
+#include <string>
+
 namespace emu::ptx {
 
 namespace {
 
 constexpr std::uint64_t highest_line = 0xFFFF'FFFFu;
+
+/// The name that a string of `.file` stands for. nvcc writes every byte that is not ASCII as three octal
+/// digits behind a backslash, and a quote or a backslash of the name behind a backslash.
+std::string file_name(std::string_view text) {
+    const auto is_octal = [](char c) { return c >= '0' && c <= '7'; };
+    std::string name;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const std::string_view rest = text.substr(i + 1, 3);
+        if (text[i] != '\\' || rest.empty()) {
+            name += text[i];
+        } else if (rest.size() == 3 && rest[0] <= '3' && std::ranges::all_of(rest, is_octal)) {
+            name += static_cast<char>((rest[0] - '0') * 64 + (rest[1] - '0') * 8 + (rest[2] - '0'));
+            i += 3;
+        } else {
+            if (rest[0] != '"' && rest[0] != '\\')
+                name += text[i];
+            name += rest[0];
+            i += 1;
+        }
+    }
+    return name;
+}
 
 } // namespace
 
@@ -38,7 +63,7 @@ void ModuleParser::file() {
     if (index >= module_.files.size())
         module_.files.resize(index + 1);
     if (index > 0)
-        module_.files[index] = name.text;
+        module_.files[index] = file_name(name.text);
 }
 
 void ModuleParser::location() {

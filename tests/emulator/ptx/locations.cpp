@@ -43,6 +43,19 @@ TEST_CASE("files may be named after their use") {
     CHECK(seen_at(module, 0) == "2:10");
 }
 
+TEST_CASE("a file's name has the bytes that its directory has") {
+    const auto name_of = [](const std::string& text) {
+        return module_of(".entry k() { .loc 1 10 3\n ret; }\n.file 1 \"" + text + "\"\n").files.at(1);
+    };
+    CHECK(name_of(R"(/home/j\303\266rg/k\303\244.cu)") == "/home/j\303\266rg/k\303\244.cu");
+    CHECK(name_of("/home/j\303\266rg/k.cu") ==
+          "/home/j\303\266rg/k.cu"); // other compilers leave them as they are
+    CHECK(name_of(R"(C:\\a\"b\".cu)") == R"(C:\a"b".cu)");
+    // No escapes: they stay as they are.
+    for (const std::string plain : {R"(a\30)", R"(a\3x6)", R"(a\777)", R"(a\99b)", R"(C:\new.cu)"})
+        CHECK(name_of(plain) == plain);
+}
+
 TEST_CASE("files that are never named have empty names") {
     const Module module = module_of(".entry k() { .loc 7 10 3\n ret; }\n");
     REQUIRE(module.files.size() == 8);
