@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from . import backend, build, counted
 from .backend import Backend
+from .confine import Cage
 from .errors import UserError
 from .exercises import Condition, Exercise
 from .setup import Tools
@@ -77,37 +78,54 @@ def _known(workspace: Workspace) -> set[str]:
 
 
 def check(
-    workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, where: Backend, seconds: float = RUN_SECONDS
+    workspace: Workspace,
+    tools: Tools,
+    exercise: Exercise,
+    file: Path,
+    where: Backend,
+    seconds: float = RUN_SECONDS,
+    *,
+    cage: Cage | None = None,
 ) -> Outcome:
-    """Judges `file`; the whole of it leaves nothing behind."""
+    """Judges `file`; the whole of it leaves nothing behind. `cage` confines the compiler and the program."""
     with tempfile.TemporaryDirectory(prefix="workbook-check-") as directory:
         program = Path(directory) / exercise.name
-        problem = _compile(workspace, tools, exercise, file, program)
-        return problem or run(workspace, exercise, program, where, seconds)
+        problem = _compile(workspace, tools, exercise, file, program, cage)
+        return problem or run(workspace, exercise, program, where, seconds, cage=cage)
 
 
 # ---- compiling ----
 
 
 def _compile(
-    workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, program: Path
+    workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, program: Path, cage: Cage | None
 ) -> Outcome | None:
     """None if all went well. Paths are relative to the clone, so that messages are short."""
     source = os.path.relpath(file, workspace.root)
+    judge = exercise.judge(workspace)
     command = [
         *(str(tools.path("nvcc")), "-std=c++20", "-gencode=arch=compute_90,code=compute_90", "-lineinfo"),
-        *("-cudart=shared", "-I", "common/include", source, str(exercise.judge(workspace))),
+        *("-cudart=shared", "-I", "common/include", source, str(judge)),
         # Takes the judge's main in any case, so that a second one is noticed.
         *("-Xlinker=--undefined=_ZN5judge3runEv", "-Xlinker=--no-demangle", "-o", str(program)),
     ]
     if not file.is_file():
         raise UserError(f"there is no file {source}")
-    status, output, errors = _finish(command, workspace.root, dict(os.environ), COMPILE_SECONDS)
+    env = dict(os.environ)
+    if cage is not None:
+        command = cage.command(command, workspace.root, readable=[file, *_parts(judge)], writable=[program.parent])
+        env = cage.environment(env)
+    status, output, errors = _finish(command, workspace.root, env, COMPILE_SECONDS)
     if status == 0:
         return None
     if status is None:
         return Outcome("compile", [f"The compiler had not finished after {COMPILE_SECONDS} s, and was stopped."])
     return Outcome("compile", compiler_problem((output + errors).splitlines(), source))
+
+
+def _parts(judge: Path) -> list[Path]:
+    """What a linker opens for the judge: Meson's archives only name their members."""
+    return [*judge.parent.glob(f"{judge.name}*"), *judge.parent.glob("libjudge_main.a*")]
 
 
 _ERROR = re.compile(r"^(?P<place>\S+?\(\d+\)|[^\s:]+:\d+(:\d+)?): (fatal |catastrophic )?error|^ptxas .*(error|fatal)")
@@ -160,6 +178,7 @@ def run(
     seconds: float = RUN_SECONDS,
     *,
     order: str = "late",
+    cage: Cage | None = None,
 ) -> Outcome:
     """Runs a program that is linked with its judge, within limits of time, memory and output."""
     with tempfile.TemporaryDirectory(prefix="workbook-run-") as directory:
@@ -173,6 +192,9 @@ def run(
             processor = int(seconds * _EMULATOR_THREADS) + 1  # ends it even if nobody is left to do so
             limits = f"ulimit -c 0; ulimit -v {_MEMORY_KIB}; ulimit -f {_FILE_BLOCKS}; ulimit -t {processor}"
             command = ["/bin/sh", "-c", f'{limits}; exec "$0"', str(program)]
+        if cage is not None:
+            command = cage.command(command, workspace.root, readable=[program], writable=[place])
+            env = cage.environment(env)
         status, output, errors = _finish(command, workspace.root, env, seconds)
         outcome = _judged(_lines(place / "verdict"), status, seconds)
         _diagnose(outcome, _records(place / "report"))

@@ -12,7 +12,6 @@ from pathlib import Path
 from support import ROOT, TreeTest
 
 from cli import chapters, counted, exercises, holes, judging, records, verdict
-from cli.commands import grade
 from cli.errors import UsageError, UserError
 from cli.judging import Outcome
 from cli.learner import Learner
@@ -281,30 +280,6 @@ class Counters(unittest.TestCase):
             outcome = judging.missed((condition,), [launch], HERE)
             assert outcome is not None
             self.assertIn(words, outcome.lines[0])
-
-
-class Grades(unittest.TestCase):
-    def test_files_belong_to_their_directory(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            directory = Path(name)
-            for file in ("ada/add_one.cu", "bob/workspace/add_one.cu", "bob/workspace/backups/add_one.cu", "ada/other.cu"):
-                (directory / file).parent.mkdir(parents=True, exist_ok=True)
-                (directory / file).touch()
-            known = {"add_one": None}
-            found = grade.collect(directory, known)  # type: ignore[arg-type]
-            self.assertEqual({learner: list(mine) for learner, mine in found.items()},
-                             {"ada": ["add_one"], "bob/workspace": ["add_one"]})
-            with self.assertRaisesRegex(UsageError, "no file that is named"):
-                grade.collect(directory, {})
-        with self.assertRaisesRegex(UsageError, "no directory"):
-            grade.collect(directory, {})
-
-    def test_a_reason_is_one_line(self) -> None:
-        found = {"name": "race-shared", "locations": [{"file": "a.cu", "line": 12, "role": "read"}]}
-        self.assertEqual(grade.reason(Outcome("run", ["x"], found)), "race-shared in line 12")
-        self.assertEqual(grade.reason(Outcome("result", ["Tried 1 element.", "out[0] is 3."])), "out[0] is 3.")
-        self.assertEqual(grade.reason(Outcome("compile", ["a.cu(3): error"])), "does not compile")
-        self.assertLessEqual(len(grade.reason(Outcome("run", ["x" * 500]))), 90)
 
 
 class Lists(TreeTest):
