@@ -17,6 +17,7 @@ from .commands import (
     next_exercise,
     progress,
     reset,
+    room,
     run,
     sass,
     site,
@@ -29,7 +30,7 @@ from .workspace import Workspace
 
 COMMANDS = (
     *(list_chapters, next_exercise, check, watch, hint, solution, reset, progress),
-    *(run, test, emulate, sass, bench, site, doctor, grade, bundle, mutate, exercise_files),
+    *(run, test, emulate, sass, bench, site, doctor, grade, room, bundle, mutate, exercise_files),
 )
 
 
