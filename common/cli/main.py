@@ -21,6 +21,7 @@ from .commands import (
     run,
     sass,
     site,
+    slides,
     solution,
     test,
     watch,
@@ -30,7 +31,7 @@ from .workspace import Workspace
 
 COMMANDS = (
     *(list_chapters, next_exercise, check, watch, hint, solution, reset, progress),
-    *(run, test, emulate, sass, bench, site, doctor, grade, room, bundle, mutate, exercise_files),
+    *(run, test, emulate, sass, bench, site, slides, doctor, grade, room, bundle, mutate, exercise_files),
 )
 
 
