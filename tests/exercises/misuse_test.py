@@ -425,6 +425,7 @@ class Rooms(CloneTest):
             return "".join(f"#include <{head}>\n" for head in heads) + text.replace(mark, f"{mark}    {statement}\n")
 
         ada = self.hand_in("ada", text, name) / f"{name}.cu"
+        moment = f"60.{os.getpid()}"
         written = Path.home() / f".workbook_test_{os.getpid()}"
         self.addCleanup(written.unlink, missing_ok=True)
         with socket.create_server(("127.0.0.1", 0)) as server:
@@ -435,7 +436,7 @@ class Rooms(CloneTest):
                 f"there.sin_port = htons({server.getsockname()[1]}); there.sin_addr.s_addr = htonl(0x7f000001);\n"
                 "if (connect(socket(AF_INET, SOCK_STREAM, 0), reinterpret_cast<sockaddr*>(&there), sizeof(there)) == 0)"
                 ' throw std::runtime_error("it was connected");\n'
-                f"if (std::system(\"(sleep 2; touch '{written}') > /dev/null 2>&1 & setsid sleep 60 &\")) return {{}};"
+                f"if (std::system(\"(sleep 2; touch '{written}') > /dev/null 2>&1 & setsid sleep {moment} &\")) return {{}};"
             )
             self.hand_in("eve", with_statement(attempts), name)
             self.hand_in("gus", with_statement("_exit(0);"), name)
@@ -447,7 +448,7 @@ class Rooms(CloneTest):
             self.assertRegex(marks["zoe"]["reason"], r"^does not compile: .*: No ")
             time.sleep(2)
             self.assertFalse(written.exists())
-            self.assertFalse(running("sleep", "60"))
+            self.assertFalse(running("sleep", moment))
             shutil.rmtree(self.home / "class" / "gus")
             shutil.rmtree(self.home / "class" / "zoe")
             self.assertIn("it read", self.grade("--unconfined")["eve"]["results"][name]["reason"])

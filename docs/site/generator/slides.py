@@ -27,9 +27,11 @@ PER_MINUTE = 0.7
 """Slides of a talk."""
 _RANK = {"figure": 0, "code": 1, "mistake": 2, "output": 2, "measured": 3, "counters": 4, "ptx": 5, "sass": 5}
 """Which blocks are shown first where a talk has no time for all."""
-_MOST_LINES = 26
+_MOST_LINES = 20
 _MOST_ROWS = 11
-_LONGEST_LEAD = 280
+_LONGEST_LEAD = 260
+_LONGEST_LIST = 800
+"""In characters."""
 _KINDS = {"fill": "fill in", "write": "write", "find-the-mistake": "find the mistake", "project": "project"}
 
 _MARK = re.compile(r"^<!-- ([a-z]+): (.*\S) -->$")
@@ -113,7 +115,7 @@ class _Deck:
         text = (self.root / "chapters" / chapter.directory / "README.md").read_text("utf-8")
         place = f"Chapter {chapter.number}"
         shown = [self._title(chapter.title(self.workspace), place, "", "chapter")]
-        if learn := _list_under(text, "What you will learn"):
+        for learn in _list_under(text, "What you will learn"):
             shown.append(self._frame("What you will learn", self.markdown.render(_unlinked(learn)), place))
         found = list(blocks(text))
         best = sorted(range(len(found)), key=lambda at: (_RANK[found[at].kind], at))[: max(0, room - len(shown))]
@@ -187,10 +189,17 @@ def _unlinked(text: str) -> str:
     return re.sub(r"(?<!!)\[((?:[^\[\]]|`[^`]*`)+)\]\([^)\s]*\)", r"\1", text)
 
 
-def _list_under(text: str, heading: str) -> str:
-    """The first list below a heading."""
+def _list_under(text: str, heading: str) -> list[str]:
+    """The first list below a heading, in parts that fit a slide."""
     match = re.search(rf"^## {re.escape(heading)}\n+((?:[-*] .*\n(?:  .*\n)*)+)", text, re.MULTILINE)
-    return match[1] if match else ""
+    items = re.findall(r"^[-*] .*\n(?:  .*\n)*", match[1], re.MULTILINE) if match else []
+    parts: list[str] = []
+    for item in items:
+        if parts and len(_unlinked(parts[-1] + item)) <= _LONGEST_LIST:
+            parts[-1] += item
+        else:
+            parts.append(item)
+    return parts
 
 
 def blocks(text: str) -> Iterator[Block]:

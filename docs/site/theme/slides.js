@@ -3,21 +3,23 @@
 "use strict";
 (() => {
   const slides = [...document.querySelectorAll("section")];
-  const width = 1280, height = 720, smallest = 0.5;
+  const width = 1280, height = 720, smallest = 0.5, largest = 0.75;
   let current = 0, typed = "";
 
-  // What is too large for its slide is made smaller, as a whole.
+  // What is too large for its slide is made smaller: listings and tables first, then all of it.
   function fit(slide) {
     const body = slide.querySelector(".body");
     if (slide.dataset.fitted || !body) return;
     slide.dataset.fitted = "1";
-    for (let scale = 1; scale > smallest; scale -= 0.04) {
-      for (const part of body.children) if (part.tagName !== "IMG") part.style.zoom = scale;
-      const wide = [...body.querySelectorAll(".listing, table")].some(
-        (part) => part.getBoundingClientRect().right > body.getBoundingClientRect().right + 1 || part.scrollWidth > part.clientWidth + 1);
-      if (body.scrollHeight <= body.clientHeight + 1 && !wide) return;
+    const fits = () => body.scrollHeight <= body.clientHeight + 1 && [...body.querySelectorAll(".listing, table")].every(
+      (part) => part.getBoundingClientRect().right <= body.getBoundingClientRect().right + 1 && part.scrollWidth <= part.clientWidth + 1);
+    for (let scale = 1; scale > smallest && !fits(); scale -= 0.03) {
+      for (const part of body.children) {
+        const large = part.matches(".listing, .table");
+        if (part.tagName !== "IMG" && (large || scale < largest)) part.style.zoom = large ? scale : scale + 1 - largest;
+      }
     }
-    slide.dataset.full = "1";
+    if (!fits()) slide.dataset.full = "1";
   }
 
   function place() {
