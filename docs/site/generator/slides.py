@@ -55,6 +55,11 @@ def plan_names(root: Path) -> list[str]:
     return list(_plans(root))
 
 
+def file_name(plan: str) -> str:
+    """What a plan's deck is called on the site."""
+    return f"slides_{plan}.html"
+
+
 def _plans(root: Path) -> dict[str, Any]:
     return tomllib.loads((root / "docs" / "listings" / "syllabi.toml").read_text("utf-8"))
 
@@ -151,9 +156,14 @@ class _Deck:
         return f'<img alt="{escape(block.origin)}" src="data:image/svg+xml;base64,{data}">'
 
     def _exercise(self, exercise: Exercise, when: str) -> str:
-        task = self._inline(exercise.task, "p")
+        try:
+            said = specification(exercise.skeleton(self.workspace).read_text("utf-8"))
+        except OSError as error:
+            raise SiteError(f"{exercise.name}: {error.strerror}") from None
+        rows = "".join(f"<dt>{escape(word)}</dt>{self._inline(text, 'dd')}" for word, text in said)
         body = (
-            f'<p class="kind">{_KINDS[exercise.kind]}, {exercise.minutes} minutes</p>{task}'
+            f'<p class="kind">{_KINDS[exercise.kind]}, {exercise.minutes} minutes</p>'
+            f"{self._inline(exercise.task, 'p')}<dl>{rows}</dl>"
             f"<pre>./workbook watch {exercise.name}</pre>"
             '<p class="soft">Read the report before you ask. There are three hints.</p>'
             f'<button class="clock" data-minutes="{exercise.minutes}">{exercise.minutes}:00</button>'
@@ -187,6 +197,22 @@ def _plain(text: str) -> str:
 def _unlinked(text: str) -> str:
     """Links become their words: a deck is one file, and what they lead to is not in it."""
     return re.sub(r"(?<!!)\[((?:[^\[\]]|`[^`]*`)+)\]\([^)\s]*\)", r"\1", text)
+
+
+def specification(skeleton: str) -> list[tuple[str, str]]:
+    """The paragraphs of an exercise's head that begin with Given, Wanted and the like."""
+    head = re.match(r"(?:///.*\n)*", skeleton)
+    lines = [line.removeprefix("///") for line in head[0].splitlines()] if head else []
+    result: list[tuple[str, str]] = []
+    for line in lines:
+        if match := re.match(r" (Given|Wanted|Missing) +(.*)", line):
+            result.append((match[1], match[2]))
+        elif result and line.startswith("    "):
+            result[-1] = (result[-1][0], f"{result[-1][1]} {line.strip()}")
+        else:
+            if re.match(r" [A-Z][a-z]+  ", line):
+                break
+    return result
 
 
 def _list_under(text: str, heading: str) -> list[str]:
