@@ -32,7 +32,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
 
     if options.plan not in (known := slides.plan_names(workspace.root)):
         raise UsageError(f"there is no plan '{options.plan}'; there are {', '.join(known)}")
-    path = Path(options.file or slides.file_name(options.plan))
+    path = Path(options.file or f"slides_{options.plan}.html")
     try:
         text = slides.deck(workspace.root, options.plan)
         path.write_text(text, "utf-8")

@@ -51,6 +51,7 @@ def build(paths: Paths) -> int:
         shutil.copyfile(source, paths.html / target)
     for script in (paths.site / "pictures").glob("*.js"):
         shutil.copyfile(script, paths.html / script.name)
+    (paths.html / "slides").mkdir()
     for plan in slides.plan_names(paths.root):
         (paths.html / slides.file_name(plan)).write_text(slides.deck(paths.root, plan), "utf-8")
     (paths.html / "search_index.js").write_text(frame.search_index(rendered, names), "utf-8")

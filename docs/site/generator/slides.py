@@ -25,7 +25,7 @@ from .pages import SiteError
 
 PER_MINUTE = 0.7
 """Slides of a talk."""
-_RANK = {"figure": 0, "code": 1, "mistake": 2, "output": 2, "measured": 3, "counters": 4, "ptx": 5, "sass": 5}
+_RANK = {"figure": 0, "code": 1, "mistake": 2, "output": 2, "captured": 2, "measured": 3, "counters": 4, "ptx": 5, "sass": 5}
 """Which blocks are shown first where a talk has no time for all."""
 _MOST_LINES = 20
 _MOST_ROWS = 11
@@ -56,8 +56,8 @@ def plan_names(root: Path) -> list[str]:
 
 
 def file_name(plan: str) -> str:
-    """What a plan's deck is called on the site."""
-    return f"slides_{plan}.html"
+    """Where a plan's deck is on the site."""
+    return f"slides/{plan}.html"
 
 
 def _plans(root: Path) -> dict[str, Any]:

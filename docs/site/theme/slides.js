@@ -3,7 +3,7 @@
 "use strict";
 (() => {
   const slides = [...document.querySelectorAll("section")];
-  const width = 1280, height = 720, smallest = 0.5, largest = 0.75;
+  const width = 1280, height = 720, smallest = 0.55, largest = 0.75;
   let current = 0, typed = "";
 
   // What is too large for its slide is made smaller: listings and tables first, then all of it.
