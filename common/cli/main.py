@@ -12,6 +12,7 @@ from .commands import (
     exercise_files,
     grade,
     hint,
+    key,
     list_chapters,
     mutate,
     next_exercise,
@@ -31,7 +32,7 @@ from .workspace import Workspace
 
 COMMANDS = (
     *(list_chapters, next_exercise, check, watch, hint, solution, reset, progress),
-    *(run, test, emulate, sass, bench, site, slides, doctor, grade, room, bundle, mutate, exercise_files),
+    *(run, test, emulate, sass, bench, site, slides, doctor, grade, room, key, bundle, mutate, exercise_files),
 )
 
 
