@@ -62,7 +62,8 @@ def prepare(workspace: Workspace, exercises: list[Exercise], where: Backend) -> 
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     tools = build.ready(workspace)
     judges = [exercise.judge(workspace) for exercise in exercises]
-    if not build.is_built() and not {str(judge) for judge in judges} <= _known(workspace):
+    configured = (workspace.build / "build.ninja").exists()
+    if configured and not build.is_built() and not {str(judge) for judge in judges} <= _known(workspace):
         build.reconfigure(workspace, tools)
     targets = [str(judge.relative_to(workspace.build)) for judge in judges]
     if where is Backend.EMULATOR:

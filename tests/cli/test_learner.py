@@ -377,7 +377,7 @@ class Bundles(TreeTest):
     def setUp(self) -> None:
         super().setUp()
         self.bundle = self.tree.parent / "bundle.sh"
-        done = self.workbook("bundle", str(self.bundle), "--without-tools")
+        done = self.workbook("bundle", str(self.bundle), "--without-tools", "--without-build")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.room = self.tree.parent / "a room"
 
@@ -419,7 +419,7 @@ class Bundles(TreeTest):
             (self.tree / name).mkdir(exist_ok=True)
             (self.tree / name / "mine").touch()
         other = self.tree.parent / "other.sh"
-        self.assertEqual(self.workbook("bundle", str(other), "--without-tools").returncode, 0)
+        self.assertEqual(self.workbook("bundle", str(other), "--without-tools", "--without-build").returncode, 0)
         head = int(other.read_bytes().split(b"tail -c +")[1].split()[0])
         payload = self.tree.parent / "payload"
         payload.write_bytes(other.read_bytes()[head - 1 :])
