@@ -4,6 +4,7 @@ They count as built as long as their sources are the ones they were made of and 
 everything that was not brought, the ordinary build takes over.
 """
 
+import functools
 import hashlib
 import json
 import platform
@@ -43,8 +44,9 @@ def _copy(file: Path, to: Path) -> None:
     shutil.copy2(file, to, follow_symlinks=False)
 
 
+@functools.cache
 def digest(workspace: Workspace) -> str:
-    """Stands for all that is built from, as it is now."""
+    """Stands for all that is built from, as it is when this is asked first."""
     state = hashlib.sha256()
     for file in _sources(workspace):
         state.update(f"{file.relative_to(workspace.root)}\n".encode())
