@@ -35,6 +35,7 @@ _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _USER = 1000
 """Who the program is inside: anybody but root, whose programs keep their rights when they start."""
 _PROCESSES = 1024
+"""At most. The kernel counts them of everybody but root."""
 _SCRATCH = "size=1g,mode=1777"
 
 _libc = ctypes.CDLL(None, use_errno=True)
