@@ -216,7 +216,8 @@ def build(workspace: Workspace, tools: Tools, targets: Iterable[str] = ()) -> No
     if prebuilt.covers(workspace, targets):
         return
     with exclusive(workspace.state / "lock", "building"):
-        _configure(workspace, tools)  # which `ready` has left out where a bundle brought what is needed
+        if (workspace.build / prebuilt.MARK).exists():
+            _configure(workspace, tools)  # `ready` has left it out: so far a bundle had brought what was needed
         begun = time.time()
         _fresh(log := workspace.logs / "build.log")
         line = progress.Line()

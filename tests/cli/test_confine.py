@@ -19,9 +19,12 @@ class Confined(unittest.TestCase):
 
     method: Method
 
+    @classmethod
+    def setUpClass(cls) -> None:
+        if (reason := confine._problem(Cage(cls.method))) is not None:
+            raise unittest.SkipTest(f"{cls.method.value}: {reason}")
+
     def setUp(self) -> None:
-        if (reason := confine._problem(Cage(self.method))) is not None:
-            self.skipTest(f"{self.method.value}: {reason}")
         self.home = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="confined "))).resolve()
         self.place = self.home / "place"
         self.place.mkdir()
