@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from . import progress, requirements, setup
+from . import prebuilt, progress, requirements, setup
 from .errors import UserError
 from .lock import exclusive
 from .process import logged, streaming
@@ -27,7 +27,7 @@ def ready(
     workspace.prepare()
     needed = requirements.CHAPTERS if cuda else requirements.BASE
     wished = wished if cuda else (requirements.NVCC, *wished)
-    if is_built():
+    if is_built() or prebuilt.mark(workspace) is not None:
         return setup.ensure(workspace, needed, wished)
     with exclusive(workspace.state / "lock", "setting up"):
         tools = setup.ensure(workspace, needed, wished)
@@ -114,6 +114,7 @@ def _clear(directory: Path) -> None:
         "meson-logs",
         "build.ninja",
         ".configured-by-workbook",
+        prebuilt.MARK,
     }
     if entries and not known & {entry.name for entry in entries}:
         raise UserError(
@@ -132,6 +133,8 @@ def _fresh(log: Path) -> None:
 
 def emulator_targets(workspace: Workspace) -> list[str]:
     """The libraries that programs load in place of NVIDIA's, as Ninja calls them."""
+    if (brought := prebuilt.mark(workspace)) is not None:
+        return [str(library) for library in brought["emulator"]]
     try:
         targets = json.loads((workspace.build / "meson-info" / "intro-targets.json").read_text("utf-8"))
     except (OSError, ValueError):
@@ -210,7 +213,11 @@ def build(workspace: Workspace, tools: Tools, targets: Iterable[str] = ()) -> No
             raise UserError(f"WORKBOOK_BUILT=1 says that {workspace.build} is built, but it has no {missing[0]}")
         return
     targets = list(targets)
+    if prebuilt.covers(workspace, targets):
+        return
     with exclusive(workspace.state / "lock", "building"):
+        if (workspace.build / prebuilt.MARK).exists():
+            _configure(workspace, tools)  # `ready` has left it out: so far a bundle had brought what was needed
         begun = time.time()
         _fresh(log := workspace.logs / "build.log")
         line = progress.Line()

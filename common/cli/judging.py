@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from . import backend, build, counted, temporary
 from .backend import Backend
+from .confine import Cage
 from .errors import UserError
 from .exercises import Condition, Exercise
 from .setup import Tools
@@ -61,7 +62,8 @@ def prepare(workspace: Workspace, exercises: list[Exercise], where: Backend) -> 
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     tools = build.ready(workspace)
     judges = [exercise.judge(workspace) for exercise in exercises]
-    if not build.is_built() and not {str(judge) for judge in judges} <= _known(workspace):
+    configured = (workspace.build / "build.ninja").exists()
+    if configured and not build.is_built() and not {str(judge) for judge in judges} <= _known(workspace):
         build.reconfigure(workspace, tools)
     targets = [str(judge.relative_to(workspace.build)) for judge in judges]
     if where is Backend.EMULATOR:
@@ -77,13 +79,20 @@ def _known(workspace: Workspace) -> set[str]:
 
 
 def check(
-    workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, where: Backend, seconds: float = RUN_SECONDS
+    workspace: Workspace,
+    tools: Tools,
+    exercise: Exercise,
+    file: Path,
+    where: Backend,
+    seconds: float = RUN_SECONDS,
+    *,
+    cage: Cage | None = None,
 ) -> Outcome:
-    """Judges `file`; the whole of it leaves nothing behind."""
+    """Judges `file`; the whole of it leaves nothing behind. `cage` confines the compiler and the program."""
     with temporary.directory("check") as directory:
         program = directory / exercise.name
-        problem = _compile(workspace, tools, exercise, file, program)
-        outcome = problem or run(workspace, exercise, program, where, seconds)
+        problem = _compile(workspace, tools, exercise, file, program, cage)
+        outcome = problem or run(workspace, exercise, program, where, seconds, cage=cage)
         if not outcome.passed:
             temporary.require_room(directory, outcome.lines if outcome.stage == "compile" else ())
         return outcome
@@ -93,26 +102,34 @@ def check(
 
 
 def _compile(
-    workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, program: Path
+    workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, program: Path, cage: Cage | None
 ) -> Outcome | None:
     """None if all went well. Paths are relative to the clone, so that messages are short."""
     source = os.path.relpath(file, workspace.root)
+    judge = exercise.judge(workspace)
     command = [
         *(str(tools.path("nvcc")), "-std=c++20", "-gencode=arch=compute_90,code=compute_90", "-lineinfo"),
-        *("-cudart=shared", "-I", "common/include", source, str(exercise.judge(workspace))),
+        *("-cudart=shared", "-I", "common/include", source, str(judge)),
         # Takes the judge's main in any case, so that a second one is noticed.
         *("-Xlinker=--undefined=_ZN5judge3runEv", "-Xlinker=--no-demangle", "-o", str(program)),
     ]
     if not file.is_file():
         raise UserError(f"there is no file {source}")
-    status, output, errors = _finish(
-        command, workspace.root, {**os.environ, "TMPDIR": str(program.parent)}, COMPILE_SECONDS
-    )
+    env = {**os.environ, "TMPDIR": str(program.parent)}
+    if cage is not None:
+        command = cage.command(command, workspace.root, readable=[file, *_parts(judge)], writable=[program.parent])
+        env = cage.environment(env)
+    status, output, errors = _finish(command, workspace.root, env, COMPILE_SECONDS)
     if status == 0:
         return None
     if status is None:
         return Outcome("compile", [f"The compiler had not finished after {COMPILE_SECONDS} s, and was stopped."])
     return Outcome("compile", compiler_problem((output + errors).splitlines(), source))
+
+
+def _parts(judge: Path) -> list[Path]:
+    """What a linker opens for the judge: Meson's archives only name their members."""
+    return [*judge.parent.glob(f"{judge.name}*"), *judge.parent.glob("libjudge_main.a*")]
 
 
 _ERROR = re.compile(r"^(?P<place>\S+?\(\d+\)|[^\s:]+:\d+(:\d+)?): (fatal |catastrophic )?error|^ptxas .*(error|fatal)")
@@ -165,6 +182,7 @@ def run(
     seconds: float = RUN_SECONDS,
     *,
     order: str = "late",
+    cage: Cage | None = None,
 ) -> Outcome:
     """Runs a program that is linked with its judge, within limits of time, memory and output."""
     with temporary.directory("run") as place:
@@ -177,6 +195,9 @@ def run(
             processor = int(seconds * _EMULATOR_THREADS) + 1  # ends it even if nobody is left to do so
             limits = f"ulimit -c 0; ulimit -v {_MEMORY_KIB}; ulimit -f {_FILE_BLOCKS}; ulimit -t {processor}"
             command = ["/bin/sh", "-c", f'{limits}; exec "$0"', str(program)]
+        if cage is not None:
+            command = cage.command(command, workspace.root, readable=[program], writable=[place])
+            env = cage.environment(env)
         status, output, errors = _finish(command, workspace.root, env, seconds)
         outcome = _judged(_lines(place / "verdict"), status, seconds)
         _diagnose(outcome, _records(place / "report"))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from . import exercises, judging, verdict
+from . import exercises, judging, room, verdict
 from .backend import Backend
 from .desk import Desk
 from .errors import UsageError, UserError
@@ -85,10 +85,13 @@ class Learner:
 
         def keep(record: Record) -> None:
             record.checks += 1
+            record.begun = record.begun or now()
             if outcome.passed and not record.solved:
                 record.solved = now()
 
         record = self.desk.note(exercise, keep)
+        finding = outcome.diagnostic["name"] if outcome.diagnostic else outcome.stage
+        self._tell(exercise, record, "solved" if outcome.passed else "wrong", "" if outcome.passed else finding)
         if outcome.passed:
             return outcome, verdict.next_step(self.unsolved(), keys=keys)
         return outcome, verdict.help_for(exercise, record, keys=keys)
@@ -99,5 +102,12 @@ class Learner:
         def one_more(record: Record) -> None:
             record.hints = min(record.hints + 1, len(exercise.hints))
 
-        stage = self.desk.note(exercise, one_more).hints
+        record = self.desk.note(exercise, one_more)
+        stage = record.hints
+        self._tell(exercise, record, "hint", "")
         return f"Hint {stage} of {len(exercise.hints)}: {exercise.hints[stage - 1]}"
+
+    def _tell(self, exercise: Exercise, record: Record, state: str, finding: str) -> None:
+        """Lets the room know, if the learner joined one."""
+        solved = sum(bool(entry.solved) for entry in self.desk.book.read().values())
+        room.tell(self.workspace, exercise, record, state, finding, solved, len(self.known))

@@ -14,14 +14,17 @@ from .commands import (
     exercise_files,
     grade,
     hint,
+    key,
     list_chapters,
     mutate,
     next_exercise,
     progress,
     reset,
+    room,
     run,
     sass,
     site,
+    slides,
     solution,
     test,
     watch,
@@ -31,7 +34,7 @@ from .workspace import Workspace
 
 COMMANDS = (
     *(list_chapters, next_exercise, check, watch, hint, solution, reset, progress),
-    *(run, test, emulate, sass, bench, site, doctor, grade, bundle, mutate, exercise_files),
+    *(run, test, emulate, sass, bench, site, slides, doctor, grade, room, key, bundle, mutate, exercise_files),
 )
 
 

@@ -25,6 +25,8 @@ class Record:
     solution_asked: bool = False
     skeleton: str = ""
     """Digest of the skeleton that the learner's copy was made of."""
+    begun: str = ""
+    """Day and time of the first check."""
 
 
 Records = dict[str, Record]

@@ -12,7 +12,6 @@ from pathlib import Path
 from support import ROOT, TreeTest
 
 from cli import chapters, counted, exercises, holes, judging, records, verdict
-from cli.commands import grade
 from cli.errors import UsageError, UserError
 from cli.judging import Outcome
 from cli.learner import Learner
@@ -283,30 +282,6 @@ class Counters(unittest.TestCase):
             self.assertIn(words, outcome.lines[0])
 
 
-class Grades(unittest.TestCase):
-    def test_files_belong_to_their_directory(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            directory = Path(name)
-            for file in ("ada/add_one.cu", "bob/workspace/add_one.cu", "bob/workspace/backups/add_one.cu", "ada/other.cu"):
-                (directory / file).parent.mkdir(parents=True, exist_ok=True)
-                (directory / file).touch()
-            known = {"add_one": None}
-            found = grade.collect(directory, known)  # type: ignore[arg-type]
-            self.assertEqual({learner: list(mine) for learner, mine in found.items()},
-                             {"ada": ["add_one"], "bob/workspace": ["add_one"]})
-            with self.assertRaisesRegex(UsageError, "no file that is named"):
-                grade.collect(directory, {})
-        with self.assertRaisesRegex(UsageError, "no directory"):
-            grade.collect(directory, {})
-
-    def test_a_reason_is_one_line(self) -> None:
-        found = {"name": "race-shared", "locations": [{"file": "a.cu", "line": 12, "role": "read"}]}
-        self.assertEqual(grade.reason(Outcome("run", ["x"], found)), "race-shared in line 12")
-        self.assertEqual(grade.reason(Outcome("result", ["Tried 1 element.", "out[0] is 3."])), "out[0] is 3.")
-        self.assertEqual(grade.reason(Outcome("compile", ["a.cu(3): error"])), "does not compile")
-        self.assertLessEqual(len(grade.reason(Outcome("run", ["x" * 500]))), 90)
-
-
 class Lists(TreeTest):
     def setUp(self) -> None:
         super().setUp()
@@ -402,7 +377,7 @@ class Bundles(TreeTest):
     def setUp(self) -> None:
         super().setUp()
         self.bundle = self.tree.parent / "bundle.sh"
-        done = self.workbook("bundle", str(self.bundle), "--without-tools")
+        done = self.workbook("bundle", str(self.bundle), "--without-tools", "--without-build")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.room = self.tree.parent / "a room"
 
@@ -444,7 +419,7 @@ class Bundles(TreeTest):
             (self.tree / name).mkdir(exist_ok=True)
             (self.tree / name / "mine").touch()
         other = self.tree.parent / "other.sh"
-        self.assertEqual(self.workbook("bundle", str(other), "--without-tools").returncode, 0)
+        self.assertEqual(self.workbook("bundle", str(other), "--without-tools", "--without-build").returncode, 0)
         head = int(other.read_bytes().split(b"tail -c +")[1].split()[0])
         payload = self.tree.parent / "payload"
         payload.write_bytes(other.read_bytes()[head - 1 :])

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -11,10 +13,23 @@ import tomllib
 import unittest
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from support import ANSWER, HOLE, NAME, CloneTest, fresh_home, main
+from support import ANSWER, HOLE, NAME, ROOT, CloneTest, fresh_home, main
+
+sys.path.insert(0, str(ROOT / "common"))
+from cli import confine, holes  # noqa: E402
+from cli.errors import UserError  # noqa: E402
 
 SECONDS = 30
+
+
+def confinement() -> str | None:
+    """What confines programs on this machine, if anything does."""
+    try:
+        return confine.cage().method.value
+    except UserError:
+        return None
 
 
 def command_line(process: Path) -> str:
@@ -366,21 +381,77 @@ class Rooms(CloneTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"^Ready to check all \d+ exercises\.$")
 
-    def test_grades_of_two_learners(self) -> None:
-        for learner, hole in (("ada", ANSWER), ("bob", "tile[t] = in[t];")):
-            self.write(hole)
-            (self.home / "class" / learner).mkdir(parents=True)
-            self.file.rename(self.home / "class" / learner / f"{NAME}.cu")
-        done = self.workbook("grade", str(self.home / "class"))
+    def grade(self, *arguments: str) -> dict[str, dict[str, Any]]:
+        """Grades the class and returns the learners by name."""
+        done = self.workbook("grade", str(self.home / "class"), "--json", *arguments)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return {learner["name"]: learner for learner in json.loads(done.stdout)["learners"]}
+
+    def hand_in(self, learner: str, text: str, name: str = NAME) -> Path:
+        place = self.home / "class" / learner
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{name}.cu").write_text(text, "utf-8")
+        return place
+
+    def test_grades_of_a_class(self) -> None:
+        skeleton = next(self.clone.glob(f"chapters/*/exercises/{NAME}.cu")).read_text("utf-8")
+        self.hand_in("ada", skeleton.replace(HOLE, ANSWER))
+        place = self.hand_in("bob", skeleton.replace(HOLE, "tile[t] = in[t];"))
+        (place / "progress.toml").write_text(f"[{NAME}]\nchecks = 7\nhints = 2\n", "utf-8")
+        self.hand_in("gus", skeleton)
+        (self.home / "class" / "ida").mkdir()
+        files = [str(self.home / name) for name in ("grades.csv", "grades.html")]
+        unconfined = [] if confinement() else ["--unconfined"]
+        done = self.workbook("grade", str(self.home / "class"), "--csv", files[0], "--html", files[1], *unconfined)
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertEqual(
-            [line.split()[:2] for line in done.stdout.splitlines() if NAME in line], [[NAME, "ok"], [NAME, "wrong"]]
-        )
-        self.assertIn("ada  1 of 1 are right\nbob  0 of 1 are right\n", done.stdout)
-        report = json.loads(self.workbook("grade", str(self.home / "class"), "--json").stdout)
-        self.assertEqual([learner["right"] for learner in report["learners"]], [1, 0])
-        self.assertIn("out[256] should be", report["learners"][1]["results"][NAME]["reason"])
+        for line in ("ada      +    1/1      0      0", "bob      x    0/1      7      2", "Handed in nothing (2): gus, ida"):
+            self.assertIn(line, done.stdout.splitlines())
+        self.assertIn("1 × out[256] should be", done.stdout)
+        for file in files:
+            self.assertIn("out[256] should be", Path(file).read_text("utf-8"))
         self.assertFalse((self.desk / "progress.toml").exists())
+
+    def test_a_class_of_strangers_is_confined(self) -> None:
+        """What a file does to the machine: it must fail when it is graded, and it does work where nothing confines it."""
+        if confinement() is None:
+            self.skipTest("this machine has neither namespaces nor bubblewrap")
+        name = "describe_the_matrix"  # its lesson is host code
+        text = holes.solution(next(self.clone.glob(f"chapters/*/solutions/{name}.cu")).read_text("utf-8"))
+        mark = "layout_of(workbook::Matrix<const int> matrix) {\n"
+        self.assertIn(mark, text)
+
+        def with_statement(statement: str) -> str:
+            heads = ("cstdio", "cstdlib", "stdexcept", "string", "unistd.h", "sys/socket.h", "netinet/in.h")
+            return "".join(f"#include <{head}>\n" for head in heads) + text.replace(mark, f"{mark}    {statement}\n")
+
+        ada = self.hand_in("ada", text, name) / f"{name}.cu"
+        moment = f"60.{os.getpid()}"
+        written = Path.home() / f".workbook_test_{os.getpid()}"
+        self.addCleanup(written.unlink, missing_ok=True)
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            attempts = (
+                f'if (std::fopen("{ada}", "r")) throw std::runtime_error("it read");\n'
+                f'if (std::fopen("{written}", "w")) throw std::runtime_error("it wrote");\n'
+                "sockaddr_in there{}; there.sin_family = AF_INET; "
+                f"there.sin_port = htons({server.getsockname()[1]}); there.sin_addr.s_addr = htonl(0x7f000001);\n"
+                "if (connect(socket(AF_INET, SOCK_STREAM, 0), reinterpret_cast<sockaddr*>(&there), sizeof(there)) == 0)"
+                ' throw std::runtime_error("it was connected");\n'
+                f"if (std::system(\"(sleep 2; touch '{written}') > /dev/null 2>&1 & setsid sleep {moment} &\")) return {{}};"
+            )
+            self.hand_in("eve", with_statement(attempts), name)
+            self.hand_in("gus", with_statement("_exit(0);"), name)
+            self.hand_in("zoe", f'#include "{ada}"\n', name)
+            marks = {who: learner["results"][name] for who, learner in self.grade().items()}
+            self.assertEqual(
+                {who: mark["passed"] for who, mark in marks.items()}, {"ada": True, "eve": True, "gus": False, "zoe": False}, marks
+            )
+            self.assertRegex(marks["zoe"]["reason"], r"^does not compile: .*: No ")
+            time.sleep(2)
+            self.assertFalse(written.exists())
+            self.assertFalse(running("sleep", moment))
+            shutil.rmtree(self.home / "class" / "gus")
+            shutil.rmtree(self.home / "class" / "zoe")
+            self.assertIn("it read", self.grade("--unconfined")["eve"]["results"][name]["reason"])
 
     def test_a_directory_without_solutions_is_one_line(self) -> None:
         (self.home / "empty").mkdir()

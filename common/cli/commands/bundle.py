@@ -1,6 +1,8 @@
-"""Packs everything that a room without network needs into one file: this clone, and private copies of the tools.
+"""Packs everything that a room without network needs into one file: this clone, private copies of the tools, and the
+emulator, the judges and the chapters' programs, built.
 
-`sh FILE [DIRECTORY]` unpacks it there and verifies it; the machines need a C++ compiler, Python 3.11 and nothing else.
+`sh FILE [DIRECTORY]` unpacks it there and verifies it; the machines need a C++ compiler, Python 3.11 and nothing else. A
+machine whose C library is older than this one's builds for itself what was brought.
 """
 
 import argparse
@@ -12,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from .. import requirements, setup
+from .. import build, chapters, exercises, prebuilt, requirements, setup
 from ..errors import UserError
 from ..process import capture
 from ..workspace import Workspace
@@ -49,7 +51,10 @@ exit 0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the file to make, for instance workbook-bundle.sh")
     parser.add_argument(
-        "--without-tools", action="store_true", help="only the clone; the machines have the tools"
+        "--without-tools", action="store_true", help="the machines have the tools"
+    )
+    parser.add_argument(
+        "--without-build", action="store_true", help="the machines build for themselves, which takes minutes"
     )
 
 
@@ -64,6 +69,8 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
             _clone(workspace, tree)
             if not options.without_tools:
                 _bring_tools(workspace, Workspace(tree, tree / "build"))
+            if not options.without_build:
+                _bring_build(workspace, Workspace(tree, tree / "build"))
             digest = _pack(tree, payload := Path(directory) / "payload")
             with open(partial, "wb") as file:
                 file.write(_head(digest))
@@ -108,6 +115,21 @@ def _bring_tools(workspace: Workspace, bundled: Workspace) -> None:
     setup.bring_along(bundled, _NEEDED)
     shutil.rmtree(bundled.logs)
     bundled.build.rmdir()
+
+
+def _bring_build(workspace: Workspace, bundled: Workspace) -> None:
+    """Builds what learners need, and puts it where they would have built it."""
+    if prebuilt.digest(workspace) != prebuilt.digest(bundled):
+        raise UserError("there are changes that are not committed and would be missing in the bundle; commit them first")
+    programs = [exercise.judge(workspace) for exercise in exercises.all_exercises(workspace)]
+    programs += sorted(programs[0].parent.glob("libjudge_main.a")) if programs else []
+    for chapter in chapters.all_chapters(workspace):
+        programs += [chapter.program(workspace), chapter.mistakes(workspace)]
+    tools = build.ready(workspace)
+    emulator = build.emulator_targets(workspace)
+    targets = [str(program.relative_to(workspace.build)) for program in programs]
+    build.build(workspace, tools, [*targets, *emulator])
+    prebuilt.pack(workspace, bundled, targets, emulator)
 
 
 def _pack(tree: Path, payload: Path) -> str:

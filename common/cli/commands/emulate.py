@@ -123,5 +123,6 @@ def check_linkage(program: Path) -> None:
             return
         if image.find(b".nv_fatbin") >= 0 and image.find(b"libcudart.so") < 0:
             raise UserError(
-                f"{program.name} has the CUDA runtime linked into it; build it with nvcc -cudart shared"
+                f"{program.name} has the CUDA runtime linked into it; link the shared one: nvcc -cudart shared, "
+                "in CMake CUDA_RUNTIME_LIBRARY Shared, in Meson link_args: '-cudart=shared'"
             )

@@ -5,7 +5,7 @@ import shutil
 from html import unescape
 from pathlib import Path
 
-from . import doxygen, frame, render
+from . import doxygen, frame, render, slides
 from .doxygen import Names, Paths
 from .links import SOURCE, Links
 from .pages import Page, SiteError, all_pages, chapter_directories
@@ -51,6 +51,9 @@ def build(paths: Paths) -> int:
         shutil.copyfile(source, paths.html / target)
     for script in (paths.site / "pictures").glob("*.js"):
         shutil.copyfile(script, paths.html / script.name)
+    (paths.html / "slides").mkdir()
+    for plan in slides.plan_names(paths.root):
+        (paths.html / slides.file_name(plan)).write_text(slides.deck(paths.root, plan), "utf-8")
     (paths.html / "search_index.js").write_text(frame.search_index(rendered, names), "utf-8")
     shutil.copyfile(_licence(paths.theme), paths.html / "doxygen-awesome-licence.txt")
     return len(rendered)

@@ -14,6 +14,7 @@ AFTER_CHAPTERS = (
     "exercises",
     "errors",
     "emulator",
+    "own_programs",
     "emulator_reference",
     "library",
     "sass",

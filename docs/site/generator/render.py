@@ -10,7 +10,7 @@ from markdown_it.token import Token
 from weaving import code
 from weaving.errors import WeaveError
 
-from . import highlight
+from . import highlight, slides
 from .links import SOURCE, Links, slug
 from .pages import Page, SiteError
 
@@ -116,6 +116,10 @@ class Renderer:
                 measured = match["kind"] == "measured"
                 if match["kind"] == "interactive":
                     kept.append(self._picture(result, match["argument"], tokens, index, line))
+                    index = _after_paragraph(tokens, index + 1)
+                    continue
+                if match["kind"] == "slides":
+                    kept.append(_html(f'<p><a href="{slides.file_name(match["argument"])}">Slides for this plan</a></p>'))
                     index = _after_paragraph(tokens, index + 1)
                     continue
                 origin = self._origin(result.page, match["argument"]) if match["kind"] == "code" else ""

@@ -108,8 +108,8 @@ extern "C" {
 Error cuGetExportTable(const void**, const void*) {
     std::fflush(stdout);
     std::fputs("emulator: the program has NVIDIA's CUDA runtime linked into it, which needs NVIDIA's driver; "
-               "build it with "
-               "nvcc -cudart shared\n",
+               "link the shared one: nvcc -cudart shared, in CMake CUDA_RUNTIME_LIBRARY Shared, "
+               "in Meson link_args: '-cudart=shared'\n",
                stderr);
     std::_Exit(EXIT_FAILURE);
 }

@@ -1,0 +1,165 @@
+"""Slides: what a deck is made of, and that all of them can be read on a projector."""
+
+import base64
+import re
+import unittest
+from pathlib import Path
+
+import tools
+from browser import Browser
+from built_site import site
+from cli import exercises, requirements
+
+CHAPTER = """# Chapter 1: through `one`
+
+Intro.
+
+## What you will learn
+- One thing ([link](x.md)).
+- Another,
+  in two lines.
+
+## The idea
+Far above. See this picture:
+
+![What
+one sees.](../../docs/figures/demo.svg)
+
+## The code
+First sentence. It stands [here](one.cuh):
+
+<!-- code: one.cuh f -->
+```cuda
+void f();
+
+void g();
+```
+<!-- end -->
+
+<!-- measured: t -->
+
+| a | b |
+| --- | --- |
+| 1 | 2 |
+
+<!-- end -->
+
+```
+not woven
+```
+"""
+
+COUNT = "document.querySelectorAll('section').length"
+AT_ONCE = 40
+FULL = """((from, behind) => {
+    const wrong = [];
+    history.replaceState = () => {}; // browsers allow only so many in a minute
+    [...document.querySelectorAll("section")].slice(from, behind).forEach((slide, at) => {
+        if (from + at > 0) dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}));
+        const image = slide.querySelector("img");
+        const place = `${from + at + 1}, ${slide.getAttribute("aria-label")}`;
+        if (!slide.classList.contains("current")) wrong.push(place + ": is not shown");
+        if (slide.dataset.full) wrong.push(place + ": too full");
+        if (image && image.getBoundingClientRect().height < 250) wrong.push(place + ": the picture is small");
+    });
+    return wrong;
+})(%d, %d)"""
+
+
+class Made(unittest.TestCase):
+    def setUp(self) -> None:
+        tools.import_generator()
+        from generator import slides
+
+        self.slides = slides
+
+    def test_figures_and_woven_blocks_are_found_with_what_leads_to_them(self) -> None:
+        found = list(self.slides.blocks(CHAPTER))
+        self.assertEqual([block.kind for block in found], ["figure", "code", "measured"])
+        figure, listing, table = found
+        self.assertEqual((figure.heading, figure.lead), ("The idea", "Far above. See this picture:"))
+        self.assertEqual((figure.text, figure.origin), ("../../docs/figures/demo.svg", "What one sees."))
+        self.assertEqual((listing.heading, listing.lead), ("The code", "First sentence. It stands [here](one.cuh):"))
+        self.assertEqual(listing.text, "```cuda\nvoid f();\n\nvoid g();\n```")
+        self.assertEqual((table.lead, table.text), ("", "| a | b |\n| --- | --- |\n| 1 | 2 |"))
+
+    def test_long_listings_and_tables_are_cut_and_lose_nothing(self) -> None:
+        lines = [f"line {n}" if n % 9 else "" for n in range(1, 70)]
+        block = self.slides.Block("code", "h", "", "```cuda\n" + "\n".join(lines) + "\n```")
+        parts = self.slides._parts(block)
+        self.assertGreater(len(parts), 2)
+        for part in parts:
+            self.assertLessEqual(part.count("\n"), 22)
+            self.assertTrue(part.startswith("```cuda\n") and part.endswith("\n```"))
+        self.assertEqual(re.findall(r"line \d+", "".join(parts)), [line for line in lines if line])
+        table = "| a |\n| --- |\n" + "\n".join(f"| {n} |" for n in range(30))
+        parts = self.slides._parts(self.slides.Block("measured", "h", "", table))
+        self.assertEqual(re.findall(r"\d+", "".join(parts)), [str(n) for n in range(30)])
+        self.assertTrue(all(part.startswith("| a |\n| --- |\n") for part in parts))
+
+    def test_every_plan_has_its_exercises_in_order_and_is_one_file(self) -> None:
+        for plan in self.slides.plan_names(tools.ROOT):
+            deck = self.slides.deck(tools.ROOT, plan)
+            wanted = [slot["exercise"] for slot in self.slides._plans(tools.ROOT)[plan]["slots"] if "exercise" in slot]
+            self.assertEqual(re.findall(r"./workbook watch (\w+)</pre>", deck), wanted)
+            self.assertEqual(re.findall(r'(?:src|href)="(?!data:)[^"]*"', deck), [], plan)
+            self.assertNotIn("<!--", deck)
+
+    def test_an_exercise_says_what_is_given_and_wanted(self) -> None:
+        for exercise in exercises.all_exercises(tools.WORKSPACE):
+            said = dict(self.slides.specification(exercise.skeleton(tools.WORKSPACE).read_text("utf-8")))
+            self.assertLessEqual({"Given", "Wanted"}, set(said), exercise.name)
+
+    def test_a_plan_that_does_not_exist_is_an_error(self) -> None:
+        from generator.pages import SiteError
+
+        with self.assertRaisesRegex(SiteError, "there are two_hours, one_day"):
+            self.slides.deck(tools.ROOT, "two_weeks")
+
+
+class Shown(unittest.TestCase):
+    browser: Browser
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        program = tools.need(requirements.BROWSER)
+        cls.decks: list[Path] = sorted((site() / "slides").glob("*.html"))
+        cls.browser = Browser(program, timeout=120).__enter__()
+        cls.addClassCleanup(cls.browser.__exit__, None, None, None)
+
+    def test_every_slide_fits_a_projector(self) -> None:
+        self.assertGreater(len(self.decks), 3)
+        for deck in self.decks:
+            self.browser.shape(1280, 720)
+            self.assertEqual(self.browser.open(deck.as_uri()), [])
+            for at in range(0, self.browser.evaluate(COUNT), AT_ONCE):
+                self.assertEqual(self.browser.evaluate(FULL % (at, at + AT_ONCE)), [], deck.name)
+
+    def test_keys_turn_the_pages_and_start_the_clock(self) -> None:
+        self.browser.shape(1280, 720)
+        self.browser.open((self.decks[0]).as_uri())
+        at = "[...document.querySelectorAll('section')].findIndex((s) => s.classList.contains('current'))"
+        clock = "document.querySelector('section.current .clock')"
+        for key, wanted in (("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("Home", 0), ("ArrowLeft", 0)):
+            self.browser.press(key)
+            self.assertEqual(self.browser.evaluate(at), wanted, key)
+        exercise = "[...document.querySelectorAll('section')].findIndex((s) => s.classList.contains('exercise'))"
+        for key in (*str(self.browser.evaluate(exercise) + 1), "Enter"):
+            self.browser.press(key)
+        self.browser.press("t")
+        self.assertTrue(self.browser.evaluate(f"Boolean({clock}.timer)"))
+        self.browser.press("t")
+        self.assertFalse(self.browser.evaluate(f"Boolean({clock}.timer)"))
+
+    def test_each_slide_is_printed_on_a_page(self) -> None:
+        self.browser.shape(1280, 720)
+        self.browser.open(self.decks[0].as_uri())
+        count = self.browser.evaluate(COUNT)
+        stream = self.browser.call("Page.printToPDF", preferCSSPageSize=True, transferMode="ReturnAsStream")["stream"]
+        data, end = b"", False
+        while not end:
+            part = self.browser.call("IO.read", handle=stream, size=1 << 18)
+            data += base64.b64decode(part["data"])
+            end = part["eof"]
+        pages = re.findall(rb"/Type\s*/Page\b", data)
+        self.assertEqual(len(pages), count)
