@@ -126,6 +126,7 @@ class EmulatorThatIsBuilt(unittest.TestCase):
                 ("threads", "seed", "order", "checks", "counters", "trace", "report", "exit_status", "leaks")
             ),
             uninitialised_global=None,
+            watchdog=None,
         )
         with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
             assert holder.stdin is not None and holder.stdout is not None

@@ -111,6 +111,8 @@ class Options(unittest.TestCase):
             "--leaks",
             "--uninitialised-global",
             "error",
+            "--watchdog",
+            "0.5",
             "prog",
         )
         self.assertEqual(
@@ -126,8 +128,12 @@ class Options(unittest.TestCase):
                 "EMULATOR_EXIT_STATUS": "program",
                 "EMULATOR_LEAKS": "1",
                 "EMULATOR_UNINITIALISED_GLOBAL": "error",
+                "EMULATOR_WATCHDOG": "0.5",
             },
         )
+        for wrong in ("-1", "nan", "2e9"):
+            with self.assertRaises(UsageError, msg=wrong):
+                emulate.steering(self.parse("emulate", f"--watchdog={wrong}", "prog"))
 
     def test_every_command_has_a_name_and_help(self) -> None:
         self.assertEqual(len({module.NAME for module in main.COMMANDS}), len(main.COMMANDS))

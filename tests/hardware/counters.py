@@ -231,7 +231,7 @@ def main() -> None:
     commands.add_parser("table")
     options = parser.parse_args()
     if options.command == "table":
-        sys.stdout.write(markdown(ROOT / RESULT))
+        sys.stdout.write(markdown(ROOT / RESULT, SUMS))
     elif options.command == "measure":
         measure(options)
     elif options.command == "compare":

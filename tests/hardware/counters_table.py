@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 RESULT = Path("docs/measurements/h200_counters.json")
+Sums = dict[str, dict[str, int]]  # What the emulator counts under other names, and how often each of them.
 
 
 @dataclass
@@ -86,14 +87,23 @@ def differences(launches: list[dict]) -> Iterator[tuple[Reason, str, str, int, i
         raise SystemExit("counters that differ without a reason:\n" + "\n".join(unexplained))
 
 
-def summary(launches: list[dict]) -> Iterator[str]:
-    yield "| counter | launches compared | equal | within 5 % | further apart |"
-    yield "|---|--:|--:|--:|--:|"
+def told_as(name: str, sums: Sums) -> str:
+    """What the emulator's own counters call it."""
+    text = ""
+    for counter, factor in sums.get(name, {name.removesuffix("_by_instruction"): 1}).items():
+        text += (" - " if factor < 0 else " + ") if text else ""
+        text += (f"{abs(factor)} × " if abs(factor) != 1 else "") + f"`{counter}`"
+    return text
+
+
+def summary(launches: list[dict], sums: Sums) -> Iterator[str]:
+    yield "| counter | of `--counters` | launches compared | equal | within 5 % | further apart |"
+    yield "|---|---|--:|--:|--:|--:|"
     for name in sorted({name for launch in launches for name in launch["emulator"]}):
         pairs = [(row["hardware"][name], row["emulator"][name]) for row in launches if name in row["emulator"]]
         equal = sum(a == b for a, b in pairs)
         near = sum(a != b and share(a, b) <= 0.05 for a, b in pairs)
-        yield f"| `{name}` | {len(pairs)} | {equal} | {near} | {len(pairs) - equal - near} |"
+        yield f"| `{name}` | {told_as(name, sums)} | {len(pairs)} | {equal} | {near} | {len(pairs) - equal - near} |"
 
 
 def details(launches: list[dict]) -> Iterator[str]:
@@ -109,6 +119,6 @@ def details(launches: list[dict]) -> Iterator[str]:
         yield f"| {reason.text} | {kernels} | {counters} | `{name}`: {hardware}, {emulator} |"
 
 
-def markdown(path: Path) -> str:
+def markdown(path: Path, sums: Sums) -> str:
     launches = json.loads(path.read_text("utf-8"))["launches"]
-    return "\n".join([*summary(launches), "", "What differs, and why:", "", *details(launches)]) + "\n"
+    return "\n".join([*summary(launches, sums), "", "What differs, and why:", "", *details(launches)]) + "\n"

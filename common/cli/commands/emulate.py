@@ -21,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--order", choices=("late", "early", "random"), help="when copies land (default: late)"
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of --order random")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="seed of --order random; other orders have no use for it"
+    )
     parser.add_argument(
         "--checks",
         choices=("all", "strict", "none"),
@@ -40,7 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--exit-status",
         choices=("findings", "errors", "program"),
         default="findings",
-        help="1 if a mistake was found, warnings included (default); if an error was; or only what the program returns",
+        help="what makes a status of 0 a 1: any mistake found, warnings included (default); an error;"
+        " or (program) only a failed launch that the program never asked about",
     )
     parser.add_argument(
         "--leaks", action="store_true", help="tell at the end which memory was never freed"
@@ -51,6 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what a use of global memory is that nobody wrote (default: warning)",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="host threads (default: all cores)")
+    parser.add_argument(
+        "--watchdog",
+        type=float,
+        metavar="N",
+        help="end a launch in which a cluster has executed N billion instructions of threads (0.5 is 500 million)"
+        " without writing memory, passing a barrier or ending a thread (default: 0, no limit)",
+    )
     parser.add_argument("program", metavar="PROGRAM", help="a program built with nvcc -cudart shared")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="its arguments")
 
@@ -58,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def prepare(argv: list[str]) -> list[str]:
     """A bare --counters takes no value, so that it cannot swallow PROGRAM."""
     takes_value = {"--order", "--seed", "--checks", "--trace", "--report", "--threads", "--exit-status",
-                   "--uninitialised-global"}
+                   "--uninitialised-global", "--watchdog"}
     words: list[str] = []
     for index, word in enumerate(argv):
         if not word.startswith("-") and (not words or words[-1] not in takes_value):
@@ -84,6 +94,8 @@ def steering(options: argparse.Namespace) -> dict[str, str]:
         raise UsageError(f"--threads {options.threads}: must be at least 1")
     if options.seed is not None and options.seed < 0:
         raise UsageError(f"--seed {options.seed}: must not be negative")
+    if options.watchdog is not None and not 0 <= options.watchdog <= 1e9:
+        raise UsageError(f"--watchdog {options.watchdog}: must be a number from 0 to 1000000000")
     names = {
         "EMULATOR_ORDER": options.order,
         "EMULATOR_SEED": options.seed,
@@ -95,6 +107,7 @@ def steering(options: argparse.Namespace) -> dict[str, str]:
         "EMULATOR_EXIT_STATUS": options.exit_status,
         "EMULATOR_LEAKS": 1 if options.leaks else None,
         "EMULATOR_UNINITIALISED_GLOBAL": options.uninitialised_global,
+        "EMULATOR_WATCHDOG": options.watchdog,
     }
     return {name: str(value) for name, value in names.items() if value is not None}
 

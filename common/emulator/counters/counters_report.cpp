@@ -176,9 +176,9 @@ void Counters::on_launch_end(const LaunchInfo& info) {
                 return known.merge(launch);
     } else if (!file_.empty()) {
         std::ofstream out(file_, std::ios::app);
-        out << json(launch) << '\n';
+        out << json(launch) << std::endl;
         if (!out)
-            std::fprintf(stderr, "emulator: cannot write the counters file %s\n", file_.c_str());
+            lose_output(Output::counters, file_);
         return;
     }
     launches_.push_back(std::move(launch));

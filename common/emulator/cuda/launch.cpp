@@ -209,8 +209,7 @@ std::shared_ptr<Launch> prepare_kernel(State& state, const KernelOperation& laun
                                function.dynamic_shared_limit(), function.nonportable_cluster, refused);
     if (prepared)
         return prepared;
-    for (const Diagnostic& diagnostic : refused.result.diagnostics)
-        report(state, diagnostic);
+    report(state, refused.result.diagnostics);
     if (refused.result.diagnostics.empty())
         refuse(translate(refused.error), function, refused.message);
     throw ApiError(translate(refused.error));

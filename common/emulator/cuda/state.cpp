@@ -1,13 +1,18 @@
 #include "cuda/state.hpp"
 
+#include "cuda/diagnostics.hpp"
 #include "cuda/graph.hpp"
 #include "cuda/owner.hpp"
 #include "cuda/streams.hpp"
 #include "cuda/thread_state.hpp"
 #include "cuda/timeline.hpp"
+#include "hopper_emulator/finding_kinds.hpp"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <pthread.h>
 #include <set>
 #include <unistd.h>
@@ -50,10 +55,25 @@ std::unique_ptr<State> make_state() {
     return std::make_unique<State>();
 }
 
+/// Creates the file if it is not there. Before the first launch, or what was found would be lost in the end.
+void require_writable(const char* variable, const std::string& file) {
+    if (file.empty())
+        return;
+    errno = 0;
+    if (!std::ofstream(file, std::ios::app))
+        throw std::runtime_error(std::string(variable) + ": cannot write the file " + file + " (" +
+                                 std::strerror(errno) + ")");
+}
+
 /// A wrong EMULATOR_ variable is the user's mistake, not the program's: no API error could say what is wrong.
 Settings settings_or_exit() {
     try {
-        return Settings::from_environment();
+        Settings settings = Settings::from_environment();
+        require_writable("EMULATOR_REPORT", settings.report_file);
+        if (settings.counters_file != "-")
+            require_writable("EMULATOR_COUNTERS", settings.counters_file);
+        require_writable("EMULATOR_TRACE", settings.trace_file);
+        return settings;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "emulator: %s\n", error.what());
         process().closed = true; // Destructors of the program that still use CUDA get an error.
@@ -62,17 +82,28 @@ Settings settings_or_exit() {
 }
 
 /// A note, no error: the end of the process frees everything.
-void tell_leaks(const GlobalMemory& memory) {
-    for (const Allocation& each : memory.unfreed())
-        std::fprintf(stderr, "note[leak]: %llu bytes of %s memory were never freed\n",
-                     static_cast<unsigned long long>(each.size),
-                     each.kind == Allocation::Kind::device    ? "device"
-                     : each.kind == Allocation::Kind::managed ? "managed"
-                                                              : "page-locked host");
+void tell_leaks(State& state) {
+    for (const Allocation& each : state.device().memory().unfreed()) {
+        const bool page_locked =
+            each.kind != Allocation::Kind::device && each.kind != Allocation::Kind::managed;
+        Diagnostic leak;
+        leak.finding = Finding::leak;
+        leak.fault = Fault::none;
+        leak.note = true;
+        leak.message = std::to_string(each.size) +
+                       (page_locked                              ? " bytes of page-locked host memory"
+                        : each.kind == Allocation::Kind::managed ? " bytes of managed memory"
+                                                                 : " bytes of device memory") +
+                       " were never freed.";
+        leak.advice = page_locked ? "Call cudaFreeHost." : "Call cudaFree.";
+        report(state, leak);
+    }
 }
 
 /// Why a program that ends well should not count as one; empty if it should.
 std::string why_not_zero(const Process& p) {
+    if (has_lost_output())
+        return "a file above could not be written";
     if (p.unobserved)
         return "the failure above was never asked for by the program";
     if (!p.state)
@@ -99,7 +130,7 @@ std::string why_not_zero(const Process& p) {
         p.state->timeline().close();
     p.closed = true;
     if (p.state && p.state->settings().leaks)
-        tell_leaks(p.state->device().memory());
+        tell_leaks(*p.state);
     if (p.state)
         p.state->device().finish();
     if (const std::string why = why_not_zero(p); p.exit_status == 0 && !why.empty()) {

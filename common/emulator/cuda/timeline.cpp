@@ -203,8 +203,7 @@ bool Timeline::outlasts(const TaskRef& task) {
 }
 
 void Timeline::end_launch(const TaskRef& task, LaunchResult result) {
-    for (const Diagnostic& diagnostic : result.diagnostics)
-        report(state_, diagnostic);
+    report(state_, result.diagnostics);
     if (result.error)
         try {
             std::rethrow_exception(result.error);

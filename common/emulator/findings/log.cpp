@@ -10,7 +10,7 @@ namespace emu {
 namespace {
 
 constexpr std::ptrdiff_t max_findings =
-    10; ///< Distinct errors after which a launch stops; of warnings, what is told.
+    10; ///< Distinct errors after which a launch stops; of warnings and of notes, what is told as text.
 
 std::vector<std::uint32_t> instructions_of(const Diagnostic& d) {
     std::vector<std::uint32_t> all;
@@ -27,6 +27,10 @@ std::string without_numbers(std::string role) {
 }
 
 bool is_error(const Diagnostic& d) { return d.fault != Fault::none; }
+
+bool is_as_severe(const Diagnostic& a, const Diagnostic& b) {
+    return is_error(a) == is_error(b) && (is_error(a) || a.note == b.note);
+}
 
 /// The same name, and the same happened at the same lines, called in the same way.
 bool is_alike(const Diagnostic& a, const Diagnostic& b) {
@@ -76,7 +80,7 @@ bool FindingLog::count_copy(const Diagnostic& diagnostic) {
 
 std::ptrdiff_t FindingLog::known_as_severe_as(const Diagnostic& diagnostic) const {
     return std::ranges::count_if(diagnostics_,
-                                 [&](const Diagnostic& d) { return is_error(d) == is_error(diagnostic); });
+                                 [&](const Diagnostic& d) { return is_as_severe(d, diagnostic); });
 }
 
 bool FindingLog::is_news(const Diagnostic& diagnostic, bool fatal) {
@@ -84,9 +88,7 @@ bool FindingLog::is_news(const Diagnostic& diagnostic, bool fatal) {
     // consequence of that error.
     if ((fatal && launch_.fault() != Fault::none) || count_copy(diagnostic))
         return false;
-    const bool too_many = !is_error(diagnostic) && known_as_severe_as(diagnostic) >= max_findings;
-    return !too_many &&
-           std::ranges::none_of(diagnostics_, [&](const Diagnostic& d) { return covers(d, diagnostic); });
+    return std::ranges::none_of(diagnostics_, [&](const Diagnostic& d) { return covers(d, diagnostic); });
 }
 
 void FindingLog::report(Diagnostic diagnostic, bool fatal) {
@@ -101,6 +103,7 @@ void FindingLog::report(Diagnostic diagnostic, bool fatal) {
         launch_.stop();
     if (!news)
         return;
+    diagnostic.surplus = !error && known_as_severe_as(diagnostic) >= max_findings;
     told_of_.push_back({instructions_of(diagnostic)});
     diagnostics_.push_back(std::move(diagnostic));
 }

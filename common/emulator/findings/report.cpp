@@ -3,6 +3,8 @@
 #include "findings/source_text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdio>
 #include <fstream>
 #include <mutex>
@@ -11,7 +13,8 @@
 namespace emu {
 namespace {
 
-constexpr std::size_t most_callers = 6; ///< Of a line, in the text.
+constexpr std::size_t most_callers = 6;            ///< Of a line, in the text.
+constinit std::array<std::atomic<bool>, 3> lost{}; ///< By Output.
 
 std::string indented(const std::string& text, const std::string& indent) {
     std::string result = indent;
@@ -104,12 +107,25 @@ std::string format_json(const Diagnostic& d) {
     return text + "}";
 }
 
+void lose_output(Output which, const std::string& file) {
+    constexpr const char* names[] = {"report", "counters", "trace"};
+    const auto number = static_cast<std::size_t>(which);
+    if (!lost[number].exchange(true))
+        std::fprintf(stderr, "emulator: cannot write the %s file %s; it is not complete\n", names[number],
+                     file.c_str());
+}
+
+bool has_lost_output() {
+    return std::ranges::any_of(lost, [](const auto& each) { return each.load(); });
+}
+
 void publish(const Diagnostic& diagnostic, const std::string& report_file) {
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
-    std::fputs(format(diagnostic).c_str(), stderr);
+    if (!diagnostic.surplus)
+        std::fputs(format(diagnostic).c_str(), stderr);
     static bool told_how = false;
-    if (diagnostic.lines_of_ptx && !std::exchange(told_how, true))
+    if (!diagnostic.surplus && diagnostic.lines_of_ptx && !std::exchange(told_how, true))
         std::fputs(
             "emulator: the program was compiled without line information, so lines of its PTX are named; "
             "compile with -lineinfo to see your own lines\n",
@@ -117,9 +133,9 @@ void publish(const Diagnostic& diagnostic, const std::string& report_file) {
     if (report_file.empty())
         return;
     std::ofstream out(report_file, std::ios::app);
-    out << format_json(diagnostic) << '\n';
+    out << format_json(diagnostic) << std::endl;
     if (!out)
-        std::fprintf(stderr, "emulator: cannot write the report file %s\n", report_file.c_str());
+        lose_output(Output::report, report_file);
 }
 
 } // namespace emu

@@ -1,8 +1,10 @@
 #include "hopper_emulator/settings.hpp"
 
+#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
+#include <limits>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -23,6 +25,16 @@ T choose(std::string_view word, const char* variable,
     throw std::runtime_error(std::string(variable) + " must be " + all + ", not '" + std::string(word) + "'");
 }
 
+template <class T>
+T whole(const std::string& text, const char* variable, T fallback) {
+    T value = fallback;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (!text.empty() && (error != std::errc() || end != text.data() + text.size()))
+        throw std::runtime_error(std::string(variable) + " must be a whole number from 0 to " +
+                                 std::to_string(std::numeric_limits<T>::max()) + ", not '" + text + "'");
+    return value;
+}
+
 } // namespace
 
 Settings Settings::from_environment() {
@@ -37,8 +49,10 @@ Settings Settings::from_environment() {
             return fallback;
         char* end = nullptr;
         const double parsed = std::strtod(value.c_str(), &end);
-        if (*end || parsed < 0)
-            throw std::runtime_error(std::string(name) + " must be a number, not '" + value + "'");
+        constexpr double most = 1e9;
+        if (*end || !(parsed >= 0 && parsed <= most))
+            throw std::runtime_error(std::string(name) + " must be a number from 0 to 1000000000, not '" +
+                                     value + "'");
         return static_cast<decltype(fallback)>(parsed);
     };
     const std::string order = text("EMULATOR_ORDER");
@@ -66,8 +80,8 @@ Settings Settings::from_environment() {
                                    {{"warning", Settings::Severity::warning},
                                     {"error", Settings::Severity::error},
                                     {"off", Settings::Severity::off}});
-    s.seed = number("EMULATOR_SEED", s.seed);
-    s.threads = number("EMULATOR_THREADS", s.threads);
+    s.seed = whole<std::uint64_t>(text("EMULATOR_SEED"), "EMULATOR_SEED", s.seed);
+    s.threads = whole<unsigned>(text("EMULATOR_THREADS"), "EMULATOR_THREADS", s.threads);
     constexpr double billion = 1e9;
     s.watchdog = static_cast<std::uint64_t>(number("EMULATOR_WATCHDOG", 0.0) * billion);
     s.report_file = text("EMULATOR_REPORT");

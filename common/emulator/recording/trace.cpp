@@ -267,9 +267,9 @@ void Trace::on_launch_end(const LaunchInfo& info) {
     if (file_.empty())
         return;
     std::ofstream out(file_, std::ios::trunc);
-    out << json();
+    out << json() << std::flush;
     if (!out)
-        std::fprintf(stderr, "emulator: cannot write the trace file %s\n", file_.c_str());
+        lose_output(Output::trace, file_);
 }
 
 } // namespace emu

@@ -15,8 +15,6 @@ class Harmless final : public Rule {
   private:
     bool is_guess(const Record& one, const Record& other);
     bool stores_the_same(const Record& old, const Actor& actor);
-
-    GuessedReads guesses_;
 };
 
 bool Harmless::on_conflict(const Meeting& meeting) {
@@ -35,12 +33,13 @@ bool Harmless::on_conflict(const Meeting& meeting) {
     return stores_the_same(old, actor);
 }
 
-/// Of a read and an atomic update: the reading thread goes on to update the place itself.
+/// Of a read and an atomic update: what was read decides how the reading thread updates the place itself.
 bool Harmless::is_guess(const Record& one, const Record& other) {
     const Record& read = one.is(Record::write) ? other : one;
     const Record& update = one.is(Record::write) ? one : other;
     return update.is(Record::update) && read.is(Record::by_lane) && !read.is(Record::write) &&
-           !read.is(Record::async) && guesses_.contains(*cluster_.info().kernel, read.pc);
+           !read.is(Record::async) &&
+           launch_.shelf.get<GuessedReads>(std::make_shared<GuessedReads>).contains(kernel(), read.pc);
 }
 
 /// Two blocks on different host threads may both find the old value before either writes the new one: then

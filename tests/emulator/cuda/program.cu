@@ -59,6 +59,30 @@ int unwritten() {
     return 0;
 }
 
+/// Each line a warning of its own.
+__global__ void copy_twelve(const volatile int* in, volatile int* out) {
+    out[0] = in[0];
+    out[1] = in[1];
+    out[2] = in[2];
+    out[3] = in[3];
+    out[4] = in[4];
+    out[5] = in[5];
+    out[6] = in[6];
+    out[7] = in[7];
+    out[8] = in[8];
+    out[9] = in[9];
+    out[10] = in[10];
+    out[11] = in[11];
+}
+
+int many_unwritten() {
+    int* data = nullptr;
+    cudaMalloc(&data, 24 * sizeof *data);
+    copy_twelve<<<1, 1>>>(data, data + 12);
+    std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
+
 int refused_launch() {
     store<<<1, 5000>>>(nullptr);
     return 0;
@@ -244,6 +268,8 @@ int main(int argc, char** argv) {
         return fault_and(false);
     if (is("unwritten"))
         return unwritten();
+    if (is("many-unwritten"))
+        return many_unwritten();
     if (is("asked-fault"))
         return fault_and(true);
     if (is("refused-launch"))

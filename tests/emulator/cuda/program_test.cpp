@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -139,9 +140,50 @@ TEST_CASE("a use of global memory that nobody wrote is a warning, an error or no
 }
 
 TEST_CASE("what was never freed is told on request") {
-    CHECK(count(run_with("unwritten", "EMULATOR_LEAKS", "1").err, "note[leak]: 8 bytes of device memory") ==
+    const std::string told = run_with("unwritten", "EMULATOR_LEAKS", "1").err;
+    CHECK(count(told,
+                "note[leak]\n  8 bytes of device memory were never freed.\n  what to do: Call cudaFree.\n") ==
           1);
     CHECK(count(run_program("unwritten").err, "leak") == 0);
+}
+
+TEST_CASE("of many warnings ten are told, the number of the others, and the report file has all") {
+    const Scratch scratch;
+    const std::string file = scratch.file("report");
+    const Finished ended = run_with("many-unwritten", "EMULATOR_REPORT", file);
+    CHECK(ended.out == "cudaSuccess\n");
+    CHECK(count(ended.err, "warning[uninitialised-global]") == 10);
+    CHECK(count(ended.err, "and 2 more warnings in kernel ") == 1);
+    CHECK(count(ended.err, file + " has them") == 1);
+    std::stringstream report;
+    report << std::ifstream(file).rdbuf();
+    CHECK(count(report.str(), "\"name\":\"uninitialised-global\"") == 12);
+    CHECK(count(run_program("many-unwritten").err, "a report file (--report, EMULATOR_REPORT) has them") ==
+          1);
+    CHECK(count(run_program("unwritten").err, "more warning") == 0);
+}
+
+TEST_CASE("a file that cannot be written ends the program before its first launch") {
+    for (const std::string setting : {"EMULATOR_REPORT", "EMULATOR_COUNTERS", "EMULATOR_TRACE"}) {
+        const Finished ended = run_with("print", setting, "/no/such/directory/file");
+        INFO(setting << ": " << ended.how() << '\n' << ended.err);
+        CHECK(ended.exit_code == 2);
+        CHECK(ended.err ==
+              "emulator: " + setting +
+                  ": cannot write the file /no/such/directory/file (No such file or directory)\n");
+        CHECK(count(ended.out, "thread") == 0);
+    }
+}
+
+TEST_CASE("a file that takes nothing more is told once and makes the status 1") {
+    for (const std::string setting : {"EMULATOR_REPORT", "EMULATOR_COUNTERS", "EMULATOR_TRACE"}) {
+        const Finished ended = run_with("many-unwritten", setting, "/dev/full");
+        INFO(setting << ": " << ended.how() << '\n' << ended.err);
+        CHECK(ended.exit_code == 1);
+        CHECK(ended.out == "cudaSuccess\n");
+        CHECK(count(ended.err, "file /dev/full; it is not complete\n") == 1);
+        CHECK(count(ended.err, "a file above could not be written; the exit status becomes 1\n") == 1);
+    }
 }
 
 TEST_CASE("a refused launch is explained and makes the status 1") {
@@ -258,6 +300,14 @@ TEST_CASE("a wrong setting ends the program with one line") {
     CHECK(ended.exit_code == 2);
     CHECK(count(ended.err, "EMULATOR_ORDER must be") == 1);
     CHECK(count(ended.err, "\n") == 1);
+    for (const char* wrong : {"1.5", "-1", "two", "5000000000", "0x10"})
+        CHECK(run_with("start", "EMULATOR_THREADS", wrong).err ==
+              "emulator: EMULATOR_THREADS must be a whole number from 0 to 4294967295, not '" +
+                  std::string(wrong) + "'\n");
+    CHECK(run_with("start", "EMULATOR_THREADS", "0").exit_code == 0);
+    CHECK(run_with("start", "EMULATOR_SEED", "1e3").exit_code == 2);
+    CHECK(run_with("start", "EMULATOR_WATCHDOG", "nan").exit_code == 2);
+    CHECK(run_with("start", "EMULATOR_WATCHDOG", "0.5").exit_code == 0);
     const Finished other = run_with("start", "EMULATOR_EXIT_STATUS", "never");
     CHECK(other.exit_code == 2);
     CHECK(other.err == "emulator: EMULATOR_EXIT_STATUS must be program, errors or findings, not 'never'\n");

@@ -4,6 +4,7 @@
 #include "hopper_emulator/settings.hpp"
 #include "rules/check_support.hpp"
 
+#include <algorithm>
 #include <string>
 
 using namespace check_test;
@@ -21,7 +22,7 @@ Case searches(unsigned count) {
 
 } // namespace
 
-TEST_CASE("a launch with ever so many warnings runs to its end, and the first ten are told") {
+TEST_CASE("a launch with ever so many warnings runs to its end, and the first ten are told as text") {
     for (const unsigned count : {1u, 9u, 25u}) {
         emu::Device device(emu::Settings{}, emu::make_reporter());
         device.add_observer(emu::make_checks());
@@ -34,7 +35,9 @@ TEST_CASE("a launch with ever so many warnings runs to its end, and the first te
         const auto outcome = device.launch(*program, "k", {{1, 1, 1}, {64, 1, 1}, {1, 1, 1}, 0, false},
                                            std::as_bytes(std::span(parameters)));
         REQUIRE(outcome.result.fault == emu::Fault::none);
-        REQUIRE(outcome.result.diagnostics.size() == std::min(count, 10u));
+        REQUIRE(outcome.result.diagnostics.size() == count);
+        CHECK(std::ranges::count(outcome.result.diagnostics, false, &emu::Diagnostic::surplus) ==
+              std::min(count, 10u));
         for (const auto& d : outcome.result.diagnostics) {
             CHECK(d.message.find("It looks meant: a search") != std::string::npos);
             CHECK(d.fault == emu::Fault::none);
@@ -48,7 +51,8 @@ TEST_CASE("warnings do not count among the errors that end a launch") {
     wrong.body += "bar.sync 0;\nst.global.u32 [%rd1+4096], %r0;//!\n";
     const auto outcome = run(wrong, {emu::CompletionOrder::late, 1});
     REQUIRE(outcome.result.fault == emu::Fault::launch_failure);
-    REQUIRE(outcome.result.diagnostics.size() == 11);
+    REQUIRE(outcome.result.diagnostics.size() == 13);
+    CHECK(!outcome.result.diagnostics.back().surplus);
     CHECK(outcome.result.diagnostics.back().fault == emu::Fault::launch_failure);
 }
 

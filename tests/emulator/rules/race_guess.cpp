@@ -46,6 +46,51 @@ TEST_CASE("a load behind the update, or of another place, is a race as before") 
     require_found("race-shared", {tile, zero + update + load + "atom.shared.add.u32 %r14, [%r12+4], 1;\n"});
 }
 
+TEST_CASE("a load in front of an update that does not depend on it is a race") {
+    const std::string load = "ld.global.u32 %r13, [%rd1];//!\n";
+    const std::string add = "red.global.add.u32 [%rd1], 1;//!\n";
+    const std::string out =
+        "mov.u32 %r5, %ctaid.x;\nmul.wide.u32 %rd10, %r5, 4;\nadd.u64 %rd9, %rd1, %rd10;\n"
+        "add.u64 %rd9, %rd9, 64;\n";
+    require_found("race-global", {"", load + add, 64, 4});
+    require_found("race-global", {"", out + load + "st.global.u32 [%rd9], %r13;\n" + add, 1, 4});
+    // What the value decides is something else, before the update or instead of nothing.
+    require_found("race-global", {"",
+                                  out + load +
+                                      "setp.gt.u32 %p1, %r13, 9;\n@!%p1 bra NO;\nred.global.add.u32 "
+                                      "[%rd9], 1;\nNO:\n" +
+                                      add,
+                                  1, 4});
+    // In a loop, too.
+    require_found("race-global",
+                  {"",
+                   out + "mov.u32 %r0, 0;\nAGAIN:\n" + load +
+                       "setp.gt.u32 %p1, %r13, 9;\n@!%p1 bra NO;\nred.global.add.u32 [%rd9], 1;\nNO:\n" +
+                       add + "add.u32 %r0, %r0, 1;\nsetp.lt.u32 %p2, %r0, 3;\n@%p2 bra AGAIN;\n",
+                   1, 4});
+}
+
+TEST_CASE("a value may decide an update in any way") {
+    const std::string load = "ld.global.u32 %r13, [%rd1];\n";
+    const auto silent = [](const std::string& body) { require_silent({"", body, 1, 4}); };
+    // The operand, by arithmetic, by selection and by a branch.
+    silent(load + "mul.lo.u32 %r14, %r13, 3;\nred.global.add.u32 [%rd1], %r14;\n");
+    silent(load + "setp.gt.u32 %p1, %r13, 9;\nselp.u32 %r14, 1, 2, %p1;\nred.global.add.u32 [%rd1], %r14;\n");
+    silent(load + "setp.gt.u32 %p1, %r13, 9;\nmov.u32 %r14, 1;\n@%p1 bra SMALL;\nmov.u32 %r14, 2;\nSMALL:\n"
+                  "red.global.add.u32 [%rd1], %r14;\n");
+    // Whether it comes: by its own guard, an early end, a branch.
+    silent(load + "setp.gt.u32 %p1, %r13, 9;\n@%p1 red.global.add.u32 [%rd1], 1;\n");
+    silent(load + "setp.gt.u32 %p1, %r13, 9;\n@%p1 exit;\nred.global.add.u32 [%rd1], 1;\n");
+    // When: a thread waits until the place is free.
+    silent("mov.u32 %r0, 0;\nAGAIN:\n" + load +
+           "add.u32 %r0, %r0, 1;\nsetp.gt.u32 %p1, %r13, %r0;\n@%p1 bra AGAIN;\nred.global.add.u32 [%rd1], "
+           "1;\n");
+    // Through memory of the thread's own.
+    silent(".local .align 4 .b32 own;\n" + load +
+           "st.local.u32 [own], %r13;\nld.local.u32 %r14, [own];\n"
+           "red.global.max.u32 [%rd1], %r14;\n");
+}
+
 TEST_CASE("an exchange may give shared memory its first value, an addition may not") {
     const auto first = [](const std::string& update) {
         return Case{tile, "mov.u32 %r12, tile;\natom.shared." + update + ";\n" + barrier +

@@ -76,6 +76,8 @@ struct Diagnostic {
     /// inlined.
     std::uint32_t more = 0;
     bool lines_of_ptx = false; ///< The program has no line information.
+    /// A warning or a note behind the first ten of its launch: publish() leaves it to the report file.
+    bool surplus = false;
 
     /// Of the finding: "race-shared".
     std::string name() const { return std::string(name_of(finding)); }
@@ -91,10 +93,13 @@ std::string format(const Diagnostic& diagnostic);
 /// finding that occurs in several copies of the same lines has "more":N, the number of the others.
 std::string format_json(const Diagnostic& diagnostic);
 
-/// Writes a finding to stderr and, if `report_file` is not empty, as a line at the end of that file; a file
-/// that cannot be written is told on stderr. After the first finding that names lines of the PTX, says how to
-/// see the program's own. Any thread may call.
+/// Writes a finding to stderr, unless it is a surplus one, and, if `report_file` is not empty, as a line at
+/// the end of that file; a file that cannot be written is told on stderr. After the first finding that names
+/// lines of the PTX, says how to see the program's own. Any thread may call.
 void publish(const Diagnostic& diagnostic, const std::string& report_file);
+
+/// Whether the process has told so far that it could not write a report, counters or trace file.
+bool has_lost_output();
 
 } // namespace emu
 #pragma GCC visibility pop

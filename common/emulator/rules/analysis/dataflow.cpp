@@ -328,7 +328,8 @@ std::vector<std::uint32_t> Dataflow::comparisons(std::uint32_t predicate) const 
     return found;
 }
 
-bool Dataflow::reaches(std::uint32_t from, std::uint32_t to, bool past_barriers) const {
+bool Dataflow::reaches(std::uint32_t from, std::uint32_t to, bool past_barriers,
+                       std::uint32_t avoided) const {
     std::vector<bool> seen(function_.body.size());
     std::vector<std::uint32_t> open{from};
     while (!open.empty()) {
@@ -339,7 +340,7 @@ bool Dataflow::reaches(std::uint32_t from, std::uint32_t to, bool past_barriers)
         for (const std::uint32_t next : successors_[at]) {
             if (next == to)
                 return true;
-            if (!seen[next]) {
+            if (!seen[next] && next != avoided) {
                 seen[next] = true;
                 open.push_back(next);
             }

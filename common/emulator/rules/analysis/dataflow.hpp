@@ -59,8 +59,10 @@ class Dataflow {
     /// The comparisons (setp) from which a predicate is made.
     std::vector<std::uint32_t> comparisons(std::uint32_t predicate) const;
 
-    /// A path of at least one step leads from one instruction to the other.
-    bool reaches(std::uint32_t from, std::uint32_t to, bool past_barriers) const;
+    static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
+    /// A path of at least one step leads from one instruction to the other, and not through `avoided`.
+    bool reaches(std::uint32_t from, std::uint32_t to, bool past_barriers,
+                 std::uint32_t avoided = nowhere) const;
 
     const ptx::Function& function() const { return function_; }
     const ptx::Instruction& operator[](std::uint32_t at) const { return function_.body[at]; }
