@@ -12,8 +12,9 @@ namespace emu::check {
 
 /// Finds loads whose value decides an atomic update of the same place by the same thread: what is written,
 /// whether, or when. Such are the compare-and-swap loop that begins with an ordinary load (CUDA Programming
-/// Guide, atomicAdd for double), `if (x > *max) atomicMax(max, x)`, `while (hits < n) atomicAdd(&hits, 1)`. A load
-/// behind the update, where only a barrier is missing, is none; nor is one whose value goes elsewhere only.
+/// Guide, atomicAdd for double), `if (x > *max) atomicMax(max, x)`, `while (hits < n) atomicAdd(&hits, 1)`. A
+/// load behind the update, where only a barrier is missing, is none; nor is one whose value goes elsewhere
+/// only.
 class GuessedReads {
   public:
     /// Whether a path without a barrier leads from the load at `pc` to an `atom` or `red` with the same
