@@ -209,10 +209,12 @@ class Places(CloneTest):
 
     def test_ctrl_c_during_the_compilation(self) -> None:
         self.write(ANSWER)
-        process = self.start("check", NAME)
-        time.sleep(0.7)
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=SECONDS)
+        with tempfile.TemporaryDirectory(prefix="workbook-interrupted-") as place:
+            process = self.start("check", NAME, TMPDIR=place)
+            self.assertTrue(wait_until(lambda: any(Path(place).glob("workbook-check-*")), SECONDS))
+            os.killpg(process.pid, signal.SIGINT)
+            out, err = process.communicate(timeout=SECONDS)
+            self.assertEqual(os.listdir(place), [])
         self.assertEqual(process.returncode, 130, out + err)
         self.assertEqual([line for line in err.splitlines() if line], ["workbook: interrupted"])
         self.assert_solved()
