@@ -2,12 +2,12 @@
 
 import base64
 import re
+import tempfile
 import unittest
 from pathlib import Path
 
 import tools
 from browser import Browser
-from built_site import site
 from cli import exercises, requirements
 
 CHAPTER = """# Chapter 1: through `one`
@@ -96,6 +96,17 @@ class Made(unittest.TestCase):
         parts = self.slides._parts(self.slides.Block("measured", "h", "", table))
         self.assertEqual(re.findall(r"\d+", "".join(parts)), [str(n) for n in range(30)])
         self.assertTrue(all(part.startswith("| a |\n| --- |\n") for part in parts))
+        parts = self.slides._parts(self.slides.Block("measured", "h", "", table + "\n\nWhat it is."))
+        self.assertEqual(["What it is." in part for part in parts], [False, False, True])
+
+    def test_a_wide_table_loses_the_spread_of_its_figures_and_a_narrow_one_nothing(self) -> None:
+        heads = ["kernel", "a", "b", "c", "time (ms)", "least (ms)", "upper quartile (ms)", "repetitions", "rate"]
+        rows = ["|" + "|".join(f" {cell} " for cell in cells) + "|" for cells in (heads, ["---"] * 9, list("012345678"))]
+        (part,) = self.slides._parts(self.slides.Block("measured", "h", "", "\n".join([*rows, "", "What it is."])))
+        self.assertEqual(part.split("\n")[2], "| 0 | 1 | 2 | 3 | 4 | 8 |")
+        self.assertIn("What it is.", part)
+        narrow = "| a | least |\n| --- | --- |\n| 1 | 2 |"
+        self.assertEqual(self.slides._parts(self.slides.Block("measured", "h", "", narrow)), [narrow])
 
     def test_every_plan_has_its_exercises_in_order_and_is_one_file(self) -> None:
         for plan in self.slides.plan_names(tools.ROOT):
@@ -123,7 +134,14 @@ class Shown(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         program = tools.need(requirements.BROWSER)
-        cls.decks: list[Path] = sorted((site() / "slides").glob("*.html"))
+        tools.import_generator()
+        from generator import slides
+
+        place = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.decks: list[Path] = []
+        for plan in slides.plan_names(tools.ROOT):
+            cls.decks.append(place / f"{plan}.html")
+            cls.decks[-1].write_text(slides.deck(tools.ROOT, plan), "utf-8")
         cls.browser = Browser(program, timeout=120).__enter__()
         cls.addClassCleanup(cls.browser.__exit__, None, None, None)
 

@@ -29,6 +29,9 @@ _RANK = {"figure": 0, "code": 1, "mistake": 2, "output": 2, "captured": 2, "meas
 """Which blocks are shown first where a talk has no time for all."""
 _MOST_LINES = 20
 _MOST_ROWS = 11
+_MOST_COLUMNS = 8
+_SPREAD = ("least", "lower quartile", "upper quartile", "repetitions")
+"""How columns begin that are left out of a wide table."""
 _LONGEST_LEAD = 260
 _LONGEST_LIST = 800
 """In characters."""
@@ -292,12 +295,32 @@ def _parts(block: Block) -> list[str]:
     if text.startswith("```"):
         fence, *body = text.split("\n")
         return [f"{fence}\n{piece}\n```" for piece in _pieces(body[:-1])]
+    text = _narrower(text)
     before, *rows = _table(text)
     if len(rows) <= _MOST_ROWS:
         return [text]
     count = -(-len(rows) // _MOST_ROWS)
     size = -(-len(rows) // count)
-    return [before + "\n".join(rows[at : at + size]) for at in range(0, len(rows), size)]
+    parts = [before + "\n".join(rows[at : at + size]) for at in range(0, len(rows), size)]
+    return [*parts[:-1], parts[-1] + "\n" + text.rpartition("\n|")[2].partition("\n")[2]]
+
+
+def _narrower(text: str) -> str:
+    """A wide table without the columns that a room cannot follow: how far the measurements spread."""
+    lines = text.split("\n")
+    head = next((line for line in lines if line.startswith("|")), "")
+    cells = [cell.strip() for cell in head.strip("|").split("|")]
+    if len(cells) <= _MOST_COLUMNS:
+        return text
+    kept = [n for n, cell in enumerate(cells) if not cell.startswith(_SPREAD)]
+
+    def narrowed(line: str) -> str:
+        parts = re.split(r"(?<!\\)\|", line.strip().strip("|"))
+        if not line.startswith("|") or len(parts) != len(cells):
+            return line
+        return "|" + "|".join(parts[n] for n in kept) + "|"
+
+    return "\n".join(map(narrowed, lines))
 
 
 def _table(text: str) -> list[str]:
