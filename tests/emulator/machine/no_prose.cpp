@@ -41,6 +41,10 @@ const std::set<std::string> exceptions{
     "this emulator does not know it",
     // An exception of Program's constructor, for programmers of the library.
     "the module's variables do not fit in device memory: ",
+    // What a program that embeds the library does against its rules.
+    "the module was loaded by another device",
+    "a launch after the device has finished",
+    "adopted memory is registered or mapped",
 };
 
 } // namespace
