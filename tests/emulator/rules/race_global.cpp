@@ -36,16 +36,6 @@ TEST_CASE("race-global: atomics of all blocks are no race, an ordinary add is") 
                   {"", own_word + "setp.eq.u32 %p0, %r0, 0;\n@%p0 st.global.u32 [%rd1], %r5;//!\n", 64, 4});
 }
 
-TEST_CASE("race-global: all blocks write the same value, also two of them at the same moment") {
-    // On several host threads, again and again: whether two blocks meet is up to the host.
-    const Case c{"",
-                 "shl.b32 %r4, %r0, 2;\ncvt.u64.u32 %rd9, %r4;\nadd.u64 %rd11, %rd1, %rd9;\n"
-                 "st.global.u32 [%rd11], 7;\nst.global.u32 [%rd11+4096], %r0;\n",
-                 64, 16};
-    for (int i = 0; i < 100; ++i)
-        require_silent(c);
-}
-
 TEST_CASE("the last block reads what the others wrote: fence and atomic counter") {
     const auto program = [](const std::string& fence) {
         return Case{
