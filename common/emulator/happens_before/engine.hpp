@@ -79,9 +79,6 @@ class Engine : public ClusterListener {
                            Semantics semantics) override;
     void on_barrier_complete(BarrierKind kind, unsigned id, std::span<const WarpLanes> arrived,
                              std::span<const WarpLanes> waiting) override;
-    void on_shuffle_from_absent(const ShuffleEvent& event) override {
-        tell(&ClusterListener::on_shuffle_from_absent, event);
-    }
     bool on_mistake(const Mistake& mistake) override;
     void on_mbarrier_init(const MbarrierEvent& event) override;
     void on_mbarrier_inval(const MbarrierEvent& event) override;
@@ -102,6 +99,20 @@ class Engine : public ClusterListener {
     void on_block_start(Block& block) override;
     void on_block_exit(Block& block) override;
     void on_cluster_end() override;
+
+    // -- events that the engine learns nothing from
+    void on_shuffle_from_absent(const ShuffleEvent& event) override {
+        tell(&ClusterListener::on_shuffle_from_absent, event);
+    }
+    void on_async_source_read(const AsyncOperation& operation) override {
+        tell(&ClusterListener::on_async_source_read, operation);
+    }
+    void on_async_landed(const AsyncOperation& operation) override {
+        tell(&ClusterListener::on_async_landed, operation);
+    }
+    void on_grid_wait(const WarpLanes& lanes) override { tell(&ClusterListener::on_grid_wait, lanes); }
+    void on_grid_trigger(Block& block) override { tell(&ClusterListener::on_grid_trigger, block); }
+    void on_deadlock(const Deadlock& deadlock) override { tell(&ClusterListener::on_deadlock, deadlock); }
 
   private:
     /// Threads of a warp that wrote what another thread had written there, in record `write`.

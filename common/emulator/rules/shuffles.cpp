@@ -46,7 +46,7 @@ class Shuffles final : public Rule, private UseListener {
 };
 
 void Shuffles::on_shuffle_from_absent(const ShuffleEvent& event) {
-    const OriginId origin = values_.origin_of(Taint::absent_lane, event.pc);
+    const OriginId origin = values_.origin_of(event.pc);
     if (cluster_.stopped() || values_.origin(origin).used)
         return;
     if (!undefined_.contains(origin))

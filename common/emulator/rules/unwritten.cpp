@@ -17,6 +17,13 @@ namespace {
 
 using ptx::Instruction;
 
+/// Why a value means nothing.
+enum Reason : unsigned {
+    unwritten_shared, ///< From shared memory that nobody has written.
+    unwritten_global, ///< From global memory that nobody has written.
+    outside,          ///< From behind the end of its array, as part of a wider load.
+};
+
 class Unwritten final : public Rule, private UseListener {
   public:
     using Rule::Rule;
@@ -42,7 +49,7 @@ class Unwritten final : public Rule, private UseListener {
         follow();
         values_.taint_register(warp, pc, lane, offset, origin);
     }
-    Diagnostic describe(Taint taint, unsigned k, unsigned n, const Actor& actor) const;
+    Diagnostic describe(Reason reason, unsigned k, unsigned n, const Actor& actor) const;
     void tell_short_copy(Diagnostic& finding, std::uint32_t address) const;
     void on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) override;
     /// Values must be followed from now on.
@@ -57,9 +64,9 @@ class Unwritten final : public Rule, private UseListener {
         copied_unwritten_; ///< Copies of memory that nobody wrote, by instruction; told at the end.
 };
 
-Diagnostic Unwritten::describe(Taint taint, unsigned k, unsigned n, const Actor& actor) const {
+Diagnostic Unwritten::describe(Reason reason, unsigned k, unsigned n, const Actor& actor) const {
     Diagnostic d;
-    const bool shared = taint == Taint::unwritten_shared;
+    const bool shared = reason == unwritten_shared;
     d.finding = shared ? Finding::uninitialised_shared : Finding::uninitialised_global;
     const auto severity = settings_.uninitialised_global;
     d.fault = shared || severity == CheckSettings::Severity::error ? Fault::launch_failure : Fault::none;
@@ -117,12 +124,12 @@ void Unwritten::on_unwritten(unsigned k, unsigned n, const Actor& actor) {
     if (actor.record->is(Record::strong) && n < 4)
         return; // Atomics of bytes go through the whole word; what lies beside the byte is put back as it
                 // was.
-    const Taint taint = actor.shared ? Taint::unwritten_shared : Taint::unwritten_global;
-    const OriginId origin = values_.origin_of(taint, pc);
+    const Reason reason = actor.shared ? unwritten_shared : unwritten_global;
+    const OriginId origin = values_.origin_of(pc, reason);
     if (values_.origin(origin).used)
         return; // It will be told; there is no need to know where else it leads.
     if (!meaningless_.contains(origin))
-        meaningless_[origin] = describe(taint, k, n, actor);
+        meaningless_[origin] = describe(reason, k, n, actor);
     if (actor.is_write && !actor.shared) // An atomic: its result is in global memory.
         return values_.use(origin, Use::stored, *actor.clock->warp, actor.lane, pc);
     if (actor.is_write) // What it leaves is as meaningless as what it found.
@@ -144,7 +151,7 @@ void Unwritten::on_overhang(const AccessEvent& event) {
     const Instruction& instruction = *cluster_.info().kernel->sources[event.pc];
     if (cluster_.stopped() || instruction.operands.front().kind != ptx::Operand::Kind::vector)
         return; // A word around a byte.
-    const OriginId origin = values_.origin_of(Taint::outside, event.pc);
+    const OriginId origin = values_.origin_of(event.pc, outside);
     if (values_.origin(origin).used)
         return;
     const auto first = static_cast<unsigned>(std::countr_zero(event.overhanging));

@@ -44,11 +44,11 @@ std::uint32_t changed(std::uint32_t old, unsigned bytes, OriginId origin) {
 
 } // namespace
 
-OriginId Values::origin_of(Taint taint, std::uint32_t pc) {
-    OriginId& id = by_instruction_[std::uint64_t{pc} << 8 | static_cast<unsigned>(taint)];
+OriginId Values::origin_of(std::uint32_t pc, unsigned kind) {
+    OriginId& id = by_instruction_[std::uint64_t{pc} << 8 | kind];
     if (id == 0) {
         id = static_cast<OriginId>(origins_.size());
-        origins_.push_back({taint, pc, false});
+        origins_.push_back({pc, false});
     }
     return id;
 }

@@ -16,14 +16,6 @@
 
 namespace emu::check {
 
-/// Why a value means nothing.
-enum class Taint : std::uint8_t {
-    unwritten_shared, ///< From shared memory that nobody has written.
-    unwritten_global, ///< From global memory that nobody has written.
-    outside,          ///< From behind the end of its array, as part of a wider load.
-    absent_lane,      ///< By a shuffle, from a lane that took no part in it.
-};
-
 /// What turns such a value into a mistake.
 enum class Use : std::uint8_t {
     stored,    ///< To global memory.
@@ -38,7 +30,6 @@ using OriginId = std::uint32_t;
 
 /// An instruction that read such values. All that it reads counts as one, and is told of once.
 struct Origin {
-    Taint taint = Taint::unwritten_shared;
     std::uint32_t pc = 0;
     bool used = false;
 };
@@ -73,8 +64,9 @@ class Values {
     /// Nothing is followed: no call but taint_register() and origin_of() is needed.
     bool empty() const { return tainted_rows_ == 0 && !marked_; }
 
-    /// The origin for what `pc` reads; a new one the first time.
-    OriginId origin_of(Taint taint, std::uint32_t pc);
+    /// The origin for what `pc` reads; a new one the first time. `kind`: the caller's own number, where one
+    /// instruction may read values that are meaningless for different reasons.
+    OriginId origin_of(std::uint32_t pc, unsigned kind = 0);
     const Origin& origin(OriginId id) const { return origins_[id]; }
 
     /// The load at `pc` gave `lane` a meaningless byte, `offset` bytes behind the lane's address. Call it
