@@ -75,6 +75,7 @@ class AsyncConflict final : public Rule {
     bool saw_issue(const Operation& operation, Ref ref, const Actor& actor) const;
     bool read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor);
     void race_with_early_read(const Meeting& meeting);
+    void publish_or_hold(Diagnostic finding);
     void decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref,
                 bool shared);
 
@@ -86,6 +87,7 @@ class AsyncConflict final : public Rule {
     HandOverWords hand_overs_;
     std::vector<Undecided> undecided_; ///< Told at the end.
     std::vector<EarlyReader> early_;
+    std::vector<Diagnostic> consequences_; ///< Told at the end, unless they follow from something else.
 };
 
 bool AsyncConflict::on_conflict(const Meeting& meeting) {
@@ -201,6 +203,17 @@ void AsyncConflict::tell_conflict(const Conflict& conflict) {
         conflict.is != Finding::tx_count_mismatch)
         explain(finding, conflict.meeting, conflict.operation, conflict.second);
     if (conflict.is != Finding::read_before_completion || !was_handed_over_early(conflict, finding))
+        publish_or_hold(std::move(finding));
+}
+
+/// Where several blocks copy into each other, wrong bytes of one phase let readers of all later ones go on
+/// too early: that is told if no such cause is found.
+void AsyncConflict::publish_or_hold(Diagnostic finding) {
+    if (finding.finding == Finding::tx_count_mismatch)
+        findings_.note_upset_phases();
+    if (finding.finding == Finding::read_before_completion && threads_.several_blocks())
+        consequences_.push_back(std::move(finding));
+    else
         publish(std::move(finding));
 }
 
@@ -391,6 +404,10 @@ void AsyncConflict::tell_the_rest() {
     for (Undecided& finding : undecided_)
         publish(std::move(finding.waited ? finding.if_waited : finding.if_not));
     undecided_.clear();
+    for (Diagnostic& each : consequences_)
+        if (!findings_.has_upset_phases())
+            publish(std::move(each));
+    consequences_.clear();
     for (EarlyReader& each : early_)
         publish(
             std::move(each.is == EarlyReader::Case::not_waited ? each.if_not_waited : each.if_handed_over));

@@ -65,6 +65,7 @@ void BarrierOverlap::tell_twice(unsigned id, const WarpLanes& first, const WarpL
 void BarrierOverlap::tell_two_groups(unsigned id, std::span<const WarpLanes> last, const WarpLanes& lanes) {
     if (last.empty() || !first_time(Finding::barrier_overlap, id, id))
         return;
+    findings_.note_shared_barrier();
     const std::string thread = name_of(lanes), other = name_of(last.front());
     unsigned count = 0;
     for (const WarpLanes& each : last)

@@ -148,6 +148,7 @@ bool ClusterCopies::is_released_by_others(const Meeting& meeting) {
     if (wait.barrier == 0 || arrivals == arrivals_.end() || arrivals->second[wait.phase % 4] == 0 ||
         (arrivals->second[wait.phase % 4] >> written & 1))
         return false;
+    findings_.note_upset_phases();
     const std::string issuer = who(cluster_, actor, k);
     const std::string what = name_of(copy.kind);
     const std::string other = who(cluster_, old, ref, k);

@@ -67,7 +67,9 @@ Hint MistakeCauses::too_early_refill(const Mistake& mistake) const {
     const WarpClock& clock = threads_.of(*mistake.warp);
     const Access announcement{mistake.warp, mistake.lane, clock.first + mistake.lane, clock.now, mistake.pc,
                               true,         true};
-    return hand_overs_.unguarded_refill(announcement, barrier->address, shared_rank(barrier->address));
+    const Hint refill =
+        hand_overs_.unguarded_refill(announcement, barrier->address, shared_rank(barrier->address));
+    return refill ? refill : hand_overs_.readers_not_counted(announcement, barrier->address);
 }
 
 /// A cluster barrier counts the threads of a block that has ended as arrived.

@@ -1,11 +1,13 @@
 // Two threads use the same bytes, and nothing orders one before the other.
 
+#include "findings/source_text.hpp"
 #include "findings/words/accesses.hpp"
 #include "findings/words/flags.hpp"
 #include "findings/words/hand_overs.hpp"
 #include "findings/words/waits.hpp"
 #include "hopper_emulator/finding_kinds.hpp"
 #include "machine/device.hpp"
+#include "rules/analysis/carved_array.hpp"
 #include "rules/rule.hpp"
 
 #include <algorithm>
@@ -45,8 +47,10 @@ class Race final : public Rule {
 
     bool is_out_of_sight(const Actor& actor) const;
     bool is_weak_handover(const Record& old, const Record& mine) const;
-    std::string how_to_order(const Meeting& meeting) const;
+    std::string how_to_order(const Meeting& meeting);
     std::string how_to_order_in_cluster(const Meeting& meeting) const;
+    std::string if_two_arrays(const Access& first, const Access& second) const;
+    bool works_on_older_copy(const Meeting& meeting) const;
     HandOverFault hand_over_of(const Meeting& meeting) const;
     void tell(const Meeting& meeting);
 
@@ -54,6 +58,7 @@ class Race final : public Rule {
     HandOverWords hand_overs_;
     FlagWords flags_;
     std::vector<Undecided> undecided_; ///< Told at the end.
+    bool has_narrow_flag_ = false;     ///< Atomics of block scope in several blocks have been told.
 };
 
 bool Race::on_conflict(const Meeting& meeting) {
@@ -114,9 +119,10 @@ void Race::tell(const Meeting& meeting) {
     if (!fault.hint && first && first->warp == actor.clock->warp && !mine.is(Record::async) &&
         !is_weak_handover(old, mine)) {
         // Other warps may come there too.
-        undecided_.push_back({std::move(finding), [this, one = *first, two = HandOverWords::later(actor)] {
-                                  return Hint{" ", hand_overs_.order_between(one, two)};
-                              }});
+        undecided_.push_back(
+            {std::move(finding), [this, one = *first, two = HandOverWords::later(actor)] {
+                 return Hint{" ", if_two_arrays(one, two) + hand_overs_.order_between(one, two)};
+             }});
         return;
     }
     // Who reads a flag, or sets it, may come later.
@@ -178,13 +184,15 @@ bool Race::is_weak_handover(const Record& old, const Record& mine) const {
     return (stores(old) && strong(mine)) || (strong(old) && stores(mine));
 }
 
-std::string Race::how_to_order(const Meeting& meeting) const {
+std::string Race::how_to_order(const Meeting& meeting) {
     const auto& [old, ref, k, n, actor] = meeting;
     const Record& mine = *actor.record;
-    if (old.is(Record::strong) && mine.is(Record::strong)) // Else they would be no race.
+    if (old.is(Record::strong) && mine.is(Record::strong)) { // Else they would be no race.
+        has_narrow_flag_ = true;
         return "An atomic of block scope (atomicAdd_block, cuda::thread_scope_block, .cta in PTX) is atomic "
                "for the threads of one block only, and these are of two. Use device scope: atomicAdd, "
                "cuda::thread_scope_device, .gpu.";
+    }
     if (is_weak_handover(old, mine))
         return std::string("If the store releases a lock or sets a flag: an ordinary store takes no part in "
                            "the order that atomics make, not even behind __threadfence(). Write "
@@ -197,6 +205,10 @@ std::string Race::how_to_order(const Meeting& meeting) const {
     if (old.cluster != mine.cluster && cluster_.info().config.cooperative && uses_grid_barrier(kernel()))
         return "Put a grid.sync() between the two lines, or let each round use memory of its own (two arrays "
                "in turn).";
+    if (old.cluster != mine.cluster && has_narrow_flag_)
+        return "Blocks are not ordered inside a launch, and an atomic of block scope does not order them: "
+               "give "
+               "the one that is told above device scope, where it is written and where it is read.";
     if (old.cluster != mine.cluster && old.is(Record::write) && !actor.is_write && actor.clock->sync)
         return "Blocks are not ordered inside a launch. If a flag or counter tells the reader that the data "
                "is "
@@ -210,16 +222,58 @@ std::string Race::how_to_order(const Meeting& meeting) const {
     return how_to_order_in_cluster(meeting);
 }
 
+/// The reader of a place has not waited for so many groups of cp.async that it could mean the one which fills
+/// the place now. (Its own groups count: the threads do the same.)
+bool Race::works_on_older_copy(const Meeting& meeting) const {
+    const auto& [old, ref, k, n, actor] = meeting;
+    const auto first = hand_overs_.earlier(meeting);
+    if (!first || operations_[actor.record->operation].completion != CompletionKind::cp_async_group)
+        return false;
+    const auto& streams = threads_.of(*first->warp).streams;
+    if (!streams || !actor.clock->streams || !streams->cp_async_waits[first->lane].any)
+        return false;
+    const WarpStreams::Wait& wait = streams->cp_async_waits[first->lane];
+    const std::uint64_t waited_for = wait.groups - std::min(wait.groups, wait.pending);
+    return actor.clock->streams->cp_async_groups[lane_of(actor.ref)].size() > waited_for;
+}
+
+/// Where two lines mean two arrays that a program laid out in dynamic shared memory, these overlap.
+std::string Race::if_two_arrays(const Access& first, const Access& second) const {
+    const auto one = carved_array(kernel(), first.pc), other = carved_array(kernel(), second.pc);
+    if (!one || !other || one->begin == other->begin || &first.warp->block() != &second.warp->block())
+        return {};
+    const SourceLine here = line(first.pc, {}), there = line(second.pc, {});
+    const std::string name = only_array_of(source_text(here.file, here.line));
+    const std::string other_name = only_array_of(source_text(there.file, there.line));
+    if (name.empty() || other_name.empty() || name == other_name)
+        return {};
+    const auto at = [](const CarvedArray& array) {
+        return "dynamic shared memory" + (array.begin ? " + " + std::to_string(array.begin) : std::string());
+    };
+    return "If " + name + " (which line " + std::to_string(here.line) + " counts from " + at(*one) +
+           ") and " + other_name + " (line " + std::to_string(there.line) + ", from " + at(*other) +
+           ") are two arrays: the two arrays overlap. Let the second begin behind the last byte of the "
+           "first, "
+           "padding included. If they are one: ";
+}
+
 std::string Race::how_to_order_in_cluster(const Meeting& meeting) const {
     const auto& [old, ref, k, n, actor] = meeting;
     const Record& mine = *actor.record;
-    if (old.rank() == mine.rank() && mine.is(Record::async) && actor.is_write)
+    if (old.rank() == mine.rank() && mine.is(Record::async) && actor.is_write) {
+        const std::string barrier = "put a __syncthreads() between its access and the issue of the copy.";
+        if (works_on_older_copy(meeting))
+            return "The reader works on what was there before: " + barrier;
         return "If the thread works on what the copy brings: " +
                waits_.how_to_wait(operations_[mine.operation], false) +
-               " If it used the place before: put a __syncthreads() between its access and the issue of the "
-               "copy.";
+               " If it used the place before: " + barrier;
+    }
+    if (old.rank() == mine.rank() && findings_.has_shared_barrier())
+        return "Give each group of threads a barrier number of its own first (see the barrier-overlap that is "
+               "told): one that two groups share orders nothing.";
     if (const auto first = hand_overs_.earlier(meeting))
-        return hand_overs_.order_between(*first, HandOverWords::later(actor));
+        return if_two_arrays(*first, HandOverWords::later(actor)) +
+               hand_overs_.order_between(*first, HandOverWords::later(actor));
     return "Put a barrier that both threads pass between the two lines.";
 }
 

@@ -14,6 +14,7 @@
 #include "hopper_emulator/findings.hpp"
 #include "hopper_emulator/settings.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -35,10 +36,19 @@ class Findings {
     /// The instruction takes part in a race or a missing wait, which says more than what follows from it.
     void note_raced(std::uint32_t pc) { raced_.insert(pc); }
     bool has_raced(std::uint32_t pc) const { return raced_.contains(pc); }
+    /// Phases of mbarriers do not end with the bytes of their round: too few were announced, or a stage was
+    /// filled for readers who had not been asked. What threads read too early follows from that.
+    void note_upset_phases() { has_upset_phases_ = true; }
+    bool has_upset_phases() const { return has_upset_phases_; }
+    /// Two groups of threads meet at one number of a block barrier, so that it orders neither.
+    void note_shared_barrier() { has_shared_barrier_ = true; }
+    bool has_shared_barrier() const { return has_shared_barrier_; }
 
   private:
     std::set<std::tuple<Finding, std::uint32_t, std::uint32_t>> told_;
     std::set<std::uint32_t> raced_;
+    bool has_upset_phases_ = false;
+    bool has_shared_barrier_ = false;
 };
 
 /// What the rules of one cluster work with.

@@ -69,9 +69,12 @@ Diagnostic Shuffles::describe(const ShuffleEvent& event) const {
             "All lanes of the mask must reach the shuffle: keep all lanes of the mask until the shuffle "
             "(guard "
             "the load with the if, and let lanes without an element give the neutral value: 0 for a sum), "
-            "or name in the mask those that come and use no other's value.";
-    if (named && is_inlined_from(kernel(), event.pc, "cooperative_groups.h"))
-        advice += " Form the group inside the branch (coalesced_threads()), where its threads are.";
+            "or name in the mask those that come and use no other's value";
+    if (named)
+        advice += is_inlined_from(kernel(), event.pc, "cooperative_groups.h")
+                      ? ". For these: Form the group inside the branch (coalesced_threads()), where its "
+                        "threads are."
+                      : ".";
     return make(
         Finding::shuffle_inactive_lane,
         reader + " reads by shuffle from lane " + std::to_string(from) +

@@ -49,6 +49,7 @@ void TxCount::unfinished_phase(std::uint32_t index, std::uint32_t address, std::
     Operation& operation = operations_[index];
     if (operation.surplus)
         return;
+    findings_.note_upset_phases();
     const std::string what = name_of(operation.kind);
     const std::string issuer = thread_name(*operation.warp, operation.lane);
     std::vector<SourceLine> lines;

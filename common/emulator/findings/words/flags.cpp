@@ -170,8 +170,9 @@ Hint FlagWords::weak_words(const End& data, const FlagGive& give, const FlagEnd&
     if (!reaches(give, take) || !reaches(take, give)) {
         hint.message = " The flag that " + name_of(give) + " sets and " + name_of(take) +
                        " reads has block scope (.cta) on one side, and these are of two blocks.";
-        hint.advice = "Use device scope where the flag is set and where it is read: cuda::atomic_ref<int, "
-                      "cuda::thread_scope_device>, .gpu in PTX.";
+        hint.advice = "Use device scope where the flag is set and where it is read: "
+                      "cuda::thread_scope_device for the atomic, semaphore or barrier that it belongs to, "
+                      ".gpu in PTX.";
         return hint;
     }
     if (give.ordered && take.semantics == Semantics::release) {

@@ -33,6 +33,25 @@ const char* arrive_word(const Step& step) {
     }
 }
 
+/// A loop takes a thread from one instruction back to one before it, or to itself.
+bool leads_back(const Kernel& kernel, std::uint32_t from, std::uint32_t to) {
+    for (std::uint32_t pc = from; pc < kernel.sources.size(); ++pc)
+        if (kernel.sources[pc]->opcode == "bra" && kernel.code[pc].target <= to)
+            return true;
+    return false;
+}
+
+/// There is a barrier of the block between two instructions, or of a warp if that is enough.
+bool has_barrier(const Kernel& kernel, std::uint32_t from, std::uint32_t to, bool in_warp) {
+    for (std::uint32_t pc = from; pc < to; ++pc) {
+        const ptx::Instruction& i = *kernel.sources[pc];
+        if ((i.opcode == "bar" || i.opcode == "barrier") && !i.has("arrive") && !i.has("cluster") &&
+            (in_warp || !i.has("warp")))
+            return true;
+    }
+    return false;
+}
+
 } // namespace
 
 std::optional<Access> HandOverWords::earlier(const Meeting& meeting) const {
@@ -365,13 +384,15 @@ Hint HandOverWords::passed_barriers(const Access& first, const Access& second) c
 std::string HandOverWords::order_between(const Access& first, const Access& second) const {
     // Is there a way back from one line to the other? If not, who came first ran ahead.
     const Kernel& kernel = *cluster_.info().kernel;
-    const auto comes_again = [&] {
-        for (std::uint32_t pc = first.pc; pc < kernel.sources.size(); ++pc)
-            if (kernel.sources[pc]->opcode == "bra" && kernel.code[pc].target <= second.pc)
-                return true;
-        return false;
-    };
-    if (second.pc < first.pc && !comes_again())
+    if (second.pc < first.pc && !leads_back(kernel, first.pc, second.pc))
+        return order_between(second, first);
+    if (second.pc == first.pc && first.is_write && second.is_write && !leads_back(kernel, first.pc, first.pc))
+        return "Both threads execute this line, once each: give each a place of its own, or let one of them "
+               "write.";
+    // On the way from one to the other there is a barrier already, so it lacks on the way back.
+    if (&first.warp->block() == &second.warp->block() && first.pc < second.pc &&
+        leads_back(kernel, second.pc, first.pc) &&
+        has_barrier(kernel, first.pc, second.pc, first.warp == second.warp))
         return order_between(second, first);
     const std::string from = line_number(first.pc), to = line_number(second.pc);
     const auto shown = [&](std::uint32_t pc) {

@@ -75,6 +75,9 @@ class HandOverWords {
     /// Whoever fills a stage again, in the block `rank`, has not waited for its readers: `barrier` is where
     /// the copy completes.
     Hint unguarded_refill(const Access& issue, std::uint32_t barrier, unsigned rank) const;
+    /// The phase that it waited for last had ended with the arrivals of some readers, before others who read
+    /// what comes at `barrier` had arrived.
+    Hint readers_not_counted(const Access& issue, std::uint32_t barrier) const;
 
   private:
     Hint came_to_barrier(const Step& give, const std::string& who, const std::string& wait,

@@ -101,6 +101,25 @@ const Operation* HandOverWords::last_copy(const Access& issue, std::uint32_t bar
     return nullptr;
 }
 
+Hint HandOverWords::readers_not_counted(const Access& issue, std::uint32_t barrier) const {
+    const HandOvers& steps = engine_.hand_overs();
+    const Step* const wait = steps.last_wait(*issue.warp, issue.lane, issue.epoch);
+    if (!wait || wait->kind != Kind::mbarrier)
+        return {};
+    const Mbarrier* const released = cluster_.mbarrier(static_cast<std::uint32_t>(wait->where));
+    for (const auto& warp : issue.warp->block().warps()) {
+        const BarrierUse* const reads = steps.use_of(*warp, Kind::mbarrier, barrier);
+        if (!released || !reads || !reads->waited)
+            continue;
+        std::uint32_t arrived = 0;
+        for (unsigned lane = 0; lane < warp_size; ++lane)
+            arrived = std::max(arrived, released->history.of(warp_in_cluster(*warp), lane).arrived);
+        if (arrived <= wait->phase)
+            return too_many_arrivals(*wait, *warp);
+    }
+    return {};
+}
+
 /// Whoever fills a stage again had not waited for its readers, or that wait was none.
 Hint HandOverWords::unguarded_refill(const Access& issue, std::uint32_t barrier, unsigned rank) const {
     const HandOvers& steps = engine_.hand_overs();

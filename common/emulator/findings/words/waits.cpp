@@ -79,8 +79,9 @@ std::string Waits::how_to_wait(const Operation& operation, bool reading_source) 
                      "then a barrier must tell the others.";
     default:
         return "Wait for the phase of the mbarrier that the operation completes (try_wait until it returns "
-               "true) in every thread that uses the bytes, or in one thread before a barrier of all who "
-               "use them (__syncthreads(), inside a warp __syncwarp()).";
+               "true) in every thread that uses the bytes; or in one thread, with a barrier of all that use "
+               "them between its wait and their accesses (__syncwarp() in a warp, __syncthreads() in a "
+               "block).";
     }
 }
 
@@ -178,7 +179,7 @@ Hint Waits::short_wait(const Operation& operation, const Record& record, Ref ref
     const Component thread = reader.clock->first + reader.lane;
     Hint hint = ignored_wait(operation, *reader.clock->warp, reader.lane);
     if (!hint)
-        hint = wrong_phase(operation, thread);
+        hint = wrong_phase(operation, thread, !(reader.record->is(Record::async) && reader.is_write));
     return hint ? hint : other_barrier(operation, thread);
 }
 
@@ -225,6 +226,7 @@ Hint Waits::short_group_wait(const Operation& operation, const Record& record, R
         library = library_of(*cluster_.info().kernel, operation.pc);
     const std::string total = " of " + std::to_string(wait.groups) + " pending, and the copy is in ";
     const std::string instead = wait_for_all_but(later, library, bulk);
+    const std::string all = wait_for_all_but(0, library, bulk);
     if (wait.no_news)
         return {" The issuing thread did wait, but with N = " + std::to_string(wait.pending) +
                     ": that leaves the " +
@@ -234,10 +236,10 @@ Hint Waits::short_group_wait(const Operation& operation, const Record& record, R
                     " No group was committed since its wait of the round before, so N counts other copies "
                     "now.",
                 library == Library::groups
-                    ? "In the rounds that commit no newer copy wait with " + instead + "."
+                    ? "In the rounds that commit no newer copy wait with " + all + "."
                     : "Commit a group in every round, an empty one too: put the commit outside of the if "
                       "round the copy. Or wait with " +
-                          instead + " in the rounds that commit no newer copy.",
+                          all + " in the rounds that commit no newer copy.",
                 std::move(lines)};
     return {
         " The issuing thread did wait, but with N = " + std::to_string(wait.pending) + ": that leaves the " +
@@ -280,13 +282,13 @@ Hint Waits::foreign_group_wait(const Operation& operation, const Record& record,
     return {};
 }
 
-Hint Waits::wrong_phase(const Operation& operation, Component reader) {
+Hint Waits::wrong_phase(const Operation& operation, Component reader, bool may_wait_for_it) {
     const auto found = engine_.mbarriers().find(operation.barrier);
     if (found == engine_.mbarriers().end())
         return {};
     // The reader's own wait, or that of the thread that waits for others.
     const BarrierState::Passed* passed = found->second.passed_by(reader);
-    if (!passed)
+    if (!passed && may_wait_for_it)
         passed = found->second.passed_by(found->second.last_passed);
     if (!passed || passed->phases > operation.issued_in)
         return {};
@@ -299,7 +301,8 @@ Hint Waits::wrong_phase(const Operation& operation, Component reader) {
                : "saw the end of phase " + std::to_string(passed->phases - 1) + ".";
     return {saw + " The copy completes phase " + phase + ".",
             "Wait until phase " + phase + " has ended (parity " + parity +
-                "); the parity to wait for changes with every phase and begins with 0.",
+                "); the parity to wait for changes with every phase and begins with 0 (in a ring of stages: "
+                "once in each lap, and on from tile to tile).",
             {source_line(cluster_, passed->pc, "wait of " + thread)}};
 }
 

@@ -40,7 +40,8 @@ class Waits {
     Hint short_group_wait(const Operation& operation, const Record& record, Ref ref);
     /// Groups belong to the thread that committed them; that others wait is a common misunderstanding.
     Hint foreign_group_wait(const Operation& operation, const Record& record, Ref ref);
-    Hint wrong_phase(const Operation& operation, Component reader);
+    /// `may_wait_for_it`: another thread may wait for the reader.
+    Hint wrong_phase(const Operation& operation, Component reader, bool may_wait_for_it = true);
     /// The reader asked whether the phase had ended, and did not wait until it had.
     Hint ignored_wait(const Operation& operation, const Warp& reader, unsigned lane);
     /// Nobody waits at the copy's barrier, but the reader waits at another one.
