@@ -378,7 +378,7 @@ constexpr pairs::Pair list[] = {
      .fix = "__syncthreads() before thread 0's remote arrival on empty.",
      .run = pull_slot_released_early,
      .finding = "race-shared",
-     .says = "arrived at mbarrier empty before the read",
+     .says = "arrived at mbarrier empty",
      .remedy = "Put __syncthreads() before that arrival"},
 };
 

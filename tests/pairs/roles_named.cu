@@ -369,7 +369,9 @@ constexpr pairs::Pair list[] = {
      .run = lane_polls,
      .finding = "read-before-completion",
      .says = "The reader has not waited for the copy",
-     .remedy = "in every thread that uses the bytes"},
+     .remedy = "in every thread that uses the bytes",
+     .also = {{"read-before-completion", "without having seen that operation complete",
+               "with a barrier of all that use them between its wait and their accesses"}}},
     {.name = "named_nested_elect",
      .mistake =
          "elect.sync with the mask of a whole warp is executed by lane 0 alone; the lanes that it names wait "
