@@ -58,3 +58,9 @@ def amount(value: float, field: str) -> str:
 def bound(word: str, limit: float) -> str:
     """What is wished: 'at most 4'."""
     return f"{_BOUNDS[word]} {limit:g}"
+
+
+def warps(numbers: tuple[int, int]) -> str:
+    """'warp 0 of each block' or 'warps 1 to 3 of each block'."""
+    first, last = numbers
+    return f"warp {first} of each block" if first == last else f"warps {first} to {last} of each block"

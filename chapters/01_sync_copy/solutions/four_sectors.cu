@@ -7,11 +7,7 @@
 ///          elements must touch no more than four sectors of 32 bytes: 4.0 sectors per request on
 ///          average.
 /// Missing  Which element i of the tile thread t brings in step k.
-#include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
-
-#include <cstddef>
-#include <span>
 
 constexpr int block_threads = 256;
 constexpr int per_thread = 4;
@@ -33,10 +29,4 @@ __global__ void four_sectors(const float* in, float* out, std::size_t size) {
     }
     __syncthreads();
     workbook::store_reversed(tile, out + start, count);
-}
-
-void launch_four_sectors(std::span<const float> in, std::span<float> out) {
-    workbook::launch(four_sectors,
-                     {.grid = workbook::blocks_for(in.size(), tile_size), .block = block_threads}, in.data(),
-                     out.data(), in.size());
 }
