@@ -108,7 +108,7 @@ def _problem(done: tuple[int | None, str, str], source: str) -> list[str]:
     return compiler_problem((output + errors).splitlines(), source)
 
 
-_ERROR = re.compile(r"^(?P<place>\S+?\(\d+\)|[^\s:]+:\d+(:\d+)?): (fatal |catastrophic )?error|^ptxas .*(error|fatal)")
+_ERROR = re.compile(r"^(?P<place>\S.*?\(\d+\)|\S[^:]*:\d+(:\d+)?): (fatal |catastrophic )?error|^ptxas .*(error|fatal)")
 
 
 def compiler_problem(lines: list[str], source: str) -> list[str]:

@@ -17,6 +17,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from cli import holes
+
 DIRECTORY = Path(__file__).with_name("answers")
 _MARKS = ("//@ hole", "//@ end")
 
@@ -41,7 +43,7 @@ def answers(name: str, solution: str) -> list[Answer]:
 
 
 def _answer(entry: dict[str, object], solution: str, says: str) -> Answer:
-    what, text = str(entry["what"]), solution
+    what, text = str(entry["what"]), holes.solution(solution)
     if (texts := entry.get("holes")) is not None:
         assert isinstance(texts, list)
         text = _filled(solution, texts, what)
@@ -55,7 +57,7 @@ def _answer(entry: dict[str, object], solution: str, says: str) -> Answer:
 
 
 def _filled(solution: str, texts: list[str], what: str) -> str:
-    """The solution with these texts in its holes; the marks stay, as comments they are."""
+    """The solution with these texts in its holes."""
     before, *rest = solution.split(_MARKS[0])
     if len(rest) != len(texts):
         raise ValueError(f"{what}: the solution has {len(rest)} holes, and {len(texts)} are filled")

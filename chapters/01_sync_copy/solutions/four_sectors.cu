@@ -3,9 +3,8 @@
 ///
 /// Given    in: `size` floats in global memory, 256-byte aligned. out: as many. Blocks of 256 threads,
 ///          each of which brings four elements of a tile of 1024.
-/// Wanted   Each tile is written back in reverse order, as it is already. But a warp's request for 32
-///          elements must touch no more than four sectors of 32 bytes: 4.0 sectors per request on
-///          average.
+/// Wanted   Each tile is written back in reverse order, as it is already. But a warp's request must touch no
+///          more sectors of 32 bytes than its elements fill: four for 32 neighbouring floats.
 /// Missing  Which element i of the tile thread t brings in step k.
 #include "workbook/tile.cuh"
 
