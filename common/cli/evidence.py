@@ -34,6 +34,8 @@ def _count(launch: dict[str, Any], field: str, warps: tuple[int, int] | None) ->
 
 
 def _holds(condition: Condition, value: int, per: int) -> bool:
+    if per == 0 and condition.bound != "at_most":
+        return False  # so much of nothing is no evidence
     limit = condition.limit * per
     return {"at_most": value <= limit, "at_least": value >= limit, "equals": value == limit}[condition.bound]
 
