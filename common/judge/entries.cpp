@@ -27,7 +27,8 @@ std::size_t number(std::string_view digits) {
 std::size_t parameter_size(std::string_view declaration) {
     std::size_t bits = 0;
     for (std::size_t i = 0; i + 1 < declaration.size(); ++i)
-        if (declaration[i] == '.' && std::string_view("bufs").find(declaration[i + 1]) != std::string_view::npos)
+        if (declaration[i] == '.' &&
+            std::string_view("bufs").find(declaration[i + 1]) != std::string_view::npos)
             if (const std::size_t width = number(declaration.substr(i + 2)))
                 bits = width;
     const std::size_t bracket = declaration.find('[');
@@ -59,7 +60,8 @@ std::vector<Entry> entries(std::string_view ptx) {
 }
 
 std::string plain_name(std::string_view symbol) {
-    if (!symbol.starts_with("_Z") || symbol.size() < 3 || std::isdigit(static_cast<unsigned char>(symbol[2])) == 0)
+    if (!symbol.starts_with("_Z") || symbol.size() < 3 ||
+        std::isdigit(static_cast<unsigned char>(symbol[2])) == 0)
         return std::string(symbol);
     symbol.remove_prefix(2);
     const std::size_t length = number(symbol);

@@ -1,8 +1,8 @@
 /// @file judge.hpp
 /// What a judge of an exercise is made of: data for the learner's kernel, and verdicts that teach.
 ///
-/// A judge is one file of host code, chapters/NN_name/judges/NAME.cpp, which defines judge::run. Its process ends at
-/// the first case that is wrong.
+/// A judge is one file of host code, chapters/NN_name/judges/NAME.cpp, which defines judge::run. Its process
+/// ends at the first case that is wrong.
 #pragma once
 
 #include "kernel.hpp"

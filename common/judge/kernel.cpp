@@ -19,8 +19,9 @@ std::string file_name; // NOLINT: one process judges one file
 cudaLibrary_t library() {
     static const cudaLibrary_t loaded = [] {
         cudaLibrary_t made = nullptr;
-        workbook::check(cudaLibraryLoadFromFile(&made, file_name.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-                        "loading the compiled kernels");
+        workbook::check(
+            cudaLibraryLoadFromFile(&made, file_name.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+            "loading the compiled kernels");
         return made;
     }();
     return loaded;

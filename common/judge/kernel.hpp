@@ -12,8 +12,8 @@
 
 namespace judge {
 
-/// The kernel called `name` of the file that was handed to the judge; a handle that lives until the process ends.
-/// Ends with a verdict if there is none, or if its parameters have other sizes than these.
+/// The kernel called `name` of the file that was handed to the judge; a handle that lives until the process
+/// ends. Ends with a verdict if there is none, or if its parameters have other sizes than these.
 /// @param sizes     bytes of each parameter
 /// @param signature typeid's name of the function type that is meant
 [[nodiscard]] const void* find_kernel(const std::string& name, std::span<const std::size_t> sizes,

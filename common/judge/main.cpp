@@ -1,9 +1,9 @@
 /// @file main.cpp
 /// The main of every judge: runs it and writes the verdict where the command looks for it.
 ///
-/// Usage: judge FILE.ptx. The file that JUDGE_VERDICT names gets JUDGE_TOKEN, which no other process knows, then
-/// 'passed' or 'failed', the case, and the message, one line each. No file, or one that says 'trying', means
-/// that the process ended before there was a verdict.
+/// Usage: judge FILE.ptx. The file that JUDGE_VERDICT names gets JUDGE_TOKEN, which no other process knows,
+/// then 'passed' or 'failed', the case, and the message, one line each. No file, or one that says 'trying',
+/// means that the process ended before there was a verdict.
 #include "judge.hpp"
 #include "program.hpp"
 

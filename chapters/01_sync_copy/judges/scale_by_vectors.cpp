@@ -30,8 +30,8 @@ void judge::run() {
             value *= factor;
         const auto in = input(values);
         auto out = output<float>(size);
-        kernel({.grid = workbook::blocks_for(size, std::size_t{4} * 256), .block = 256}, in.data(), out.data(),
-               size, factor);
+        kernel({.grid = workbook::blocks_for(size, std::size_t{4} * 256), .block = 256}, in.data(),
+               out.data(), size, factor);
         expect_exact<float>("out", out, expected, [&](const auto& wrong) { return explain(wrong, size); });
     }
 }

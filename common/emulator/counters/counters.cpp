@@ -266,7 +266,7 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
     Flight flight_;
     Stretch stretch_;
     std::map<std::uint32_t, std::uint32_t> init_pc_; ///< By address of the mbarrier.
-    const Warp* cp_async_warp_ = nullptr; ///< The warps live longer than their listeners.
+    const Warp* cp_async_warp_ = nullptr;            ///< The warps live longer than their listeners.
     std::uint32_t cp_async_pc_ = 0;
     std::uint32_t cp_async_bytes_ = 0;
     LaneMask cp_async_lanes_ = 0;

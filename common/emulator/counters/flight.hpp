@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// Which asynchronous copies are under way, as the program knows it: from the issue until a wait that covers the
-/// copy, or until a barrier tells the thread of such a wait. When a copy lands plays no part, so the order that
-/// the emulator chooses does not either.
+/// Which asynchronous copies are under way, as the program knows it: from the issue until a wait that covers
+/// the copy, or until a barrier tells the thread of such a wait. When a copy lands plays no part, so the
+/// order that the emulator chooses does not either.
 
 #include "counters/sink.hpp"
 #include "machine/events.hpp"
@@ -33,7 +33,7 @@ class Flight {
     void on_shared_access(const AccessEvent& event);
 
   private:
-    using ThreadId = std::uint32_t;                         ///< Rank of the block, number in the block.
+    using ThreadId = std::uint32_t;                        ///< Rank of the block, number in the block.
     using Phase = std::pair<std::uint32_t, std::uint64_t>; ///< Address of an mbarrier, number of the phase.
 
     struct Copy {
@@ -50,8 +50,8 @@ class Flight {
     /// A phase that copies complete, and who knows that it is over.
     struct Record {
         std::unordered_map<std::uint32_t, LaneMask> known; ///< By warp.
-        std::set<Phase> carried;      ///< Phases at whose arrivals somebody knew.
-        bool cluster_knew = false;    ///< So did somebody who arrived at the last barrier of the cluster.
+        std::set<Phase> carried;                           ///< Phases at whose arrivals somebody knew.
+        bool cluster_knew = false;     ///< So did somebody who arrived at the last barrier of the cluster.
         std::set<ThreadId> uninformed; ///< Threads with copies that do not.
     };
 

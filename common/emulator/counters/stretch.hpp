@@ -13,8 +13,8 @@ namespace emu {
 
 struct Kernel;
 
-/// Follows one cluster. Ends a stretch at the first attempt to wait, which does not depend on how often a wait is
-/// repeated.
+/// Follows one cluster. Ends a stretch at the first attempt to wait, which does not depend on how often a
+/// wait is repeated.
 class Stretch {
   public:
     Stretch(CounterSink& sink, const Kernel& kernel);

@@ -65,8 +65,8 @@ void raise_limits(void (*kernel)(Params...), const LaunchShape& shape) {
     raise_limits(reinterpret_cast<const void*>(kernel), shape);
 }
 
-/// Launches `function`, an address or a handle. Throws CudaError if the launch is refused. Does not wait. A grid
-/// of zero blocks means that there is nothing to do, and launches nothing.
+/// Launches `function`, an address or a handle. Throws CudaError if the launch is refused. Does not wait. A
+/// grid of zero blocks means that there is nothing to do, and launches nothing.
 /// @param arguments one pointer for each parameter, to a value of exactly its type
 inline void launch_function(const void* function, const LaunchShape& shape, void** arguments) {
     if (shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0)

@@ -75,13 +75,14 @@ enum class Counter : std::uint8_t {
     shared_store_requests_wide,
     bytes_registers_to_shared, ///< Of the own block.
     bytes_shared_to_registers, ///< The same.
-    /// Waits of a thread, or barriers that told it of one, after which copies of its own were no longer under way.
+    /// Waits of a thread, or barriers that told it of one, after which copies of its own were no longer under
+    /// way.
     async_waits,
     bytes_in_flight_at_waits, ///< Of the thread's copies that are still under way then.
     /// Reads, by threads that issue copies, of shared memory that a copy wrote last.
     async_uses,
-    bytes_in_flight_at_uses,   ///< Of the thread's copies that are under way then.
-    bytes_in_flight_at_issues, ///< At each copy: of the thread's copies of other groups and phases.
+    bytes_in_flight_at_uses,      ///< Of the thread's copies that are under way then.
+    bytes_in_flight_at_issues,    ///< At each copy: of the thread's copies of other groups and phases.
     instructions_arrival_to_wait, ///< Of a thread, from an arrival to its first attempt to wait.
     instructions_issue_to_wait,   ///< The same from its last copy.
     count_
