@@ -38,7 +38,7 @@ def kernels(
         ]
     if library := nvrtc_library(tools):
         done = _run(workspace, _nvrtc_command(tools, library, source, ptx))
-        if done[0] not in (_NVRTC_CANNOT, None) and not (done[0] and _lacks_header(done[1])):
+        if done[0] not in (_NVRTC_CANNOT, None) and not (done[0] and _meets_the_host(done[2])):
             return _problem(done, source)
     return _problem(_run(workspace, nvcc_command(tools, source, ptx)), source)
 
@@ -95,8 +95,9 @@ def _run(workspace: Workspace, command: list[str]) -> tuple[int | None, str, str
     return finish(limits(command, memory_kib=_MEMORY_KIB), workspace.root, dict(os.environ), SECONDS)
 
 
-def _lacks_header(messages: str) -> bool:
-    return re.search(r"(could not|cannot) open source file", messages) is not None
+def _meets_the_host(messages: str) -> bool:
+    """Whether NVRTC stumbled over code of the host: nvcc takes it, or says better what is wrong with it."""
+    return re.search(r"(could not|cannot) open source file|not allowed in JIT mode", messages) is not None
 
 
 def _problem(done: tuple[int | None, str, str], source: str) -> list[str]:
