@@ -136,6 +136,7 @@ std::string row(const Ratio& ratio, const Counts& counts) {
 } // namespace
 
 std::string_view name_of(Counter counter) { return names[static_cast<unsigned>(counter)].name; }
+std::string_view meaning_of(Counter counter) { return names[static_cast<unsigned>(counter)].meaning; }
 
 Counts& Counts::operator+=(const Counts& other) {
     for (unsigned i = 0; i < counter_count; ++i)

@@ -91,6 +91,8 @@ enum class Counter : std::uint8_t {
 inline constexpr unsigned counter_count = static_cast<unsigned>(Counter::count_);
 /// As the table and the JSON have it: "shared_load_wavefronts".
 std::string_view name_of(Counter counter);
+/// What is counted, in a few words behind the name.
+std::string_view meaning_of(Counter counter);
 
 /// A number for each counter.
 struct Counts {
