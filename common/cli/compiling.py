@@ -37,10 +37,10 @@ def kernels(
             f"Or `./workbook reset {exercise.name}` gives you the new text, and keeps yours in workspace/backups.",
         ]
     if library := nvrtc_library(tools):
-        done = _run(workspace, _nvrtc_command(tools, library, source, ptx))
+        done = _run(workspace, _nvrtc_command(tools, library, source, ptx), ptx)
         if done[0] not in (_NVRTC_CANNOT, None) and not (done[0] and _meets_the_host(done[2])):
             return _problem(done, source)
-    return _problem(_run(workspace, nvcc_command(tools, source, ptx)), source)
+    return _problem(_run(workspace, nvcc_command(tools, source, ptx), ptx), source)
 
 
 def program(
@@ -91,8 +91,9 @@ def _source(workspace: Workspace, file: Path) -> str:
     return source
 
 
-def _run(workspace: Workspace, command: list[str]) -> tuple[int | None, str, str]:
-    return finish(limits(command, memory_kib=_MEMORY_KIB), workspace.root, dict(os.environ), SECONDS)
+def _run(workspace: Workspace, command: list[str], ptx: Path) -> tuple[int | None, str, str]:
+    env = {**os.environ, "TMPDIR": str(ptx.parent)}
+    return finish(limits(command, memory_kib=_MEMORY_KIB), workspace.root, env, SECONDS)
 
 
 def _meets_the_host(messages: str) -> bool:

@@ -34,7 +34,11 @@ def main(library_path: str, source: str, ptx: str, *options: str) -> int:
     status = status or library.nvrtcCompileProgram(program, len(options), arguments)
     sys.stderr.buffer.write(_text(library, "ProgramLog", program))
     if status == _SUCCESS:
-        Path(ptx).write_bytes(_text(library, "PTX", program))
+        try:
+            Path(ptx).write_bytes(_text(library, "PTX", program))
+        except OSError as error:
+            print(f"nvrtc: {error.strerror}", file=sys.stderr)
+            return 2
         return 0
     return 1 if status == _WRONG_SOURCE else 2
 
