@@ -37,10 +37,10 @@ def kernels(
             f"Or `./workbook reset {exercise.name}` gives you the new text, and keeps yours in workspace/backups.",
         ]
     if library := nvrtc_library(tools):
-        done = _run(workspace, _nvrtc_command(tools, library, source, ptx), ptx)
+        done = _run(workspace, _nvrtc_command(tools, library, source, ptx), ptx, [file, *_nvrtc_needs(workspace)], cage)
         if done[0] not in (_NVRTC_CANNOT, None) and not (done[0] and _meets_the_host(done[2])):
             return _problem(done, source)
-    return _problem(_run(workspace, nvcc_command(tools, source, ptx), ptx), source)
+    return _problem(_run(workspace, nvcc_command(tools, source, ptx), ptx, [file], cage), source)
 
 
 def program(
@@ -49,14 +49,16 @@ def program(
     """Compiles a file with a launch function and links it with its judge. Paths are relative to the clone, so that
     messages are short."""
     source = _source(workspace, file)
+    judge = exercise.judge(workspace)
     command = [
         *(str(tools.path("nvcc")), "-std=c++20", f"-gencode=arch={_ARCHITECTURE},code={_ARCHITECTURE}", "-lineinfo"),
-        *("-cudart=shared", "-I", "common/include", source, str(exercise.judge(workspace))),
+        *("-cudart=shared", "-I", "common/include", source, str(judge)),
         # Takes the judge's main in any case, so that a second one is noticed.
         *("-Xlinker=--undefined=_ZN5judge3runEv", "-Xlinker=--no-demangle", "-o", str(target)),
     ]
-    env = {**os.environ, "TMPDIR": str(target.parent)}
-    return _problem(finish(command, workspace.root, env, SECONDS), source)
+    # What a linker opens for the judge: Meson's archives only name their members.
+    parts = [*judge.parent.glob(f"{judge.name}*"), *(workspace.build / "common" / "judge").glob("libjudge.a*")]
+    return _problem(_run(workspace, command, target, [file, *parts], cage), source)
 
 
 def nvrtc_library(tools: Tools) -> Path | None:
@@ -91,9 +93,22 @@ def _source(workspace: Workspace, file: Path) -> str:
     return source
 
 
-def _run(workspace: Workspace, command: list[str], ptx: Path) -> tuple[int | None, str, str]:
-    env = {**os.environ, "TMPDIR": str(ptx.parent)}
-    return finish(limits(command, memory_kib=_MEMORY_KIB), workspace.root, env, SECONDS)
+def _nvrtc_needs(workspace: Workspace) -> list[Path]:
+    """What the process around NVRTC reads beside the toolkit: Python, that program, and the headers that NVRTC lacks."""
+    python = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable)]
+    return [*python, Path(__file__).with_name("nvrtc.py"), workspace.root / "common" / "judge" / "device"]
+
+
+def _run(
+    workspace: Workspace, command: list[str], target: Path, readable: list[Path], cage: Cage | None
+) -> tuple[int | None, str, str]:
+    """Runs a compiler whose result is `target`."""
+    command = limits(command, memory_kib=_MEMORY_KIB)
+    env = {**os.environ, "TMPDIR": str(target.parent)}
+    if cage is not None:
+        command = cage.command(command, workspace.root, readable=readable, writable=[target.parent])
+        env = cage.environment(env)
+    return finish(command, workspace.root, env, SECONDS)
 
 
 def _meets_the_host(messages: str) -> bool:

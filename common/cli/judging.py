@@ -86,21 +86,25 @@ def check(
 ) -> Outcome:
     """Judges `file`; the whole of it leaves nothing behind. `cage` confines the compiler and the program."""
     with temporary.directory("check") as directory:
-        if exercise.kernel_only(workspace):
-            ptx = directory / f"{exercise.name}.ptx"
-            problem = compiling.kernels(workspace, tools, exercise, file, ptx, cage)
-            command = [exercise.judge(workspace), ptx]
-        else:
-            program = directory / exercise.name
-            problem = compiling.program(workspace, tools, exercise, file, program, cage)
-            command = [program]
-        if problem:
-            outcome = Outcome("compile", problem)
-        else:
-            outcome = run(workspace, exercise, command, where, seconds, cage=cage)
+        program, problem = _compile(workspace, tools, exercise, file, directory, cage)
+        outcome = problem or run(workspace, exercise, program, where, seconds, cage=cage)
         if not outcome.passed:
             temporary.require_room(directory, outcome.lines if outcome.stage == "compile" else ())
         return outcome
+
+
+def _compile(
+    workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, directory: Path, cage: Cage | None
+) -> tuple[list[Path], Outcome | None]:
+    """The program that judges `file`, with its argument; and what is wrong, if it does not compile."""
+    if exercise.kernel_only(workspace):
+        ptx = directory / f"{exercise.name}.ptx"
+        program = [exercise.judge(workspace), ptx]
+        problem = compiling.kernels(workspace, tools, exercise, file, ptx, cage)
+    else:
+        program = [directory / exercise.name]
+        problem = compiling.program(workspace, tools, exercise, file, program[0], cage)
+    return program, Outcome("compile", problem) if problem else None
 
 
 def run(

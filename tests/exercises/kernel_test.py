@@ -39,7 +39,7 @@ class KernelTest(unittest.TestCase):
         file.write_text(text, "utf-8")
         problem = compiling.kernels(self.workspace, self.tools, self.exercise, file, ptx)
         self.assertEqual(problem, [])
-        command = [str(self.exercise.judge(self.workspace)), str(ptx)]
+        command = [self.exercise.judge(self.workspace), ptx]
         result = []
         for order in orders:
             outcome = judging.run(self.workspace, self.exercise, command, backend.Backend.EMULATOR, order=order)

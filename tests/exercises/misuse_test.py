@@ -446,14 +446,13 @@ class Rooms(CloneTest):
         """What a file does to the machine: it must fail when it is graded, and it does work where nothing confines it."""
         if confinement() is None:
             self.skipTest("this machine has neither namespaces nor bubblewrap")
-        name = "describe_the_matrix"  # its lesson is host code
+        name = WITH_LAUNCH
         text = holes.solution(next(self.clone.glob(f"chapters/*/solutions/{name}.cu")).read_text("utf-8"))
-        mark = "layout_of(workbook::Matrix<const int> matrix) {\n"
-        self.assertIn(mark, text)
+        begin = text.index("{\n", text.index(f"void launch_{name}(")) + 2
 
         def with_statement(statement: str) -> str:
             heads = ("cstdio", "cstdlib", "stdexcept", "string", "unistd.h", "sys/socket.h", "netinet/in.h")
-            return "".join(f"#include <{head}>\n" for head in heads) + text.replace(mark, f"{mark}    {statement}\n")
+            return "".join(f"#include <{head}>\n" for head in heads) + f"{text[:begin]}    {statement}\n{text[begin:]}"
 
         ada = self.hand_in("ada", text, name) / f"{name}.cu"
         moment = f"60.{os.getpid()}"
@@ -467,7 +466,7 @@ class Rooms(CloneTest):
                 f"there.sin_port = htons({server.getsockname()[1]}); there.sin_addr.s_addr = htonl(0x7f000001);\n"
                 "if (connect(socket(AF_INET, SOCK_STREAM, 0), reinterpret_cast<sockaddr*>(&there), sizeof(there)) == 0)"
                 ' throw std::runtime_error("it was connected");\n'
-                f"if (std::system(\"(sleep 2; touch '{written}') > /dev/null 2>&1 & setsid sleep {moment} &\")) return {{}};"
+                f"if (std::system(\"(sleep 2; touch '{written}') > /dev/null 2>&1 & setsid sleep {moment} &\")) return;"
             )
             self.hand_in("eve", with_statement(attempts), name)
             self.hand_in("gus", with_statement("_exit(0);"), name)
