@@ -11,11 +11,22 @@ import tempfile
 import time
 import tomllib
 import unittest
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from support import ANSWER, HOLE, NAME, ROOT, WITH_LAUNCH, CloneTest, fresh_home, main
+from support import (
+    ANSWER,
+    HOLE,
+    NAME,
+    ROOT,
+    WITH_LAUNCH,
+    CloneTest,
+    command_line,
+    fresh_home,
+    main,
+    running,
+    wait_until,
+)
 
 sys.path.insert(0, str(ROOT / "common"))
 from cli import confine, holes  # noqa: E402
@@ -30,29 +41,6 @@ def confinement() -> str | None:
         return confine.cage().method.value
     except UserError:
         return None
-
-
-def command_line(process: Path) -> str:
-    """What a directory of /proc says was started; empty for a process that has ended."""
-    try:
-        return (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def running(*words: str) -> bool:
-    """Whether a process runs whose command line begins with the first word and has all of them."""
-    lines = [command_line(process) for process in Path("/proc").glob("[0-9]*")]
-    return any(line.startswith(words[0]) and all(word in line for word in words) for line in lines)
-
-
-def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 class Programs(CloneTest):

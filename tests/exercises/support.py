@@ -6,8 +6,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -94,6 +95,29 @@ def fresh_home() -> Iterator[Path]:
         home = Path(directory).resolve()
         copy_tree(home / "my clone")
         yield home
+
+
+def command_line(process: Path) -> str:
+    """What a directory of /proc says was started; empty for a process that has ended."""
+    try:
+        return (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def running(*words: str) -> bool:
+    """Whether a process runs whose command line begins with the first word and has all of them."""
+    lines = [command_line(process) for process in Path("/proc").glob("[0-9]*")]
+    return any(line.startswith(words[0]) and all(word in line for word in words) for line in lines)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def copy_tree(to: Path) -> None:
