@@ -253,11 +253,16 @@ bool resolve(Warp& warp, const AccessExtra& access, LaneMask mask, unsigned byte
     return true;
 }
 
-std::unique_lock<std::mutex> in_order(Warp& warp, const AccessExtra& access) {
+std::unique_lock<std::mutex> in_order(Warp& warp, const AccessExtra& access, LaneMask mask) {
     const bool shared_only = access.space != Space::global && access.space != Space::generic;
-    if (access.semantics == Semantics::weak || shared_only || !warp.cluster().listening())
+    if (shared_only || !warp.cluster().listening())
         return {};
-    return std::unique_lock(warp.cluster().launch().order());
+    Launch& launch = warp.cluster().launch();
+    if (access.semantics != Semantics::weak)
+        return std::unique_lock(launch.order());
+    if (access.kind != AccessKind::write)
+        return {};
+    return std::unique_lock(launch.order_near(warp.addresses[static_cast<unsigned>(std::countr_zero(mask))]));
 }
 
 void emit_access(Warp& warp, const Op& op, const AccessExtra& access, const Pointers& pointers, LaneMask mask,

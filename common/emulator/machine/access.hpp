@@ -49,10 +49,11 @@ void compute_addresses(Warp& warp, const DecodeContext::AddressParts& parts, Lan
 /// returns false.
 bool resolve(Warp& warp, const AccessExtra& access, LaneMask mask, unsigned bytes, Pointers& pointers);
 
-/// While listeners watch, an access that may synchronise blocks (anything but a weak one, to memory that
-/// blocks on other host threads share) holds this lock from its event to its effect, so that listeners see
-/// such accesses in the order in which they happen.
-std::unique_lock<std::mutex> in_order(Warp& warp, const AccessExtra& access);
+/// While listeners watch, two kinds of accesses to memory that blocks on other host threads share hold a lock
+/// from their event to their effect. One that may synchronise blocks (anything but a weak one): listeners see
+/// such accesses in the order in which they happen. And a weak store: of two that write the same value to one
+/// place, one finds it there, whoever comes first (AccessEvent::changing).
+std::unique_lock<std::mutex> in_order(Warp& warp, const AccessExtra& access, LaneMask mask);
 
 /// Stands for a strong access that changed nothing, for Warp::note_poll().
 template <class T>

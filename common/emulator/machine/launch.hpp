@@ -11,6 +11,7 @@
 #include "machine/program.hpp"
 #include "machine/reporter.hpp"
 
+#include <array>
 #include <atomic>
 #include <exception>
 #include <functional>
@@ -65,6 +66,10 @@ class Launch {
     void fail(std::exception_ptr error);
     /// Orders what blocks on different host threads use to synchronise, for listeners; see in_order().
     std::mutex& order() { return order_; }
+    /// The same for stores to one page of memory.
+    std::mutex& order_near(std::uint64_t address) {
+        return page_orders_[(address >> 12) % page_orders_.size()];
+    }
     /// Output of printf: kept per block and written in block order, so that it does not depend on host
     /// threads.
     void print(std::uint64_t block, std::string text);
@@ -144,6 +149,7 @@ class Launch {
     std::uint64_t residency_ = 1;                ///< Clusters a worker may hold at once.
     std::mutex mutex_;
     std::mutex order_;
+    std::array<std::mutex, 64> page_orders_;         ///< By page, several pages sharing one.
     const std::unique_ptr<LaunchReporter> reporter_; ///< May be none.
     std::atomic<Fault> fault_{Fault::none};
     std::exception_ptr error_;

@@ -253,6 +253,13 @@ TEST_CASE("a listener hears only the clusters that it asked for") {
     CHECK(heard.scribe->all("end").size() == 1);
 }
 
+TEST_CASE("blocks that store the same value at the same moment are no race") {
+    // On two host threads; the listener makes a store long enough for another to meet it. run() requires
+    // that nothing is found.
+    for (int i = 0; i < 50; ++i)
+        CHECK(run(neighbours, "neighbours", shape(4, 32)).scribe->all("start").size() == 4);
+}
+
 TEST_CASE("a copy is issued, reads, lands, arrives and retires") {
     const Run heard = run(copies, "copies", shape(1, 1));
     const Scribe& s = *heard.scribe;

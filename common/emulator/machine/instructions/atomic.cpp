@@ -61,7 +61,7 @@ template <class T, class Combine>
 Flow update(Warp& warp, const Op& op, LaneMask mask) {
     const auto& x = *static_cast<const AtomicExtra*>(op.extra);
     Pointers p;
-    const auto ordered = in_order(warp, x);
+    const auto ordered = in_order(warp, x, mask);
     if (!prepare(warp, op, x, mask, static_cast<unsigned>(sizeof(T) * x.rows.size()), p))
         return Flow::next;
     bool changed = false;
@@ -89,7 +89,7 @@ template <class T>
 Flow compare_and_swap(Warp& warp, const Op& op, LaneMask mask) {
     const auto& x = *static_cast<const AtomicExtra*>(op.extra);
     Pointers p;
-    const auto ordered = in_order(warp, x);
+    const auto ordered = in_order(warp, x, mask);
     if (!prepare(warp, op, x, mask, sizeof(T), p))
         return Flow::next;
     const T* expected = warp.row<T>(x.rows[0]);
@@ -116,7 +116,7 @@ Flow update_wide(Warp& warp, const Op& op, LaneMask mask) {
     static std::mutex mutex;
     const auto& x = *static_cast<const AtomicExtra*>(op.extra);
     Pointers p;
-    const auto ordered = in_order(warp, x);
+    const auto ordered = in_order(warp, x, mask);
     if (!prepare(warp, op, x, mask, sizeof(Wide), p))
         return Flow::next;
     const bool cas = x.rows.size() == 2;

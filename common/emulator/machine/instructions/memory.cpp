@@ -95,7 +95,7 @@ Flow load(Warp& warp, const Op& op, LaneMask mask) {
     Pointers p;
     if (!resolve(warp, access, mask, bytes, p))
         return Flow::next;
-    const auto lock = in_order(warp, access);
+    const auto lock = in_order(warp, access, mask);
     if (warp.cluster().listening())
         emit_access(warp, op, access, p, mask, bytes);
     for (std::size_t e = 0; e < access.rows.size(); ++e) {
@@ -148,7 +148,7 @@ Flow store(Warp& warp, const Op& op, LaneMask mask) {
     Pointers p;
     if (!resolve(warp, access, mask, bytes, p))
         return Flow::next;
-    const auto lock = in_order(warp, access);
+    const auto lock = in_order(warp, access, mask);
     if (warp.cluster().listening()) {
         LaneMask changing = 0;
         for (std::size_t e = 0; e < access.rows.size(); ++e) {
