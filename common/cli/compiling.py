@@ -104,11 +104,18 @@ def _run(
 ) -> tuple[int | None, str, str]:
     """Runs a compiler whose result is `target`."""
     command = limits(command, memory_kib=_MEMORY_KIB)
-    env = {**os.environ, "TMPDIR": str(target.parent)}
+    env = _without_the_emulator({**os.environ, "TMPDIR": str(target.parent)})
     if cage is not None:
         command = cage.command(command, workspace.root, readable=readable, writable=[target.parent])
         env = cage.environment(env)
     return finish(command, workspace.root, env, SECONDS)
+
+
+def _without_the_emulator(env: dict[str, str]) -> dict[str, str]:
+    """NVRTC asks for a driver, and the emulator's would say that this program cannot run on it."""
+    places = [place for place in env.get("LD_LIBRARY_PATH", "").split(":") if place]
+    kept = ":".join(place for place in places if not any(Path(place).glob("lib*emulator*.so*")))
+    return {key: value for key, value in env.items() if key != "LD_LIBRARY_PATH"} | ({"LD_LIBRARY_PATH": kept} if kept else {})
 
 
 def _meets_the_host(messages: str) -> bool:
