@@ -35,6 +35,53 @@ _WORDS = {
     "async_operations": ("asynchronous copy", "asynchronous copies"),
     "block_barriers": ("barrier of a block (__syncthreads)", "barriers of blocks (__syncthreads)"),
     "cluster_barriers": ("barrier of a cluster", "barriers of clusters"),
+    "global_load_extra_sectors": (
+        "sector more than the bytes loaded need",
+        "sectors more than the bytes loaded need",
+    ),
+    "global_store_extra_sectors": (
+        "sector more than the bytes stored need",
+        "sectors more than the bytes stored need",
+    ),
+    "bytes_registers_to_shared": (
+        "byte that threads stored to shared memory",
+        "bytes that threads stored to shared memory",
+    ),
+    "bytes_shared_to_registers": (
+        "byte that threads loaded from shared memory",
+        "bytes that threads loaded from shared memory",
+    ),
+    "blocks": ("block", "blocks in all"),
+    "warps": ("warp", "warps in all"),
+    "threads": ("thread", "threads in all"),
+    "launches": ("launch", "launches of the kernel"),
+    "bytes_tensor_load": ("byte loaded by tensor copies", "bytes loaded by tensor copies"),
+    "mbarrier_arrivals": ("arrival at an mbarrier", "arrivals at mbarriers"),
+    "async_waits": (
+        "wait of a thread for copies of its own",
+        "waits of threads for copies of their own",
+    ),
+    "bytes_in_flight_at_waits": (
+        "byte still under way when a thread had waited for older copies",
+        "bytes still under way when a thread had waited for older copies",
+    ),
+    "async_uses": ("use of what a copy brought", "uses of what copies brought"),
+    "bytes_in_flight_at_uses": (
+        "byte under way while a thread used what copies had brought",
+        "bytes under way while a thread used what copies had brought",
+    ),
+    "bytes_in_flight_at_issues": (
+        "byte under way when a further copy was started",
+        "bytes under way when further copies were started",
+    ),
+    "instructions_arrival_to_wait": (
+        "instruction between an arrival and the wait",
+        "instructions between arrivals and their waits",
+    ),
+    "instructions_issue_to_wait": (
+        "instruction between a copy and the wait for it",
+        "instructions between copies and the waits for them",
+    ),
     "mbarrier_phases": ("completed phase of an mbarrier", "completed phases of mbarriers"),
 }
 _BOUNDS = {"at_most": "at most", "at_least": "at least", "equals": "exactly"}
@@ -58,3 +105,9 @@ def amount(value: float, field: str) -> str:
 def bound(word: str, limit: float) -> str:
     """What is wished: 'at most 4'."""
     return f"{_BOUNDS[word]} {limit:g}"
+
+
+def warps(numbers: tuple[int, int]) -> str:
+    """'warp 0 of each block' or 'warps 1 to 3 of each block'."""
+    first, last = numbers
+    return f"warp {first} of each block" if first == last else f"warps {first} to {last} of each block"

@@ -24,7 +24,8 @@ _BOUNDS = ("at_most", "at_least", "equals")
 class Condition:
     """What the emulator must count in all launches of the kernels whose name contains `kernel`.
 
-    The sum of `field` is compared with `limit`, or with `limit` times the sum of `per`.
+    The sum of `field`, or of what the warps with the numbers `warps` in their blocks did of it, is compared with `limit`,
+    or with `limit` times the sum of `per`.
     """
 
     kernel: str
@@ -33,6 +34,8 @@ class Condition:
     limit: float
     says: str
     per: str | None = None
+    warps: tuple[int, int] | None = None
+    """The first and the last."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,17 @@ class Exercise:
     def solution(self, workspace: Workspace) -> Path:
         return self._directory(workspace) / "solutions" / f"{self.name}.cu"
 
+    def judge_source(self, workspace: Workspace) -> Path:
+        return self._directory(workspace) / "judges" / f"{self.name}.cpp"
+
+    def kernel_only(self, workspace: Workspace) -> bool:
+        """Whether the learner's file is a kernel alone, which a judge program launches."""
+        return self.judge_source(workspace).exists()
+
     def judge(self, workspace: Workspace) -> Path:
-        """The library with the judge's `main`, which the learner's file is linked with."""
+        """The judge program; or the library with the judge's `main`, which the learner's file is linked with."""
+        if self.kernel_only(workspace):
+            return workspace.build / "chapters" / f"judge_{self.name}"
         return workspace.build / "tests" / "exercises" / f"libjudge_{self.name}.a"
 
     def _directory(self, workspace: Workspace) -> Path:
@@ -118,7 +130,7 @@ def _exercise(entry: dict[str, Any], chapter: Chapter, path: Path) -> Exercise:
         raise UserError(f"{path}: exercise '{name}': there must be three hints")
     values["hints"] = tuple(" ".join(hint.split()) for hint in values["hints"])
     values["learned"] = " ".join(values["learned"].split())
-    conditions = tuple(_condition(c, f"{path}: exercise '{name}'") for c in entry.get("counters", []))
+    conditions = tuple(_condition(c, name, f"{path}: exercise '{name}'") for c in entry.get("counters", []))
     advice = tuple(_advice(a, f"{path}: exercise '{name}'") for a in entry.get("advice", []))
     return Exercise(**values, chapter=chapter, counters=conditions, advice=advice)
 
@@ -129,16 +141,30 @@ def _advice(entry: object, where: str) -> Advice:
     return Advice(entry["finding"], " ".join(entry["says"].split()), entry.get("instead_of", ""))
 
 
-def _condition(entry: dict[str, Any], where: str) -> Condition:
+def _condition(entry: dict[str, Any], exercise: str, where: str) -> Condition:
     bounds = [key for key in _BOUNDS if key in entry]
-    if len(bounds) != 1 or not {"kernel", "field", "says"} <= set(entry):
-        raise UserError(f"{where}: a counter needs kernel, field, says and one of {', '.join(_BOUNDS)}")
-    if wrong := set(entry) - {"kernel", "field", "says", "per", *_BOUNDS}:
+    if len(bounds) != 1 or not {"field", "says"} <= set(entry):
+        raise UserError(f"{where}: a counter needs field, says and one of {', '.join(_BOUNDS)}")
+    if wrong := set(entry) - {"kernel", "field", "says", "per", "warps", *_BOUNDS}:
         raise UserError(f"{where}: a counter has no {', '.join(sorted(wrong))}")
-    says = " ".join(entry["says"].split())
     return Condition(
-        entry["kernel"], entry["field"], bounds[0], entry[bounds[0]], says, per=entry.get("per")
+        kernel=entry.get("kernel", exercise),
+        field=entry["field"],
+        bound=bounds[0],
+        limit=entry[bounds[0]],
+        says=" ".join(entry["says"].split()),
+        per=entry.get("per"),
+        warps=_range(entry["warps"], where) if "warps" in entry else None,
     )
+
+
+def _range(text: str, where: str) -> tuple[int, int]:
+    """'0' or '1-3'."""
+    first, _, last = str(text).partition("-")
+    try:
+        return int(first), int(last or first)
+    except ValueError:
+        raise UserError(f"{where}: warps = '{text}' must be a number, or two as in '1-3'") from None
 
 
 def resolve(name: str, known: list[Exercise]) -> Exercise:

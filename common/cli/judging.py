@@ -1,38 +1,34 @@
-"""One check: compile the learner's file alone, link it with the judge, run both in a process of their own, and say what
-came of it. Whatever the file does, the check ends, and the next one works."""
+"""One check: compile the learner's kernel, run it with the judge in a process of its own, and say what came of it. Whatever
+the file does, the check ends, and the next one works."""
 
 import contextlib
 import json
 import os
 import re
+import secrets
 import signal
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from . import backend, build, counted, temporary
+from . import backend, build, compiling, evidence, temporary
 from .backend import Backend
 from .confine import Cage
-from .errors import UserError
-from .exercises import Condition, Exercise
+from .evidence import MISSED as MISSED
+from .evidence import quoted as quoted
+from .exercises import Exercise
+from .limited import finish, limits
 from .setup import Tools
 from .workspace import Workspace
 
 DEFAULT_BACKEND = "emulator"
 """It explains what is wrong and counts, which a GPU does not."""
-MISSED = "The results are right, but "
-COMPILE_SECONDS = 120
 RUN_SECONDS = 20
 _WATCHDOG_BILLIONS = 1
 """Of instructions of threads that change nothing, before a kernel counts as an endless loop."""
 _EMULATOR_THREADS = 8
 _MEMORY_KIB = 12 * 1024 * 1024
-_FILE_BLOCKS = 64 * 1024  # of 512 bytes: 32 MiB
-_CAPTURED = 16 * 1024
 _PRINTED_LINES = 10
 _CONSEQUENCES = ("exited-with-copies-in-flight",)
 """Findings that mostly follow from another one."""
@@ -90,119 +86,56 @@ def check(
 ) -> Outcome:
     """Judges `file`; the whole of it leaves nothing behind. `cage` confines the compiler and the program."""
     with temporary.directory("check") as directory:
-        program = directory / exercise.name
-        problem = _compile(workspace, tools, exercise, file, program, cage)
+        program, problem = _compile(workspace, tools, exercise, file, directory, cage)
         outcome = problem or run(workspace, exercise, program, where, seconds, cage=cage)
         if not outcome.passed:
             temporary.require_room(directory, outcome.lines if outcome.stage == "compile" else ())
         return outcome
 
 
-# ---- compiling ----
-
-
 def _compile(
-    workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, program: Path, cage: Cage | None
-) -> Outcome | None:
-    """None if all went well. Paths are relative to the clone, so that messages are short."""
-    source = os.path.relpath(file, workspace.root)
-    judge = exercise.judge(workspace)
-    command = [
-        *(str(tools.path("nvcc")), "-std=c++20", "-gencode=arch=compute_90,code=compute_90", "-lineinfo"),
-        *("-cudart=shared", "-I", "common/include", source, str(judge)),
-        # Takes the judge's main in any case, so that a second one is noticed.
-        *("-Xlinker=--undefined=_ZN5judge3runEv", "-Xlinker=--no-demangle", "-o", str(program)),
-    ]
-    if not file.is_file():
-        raise UserError(f"there is no file {source}")
-    env = {**os.environ, "TMPDIR": str(program.parent)}
-    if cage is not None:
-        command = cage.command(command, workspace.root, readable=[file, *_parts(judge)], writable=[program.parent])
-        env = cage.environment(env)
-    status, output, errors = _finish(command, workspace.root, env, COMPILE_SECONDS)
-    if status == 0:
-        return None
-    if status is None:
-        return Outcome("compile", [f"The compiler had not finished after {COMPILE_SECONDS} s, and was stopped."])
-    return Outcome("compile", compiler_problem((output + errors).splitlines(), source))
-
-
-def _parts(judge: Path) -> list[Path]:
-    """What a linker opens for the judge: Meson's archives only name their members."""
-    return [*judge.parent.glob(f"{judge.name}*"), *judge.parent.glob("libjudge_main.a*")]
-
-
-_ERROR = re.compile(r"^(?P<place>\S+?\(\d+\)|[^\s:]+:\d+(:\d+)?): (fatal |catastrophic )?error|^ptxas .*(error|fatal)")
-
-
-def compiler_problem(lines: list[str], source: str) -> list[str]:
-    """The first error, with the place in the learner's file, in a few lines."""
-    for number, line in enumerate(lines):
-        if match := re.search(r"undefined (?:reference to|symbol:?) [`']?(\w+)", line):
-            return [
-                f"{source} defines no function with the signature that the judge calls: {_demangled(match[1])}",
-                "It must be declared exactly as the exercise has it.",
-            ]
-        if "multiple definition of" in line and "main" in line:
-            return [f"{source} has a function `main`: leave it out, the judge has one."]
-        if _ERROR.match(line):
-            rest = []
-            for after in lines[number + 1 : number + 8]:
-                if not after.strip() or _ERROR.match(after) or "error" in after.split(":")[0]:
-                    break
-                rest.append(after)
-            if source not in line:  # in a header: where the learner's file comes in
-                rest += [after.strip() for after in lines[number + 1 :] if source in after][:1]
-            return [_without_temporary(line), *rest]
-    return ["The compiler stopped without naming an error:", *lines[-5:]]
-
-
-def _without_temporary(line: str) -> str:
-    """ptxas names a file that is gone already."""
-    return re.sub(r"ptxas \S+, line \d+; ", "assembler: ", line)
-
-
-def _demangled(symbol: str) -> str:
-    try:
-        done = subprocess.run(["c++filt", symbol], capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return symbol
-    text = done.stdout.strip() or symbol
-    return re.sub(r", 18446744073709551615ul", "", text)
-
-
-# ---- running ----
+    workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, directory: Path, cage: Cage | None
+) -> tuple[list[Path], Outcome | None]:
+    """The program that judges `file`, with its argument; and what is wrong, if it does not compile."""
+    if exercise.kernel_only(workspace):
+        ptx = directory / f"{exercise.name}.ptx"
+        program = [exercise.judge(workspace), ptx]
+        problem = compiling.kernels(workspace, tools, exercise, file, ptx, cage)
+    else:
+        program = [directory / exercise.name]
+        problem = compiling.program(workspace, tools, exercise, file, program[0], cage)
+    return program, Outcome("compile", problem) if problem else None
 
 
 def run(
     workspace: Workspace,
     exercise: Exercise,
-    program: Path,
+    program: list[Path],
     where: Backend,
     seconds: float = RUN_SECONDS,
     *,
     order: str = "late",
     cage: Cage | None = None,
 ) -> Outcome:
-    """Runs a program that is linked with its judge, within limits of time, memory and output."""
+    """Runs a judge, with the kernel or linked with the learner's file, within limits of time, memory and output."""
     with temporary.directory("run") as place:
         env = backend.environment(where, workspace)
         env = {name: value for name, value in env.items() if not name.startswith("EMULATOR_")}
-        env["JUDGE_VERDICT"] = str(place / "verdict")
-        command = [str(program)]
+        token = secrets.token_hex(16)
+        env |= {"JUDGE_VERDICT": str(place / "verdict"), "JUDGE_TOKEN": token}
+        command = list(map(str, program))
         if where is Backend.EMULATOR:
-            env |= _steering(place, exercise, order)
-            processor = int(seconds * _EMULATOR_THREADS) + 1  # ends it even if nobody is left to do so
-            limits = f"ulimit -c 0; ulimit -v {_MEMORY_KIB}; ulimit -f {_FILE_BLOCKS}; ulimit -t {processor}"
-            command = ["/bin/sh", "-c", f'{limits}; exec "$0"', str(program)]
+            env |= _steering(place, order)
+            processor = int(seconds * _EMULATOR_THREADS) + 1
+            command = limits(command, memory_kib=_MEMORY_KIB, seconds=processor)
         if cage is not None:
-            command = cage.command(command, workspace.root, readable=[program], writable=[place])
+            command = cage.command(command, workspace.root, readable=program, writable=[place])
             env = cage.environment(env)
-        status, output, errors = _finish(command, workspace.root, env, seconds)
-        outcome = _judged(_lines(place / "verdict"), status, seconds)
+        status, output, errors = finish(command, workspace.root, env, seconds)
+        outcome = _judged(_verdict(place / "verdict", token), status, seconds)
         _diagnose(outcome, _records(place / "report"))
         if outcome.passed and where is Backend.EMULATOR:
-            outcome = missed(exercise.counters, _records(place / "counters"), workspace) or outcome
+            outcome = _examined(workspace, exercise, _records(place / "counters"))
         if outcome.stage == "run" and where is Backend.GPU:
             outcome.lines.append(f"The emulator says why: ./workbook check {exercise.name} --backend emulator")
         if outcome.diagnostic is None:  # else the emulator says there what the verdict says better
@@ -211,15 +144,23 @@ def run(
         return outcome
 
 
-def _steering(place: Path, exercise: Exercise, order: str) -> dict[str, str]:
+def _examined(workspace: Workspace, exercise: Exercise, launches: list[dict[str, Any]]) -> Outcome:
+    """The outcome for right results: whether they came about as the exercise asks, by the emulator's own record."""
+    if not launches:
+        return Outcome("run", ["The emulator saw no launch of a kernel."])
+    missed = evidence.missed(exercise.counters, launches, workspace)
+    return Outcome("counters", missed) if missed else Outcome("passed")
+
+
+def _steering(place: Path, order: str) -> dict[str, str]:
     """How the emulator shall run, and where it shall write what it found."""
-    settings = {
+    return {
         "EMULATOR_ORDER": order,
         "EMULATOR_REPORT": str(place / "report"),
         "EMULATOR_WATCHDOG": str(_WATCHDOG_BILLIONS),
         "EMULATOR_THREADS": str(min(os.cpu_count() or 1, _EMULATOR_THREADS)),
+        "EMULATOR_COUNTERS": str(place / "counters"),
     }
-    return settings | ({"EMULATOR_COUNTERS": str(place / "counters")} if exercise.counters else {})
 
 
 def _diagnose(outcome: Outcome, report: list[dict[str, Any]]) -> None:
@@ -242,6 +183,12 @@ def _lines(file: Path) -> list[str]:
     return file.read_text("utf-8", errors="replace").splitlines() if file.exists() else []
 
 
+def _verdict(file: Path, token: str) -> list[str]:
+    """What the judge of this run wrote; nothing if the file is somebody else's."""
+    first, *rest = _lines(file) or [""]
+    return rest if first == token else []
+
+
 def _records(file: Path) -> list[dict[str, Any]]:
     """The objects in a file with one of them a line; a line that the program's end cut short is none."""
     records = []
@@ -249,56 +196,6 @@ def _records(file: Path) -> list[dict[str, Any]]:
         with contextlib.suppress(ValueError):
             records.append(json.loads(line))
     return records
-
-
-def _finish(
-    command: list[str], cwd: Path, env: dict[str, str], seconds: float
-) -> tuple[int | None, str, str]:
-    """Runs `command` in a process group of its own; returns its status and what it wrote to stdout and stderr.
-
-    Status None: it was stopped after `seconds`.
-    """
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        try:
-            process = subprocess.Popen(
-                command,
-                cwd=cwd,
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=errors,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise UserError(f"cannot start {command[0]}: {error.strerror}") from None
-        with _ended(process):
-            try:
-                status: int | None = process.wait(timeout=seconds)
-            except subprocess.TimeoutExpired:
-                status = None
-        return status, _captured(output), _captured(errors)
-
-
-@contextlib.contextmanager
-def _ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Leaves no process of the group behind, not even on Ctrl-C, which does not reach another session."""
-    try:
-        yield
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def _captured(output: BinaryIO) -> str:
-    """The beginning and the end of what was printed."""
-    size = output.seek(0, os.SEEK_END)
-    output.seek(0)
-    if size <= 2 * _CAPTURED:
-        return output.read().decode(errors="replace")
-    head = output.read(_CAPTURED)
-    output.seek(size - _CAPTURED)
-    return (head + b"\n" + output.read(_CAPTURED)).decode(errors="replace")
 
 
 def _judged(verdict: list[str], status: int | None, seconds: float) -> Outcome:
@@ -313,7 +210,7 @@ def _judged(verdict: list[str], status: int | None, seconds: float) -> Outcome:
                 "Look for a loop whose condition never becomes false, in the kernel or in the launch function.",
             ],
         )
-    if word == "passed":
+    if word == "passed" and status == 0:
         return Outcome("passed")
     if word == "failed":
         return Outcome("result", [*([f"Tried {case}."] if case else []), *message])
@@ -341,60 +238,3 @@ def _death(number: int) -> str:
         return f"It was ended by signal {signal.Signals(number).name}."
     except ValueError:
         return f"It was ended by signal {number}."
-
-
-# ---- counters ----
-
-
-def missed(
-    conditions: tuple[Condition, ...], launches: list[dict[str, Any]], workspace: Workspace
-) -> Outcome | None:
-    """The first condition that the counters do not meet, with the source line that counts most."""
-    for condition in conditions:
-        mine = [launch for launch in launches if condition.kernel in launch["kernel"]]
-        if not mine:
-            return Outcome("counters", [f"No kernel whose name contains `{condition.kernel}` was launched."])
-        value = sum(launch["total"][condition.field] for launch in mine)
-        per = sum(launch["total"][condition.per] for launch in mine) if condition.per else 1
-        if not _holds(condition, value, per):
-            return Outcome("counters", _counted(condition, mine, value, per, workspace))
-    return None
-
-
-def _holds(condition: Condition, value: int, per: int) -> bool:
-    limit = condition.limit * per
-    return {"at_most": value <= limit, "at_least": value >= limit, "equals": value == limit}[condition.bound]
-
-
-def _counted(
-    condition: Condition, launches: list[dict[str, Any]], value: int, per: int, workspace: Workspace
-) -> list[str]:
-    count = counted.amount(value, condition.field)
-    unit = f" per {counted.one(condition.per)}" if condition.per else ""
-    wanted = counted.bound(condition.bound, condition.limit)
-    if condition.per and per:
-        count = counted.amount(float(f"{value / per:.4g}"), condition.field) + unit
-    elif condition.per:
-        count, wanted = f"{count} and no {counted.one(condition.per)}", wanted + unit
-    text = f"{MISSED}the emulator counts {count}; asked for: {wanted}."
-    result = [text, condition.says]
-    by_line: dict[tuple[str, int], int] = {}
-    for launch in launches:
-        for entry in launch["lines"]:
-            place = (entry["file"], entry["line"])
-            by_line[place] = by_line.get(place, 0) + entry["counts"].get(condition.field, 0)
-    place = max(by_line, key=lambda key: by_line[key], default=None)
-    if place and by_line[place] and condition.bound != "at_least":
-        result.append(f"Most of them come from {quoted(place[0], place[1], workspace)}")
-    return result
-
-
-def quoted(file: str, line: int, workspace: Workspace) -> str:
-    """`file:line: text of the line`, the file as short as it can be."""
-    path = Path(file) if os.path.isabs(file) else workspace.root / file
-    try:
-        text = path.read_text("utf-8").splitlines()[line - 1].strip()
-    except (OSError, UnicodeDecodeError, IndexError):
-        text = ""
-    name = workspace.relative(Path(os.path.normpath(path)))
-    return f"{name}:{line}" + (f": {text}" if text else "")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints what the emulator supports, for docs/pages/emulator.md.
 
-usage: emulator_tables.py instructions | runtime | driver | messages
+usage: emulator_tables.py instructions | counters | runtime | driver | messages
 
 The programs `tables` and `catalogue` of the build tell it, from the tables that the emulator works with; the build is
 $WORKBOOK_BUILD or build/.
@@ -88,6 +88,13 @@ def messages(lines: Iterable[str]) -> Iterator[str]:
         yield f"{entry['name']:<31}{entry['title']}"
 
 
+def counters(lines: Iterable[str]) -> Iterator[str]:
+    """Counters with their meanings. `lines`: the name, then the words."""
+    for line in lines:
+        name, _, meaning = line.partition(" ")
+        yield f"{name:<30}{meaning}"
+
+
 def told(build: Path, program: str, arguments: Sequence[str] = (), given: str = "") -> list[str]:
     """The lines that a tool of the build prints."""
     path = build / TOOLS / program
@@ -102,6 +109,8 @@ def told(build: Path, program: str, arguments: Sequence[str] = (), given: str = 
 def table(which: str, build: Path) -> list[str]:
     if which == "instructions":
         return list(instructions(told(build, "tables", ["instructions"])))
+    if which == "counters":
+        return list(counters(told(build, "tables", ["counters"])))
     if which == "messages":
         return list(messages(told(build, "catalogue")))
     library, prefix = {"runtime": ("libcudart.so.13", "cuda"), "driver": ("libcuda.so.1", "cu")}[which]
@@ -110,7 +119,7 @@ def table(which: str, build: Path) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    if len(arguments) != 1 or arguments[0] not in ("instructions", "runtime", "driver", "messages"):
+    if len(arguments) != 1 or arguments[0] not in ("instructions", "counters", "runtime", "driver", "messages"):
         print(__doc__, file=sys.stderr)
         return 2
     try:

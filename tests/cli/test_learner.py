@@ -11,7 +11,7 @@ from pathlib import Path
 
 from support import ROOT, TreeTest
 
-from cli import chapters, counted, exercises, holes, judging, records, verdict
+from cli import chapters, compiling, counted, evidence, exercises, holes, judging, records, verdict
 from cli.errors import UsageError, UserError
 from cli.judging import Outcome
 from cli.learner import Learner
@@ -209,7 +209,7 @@ class Verdicts(unittest.TestCase):
             ("nothing that anybody knows", "The compiler stopped"),
         ):
             with self.subTest(output=output):
-                lines = judging.compiler_problem(output.splitlines(), source)
+                lines = compiling.compiler_problem(output.splitlines(), source)
                 self.assertTrue(lines[0].startswith(first), lines)
                 self.assertLess(len(lines), 12)
 
@@ -218,7 +218,7 @@ class Verdicts(unittest.TestCase):
             "common/include/workbook/launch.hpp(55): error: static assertion failed\n          static_assert(x);\n\n"
             '          detected during instantiation of "f" at line 40 of workspace/add_one.cu\n'
         )
-        lines = judging.compiler_problem(output.splitlines(), "workspace/add_one.cu")
+        lines = compiling.compiler_problem(output.splitlines(), "workspace/add_one.cu")
         self.assertIn("line 40 of workspace/add_one.cu", lines[-1])
 
 
@@ -232,9 +232,9 @@ class Counters(unittest.TestCase):
         ],
     }
 
-    def missed(self, bound: str, limit: float, per: str | None, kernel: str = "f") -> Outcome | None:
+    def missed(self, bound: str, limit: float, per: str | None, kernel: str = "f") -> list[str]:
         condition = exercises.Condition(kernel, "global_load_sectors", bound, limit, "because", per)
-        return judging.missed((condition,), [self.LAUNCH] * 2, HERE)
+        return evidence.missed((condition,), [self.LAUNCH] * 2, HERE)
 
     def test_sums_over_all_launches_are_compared(self) -> None:
         for bound, limit, per, met in (
@@ -248,20 +248,17 @@ class Counters(unittest.TestCase):
             ("equals", 0, None, False),
         ):
             with self.subTest(bound=bound, limit=limit, per=per):
-                self.assertEqual(self.missed(bound, limit, per) is None, met)
+                self.assertEqual(self.missed(bound, limit, per) == [], met)
 
     def test_what_is_missed_is_explained(self) -> None:
-        outcome = self.missed("at_most", 4, "global_load_requests")
-        assert outcome is not None
-        self.assertEqual(outcome.stage, "counters")
-        self.assertIn("counts 6 sectors of 32 bytes loaded per load of a warp from global memory; asked for: at most 4.", outcome.lines[0])
-        self.assertEqual(outcome.lines[1], "because")
-        self.assertIn("a.cu:9", outcome.lines[2])
+        lines = self.missed("at_most", 4, "global_load_requests")
+        self.assertIn("counts 6 sectors of 32 bytes loaded per load of a warp from global memory; asked for: at most 4.", lines[0])
+        self.assertEqual(lines[1], "because")
+        self.assertIn("a.cu:9", lines[2])
 
     def test_a_kernel_that_was_not_launched(self) -> None:
-        outcome = self.missed("at_most", 100, None, kernel="g")
-        assert outcome is not None
-        self.assertIn("No kernel whose name contains `g`", outcome.lines[0])
+        lines = self.missed("at_most", 100, None, kernel="g")
+        self.assertIn("No kernel whose name contains `g`", lines[0])
 
     def test_every_field_that_an_exercise_bounds_has_words(self) -> None:
         for manifest in (ROOT / "chapters").glob("*/exercises/exercises.toml"):
@@ -277,9 +274,8 @@ class Counters(unittest.TestCase):
             ("mbarrier_phases", "counts 1 asynchronous copy and no completed phase of an mbarrier; "),
         ):
             condition = exercises.Condition("f", "async_operations", "equals", 2, "because", per)
-            outcome = judging.missed((condition,), [launch], HERE)
-            assert outcome is not None
-            self.assertIn(words, outcome.lines[0])
+            lines = evidence.missed((condition,), [launch], HERE)
+            self.assertIn(words, lines[0])
 
 
 class Lists(TreeTest):

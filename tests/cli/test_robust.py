@@ -201,7 +201,7 @@ class TemporaryDirectories(RobustTest):
         ):
             with (
                 self.subTest(outcome=outcome),
-                mock.patch.object(judging, "_compile", return_value=outcome),
+                mock.patch.object(judging, "_compile", return_value=([], outcome)),
                 mock.patch("shutil.disk_usage", **({"return_value": usage} if usage else {"wraps": __import__("shutil").disk_usage})),
                 self.assertRaises(UserError) as caught,
             ):
@@ -217,7 +217,7 @@ class TemporaryDirectories(RobustTest):
             Outcome("run", ["It threw an exception: No space left on device"]),
             Outcome("compile", ["workspace/add_one.cu(7): error: expected a ;", "      x"]),
         ):
-            with mock.patch.object(judging, "_compile", return_value=said), mock.patch("shutil.disk_usage", return_value=small):
+            with mock.patch.object(judging, "_compile", return_value=([], said)), mock.patch("shutil.disk_usage", return_value=small):
                 self.assertIs(judging.check(workspace, mock.Mock(), exercise, self.file, mock.Mock()), said)
 
     def test_no_place_at_all_is_one_line(self) -> None:

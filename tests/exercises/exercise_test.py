@@ -26,7 +26,7 @@ class ExerciseTest(unittest.TestCase):
         self.exercise = exercises.resolve(NAME, exercises.all_exercises(self.workspace))
 
     def run_on(self, program: Path, where: backend.Backend) -> tuple[Outcome, str]:
-        outcome = judging.run(self.workspace, self.exercise, program, where)
+        outcome = judging.run(self.workspace, self.exercise, [program], where)
         return outcome, verdict.render(self.exercise, outcome, "advice", self.workspace)
 
     def test_skeleton_is_made_from_the_solution(self) -> None:
@@ -51,14 +51,14 @@ class ExerciseTest(unittest.TestCase):
 
     def test_solution_passes_in_every_order_of_completion(self) -> None:
         for order in ("early", "random"):
-            outcome = judging.run(self.workspace, self.exercise, SOLUTION, backend.Backend.EMULATOR, order=order)
+            outcome = judging.run(self.workspace, self.exercise, [SOLUTION], backend.Backend.EMULATOR, order=order)
             self.assertTrue(outcome.passed, f"{order}: {outcome.lines} {outcome.diagnostic}")
 
     def test_cheat_fails_and_is_told_what_was_expected(self) -> None:
         self.assertEqual(len(CHEAT), NAME in cheats())
         for program in CHEAT:
             for order in ("late", "early", "random"):
-                outcome = judging.run(self.workspace, self.exercise, program, backend.Backend.EMULATOR, order=order)
+                outcome = judging.run(self.workspace, self.exercise, [program], backend.Backend.EMULATOR, order=order)
                 text = verdict.render(self.exercise, outcome, "advice", self.workspace)
                 self.assertFalse(outcome.passed, f"{order}: {text}")
                 self.assertIn(str(cheats()[NAME]["fails_with"]), " ".join(text.split()))

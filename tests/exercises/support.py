@@ -6,8 +6,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -15,6 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 NAME = "reverse_tile"
 HOLE = "// YOUR CODE: bring element t of this block's tile from `in`."
 ANSWER = "tile[t] = in[start + t];"
+WITH_LAUNCH = "one_load_for_all"
+"""An exercise whose file has a launch function, which runs too; when all are kernels alone, the tests of host code go."""
 
 
 class CloneTest(unittest.TestCase):
@@ -51,9 +54,9 @@ class CloneTest(unittest.TestCase):
             stdin=subprocess.DEVNULL,
         )
 
-    def check(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        """Checks the first exercise; whatever came of it, the command did not fall over."""
-        done = self.workbook("check", NAME, *arguments, **more)
+    def check(self, *arguments: str, name: str = NAME, **more: str) -> subprocess.CompletedProcess[str]:
+        """Checks an exercise; whatever came of it, the command did not fall over."""
+        done = self.workbook("check", name, *arguments, **more)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         self.assertNotIn("workbook: WORKBOOK_BUILT", done.stderr)
         self.assertNotIn("Traceback", done.stderr)
@@ -67,14 +70,13 @@ class CloneTest(unittest.TestCase):
         self.file.write_text(text.replace(HOLE, hole), "utf-8")
 
     def write_launch(self, statement: str) -> None:
-        """A right kernel, and `statement` at the beginning of the launch function."""
-        self.write(ANSWER)
-        text = self.file.read_text("utf-8")
-        mark = "void launch_reverse_tile(std::span<const float> in, std::span<float> out) {\n"
-        assert mark in text
-        self.file.write_text(
+        """The exercise with host code, and `statement` at the beginning of its launch function."""
+        text = next(self.clone.glob(f"chapters/*/solutions/{WITH_LAUNCH}.cu")).read_text("utf-8")
+        begin = text.index("{\n", text.index(f"void launch_{WITH_LAUNCH}(")) + 2
+        self.desk.mkdir(exist_ok=True)
+        (self.desk / f"{WITH_LAUNCH}.cu").write_text(
             "#include <cstdlib>\n#include <cstdio>\n#include <stdexcept>\n#include <vector>\n"
-            + text.replace(mark, f"{mark}    {statement}\n"),
+            f"{text[:begin]}    {statement}\n{text[begin:]}",
             "utf-8",
         )
 
@@ -93,6 +95,29 @@ def fresh_home() -> Iterator[Path]:
         home = Path(directory).resolve()
         copy_tree(home / "my clone")
         yield home
+
+
+def command_line(process: Path) -> str:
+    """What a directory of /proc says was started; empty for a process that has ended."""
+    try:
+        return (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def running(*words: str) -> bool:
+    """Whether a process runs whose command line begins with the first word and has all of them."""
+    lines = [command_line(process) for process in Path("/proc").glob("[0-9]*")]
+    return any(line.startswith(words[0]) and all(word in line for word in words) for line in lines)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def copy_tree(to: Path) -> None:

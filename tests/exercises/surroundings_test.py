@@ -50,7 +50,7 @@ class Disks(CloneTest):
 
     def test_a_full_temporary_directory_is_named(self) -> None:
         self.write(ANSWER)
-        done = self.in_a_small_room(200, "check", NAME)
+        done = self.in_a_small_room(8, "check", NAME)
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertEqual(done.stdout, "")
         self.assertRegex(done.stderr, r"^workbook: no room for temporary files in /\S+ \(no space left on device\): free some")

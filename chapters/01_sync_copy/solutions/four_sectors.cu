@@ -3,15 +3,10 @@
 ///
 /// Given    in: `size` floats in global memory, 256-byte aligned. out: as many. Blocks of 256 threads,
 ///          each of which brings four elements of a tile of 1024.
-/// Wanted   Each tile is written back in reverse order, as it is already. But a warp's request for 32
-///          elements must touch no more than four sectors of 32 bytes: 4.0 sectors per request on
-///          average.
+/// Wanted   Each tile is written back in reverse order, as it is already. But a warp's request must touch no
+///          more sectors of 32 bytes than its elements fill: four for 32 neighbouring floats.
 /// Missing  Which element i of the tile thread t brings in step k.
-#include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
-
-#include <cstddef>
-#include <span>
 
 constexpr int block_threads = 256;
 constexpr int per_thread = 4;
@@ -33,10 +28,4 @@ __global__ void four_sectors(const float* in, float* out, std::size_t size) {
     }
     __syncthreads();
     workbook::store_reversed(tile, out + start, count);
-}
-
-void launch_four_sectors(std::span<const float> in, std::span<float> out) {
-    workbook::launch(four_sectors,
-                     {.grid = workbook::blocks_for(in.size(), tile_size), .block = block_threads}, in.data(),
-                     out.data(), in.size());
 }

@@ -6,11 +6,7 @@
 ///          out[start + i] = in[start + count - 1 - i]. The last tile may be cut: `count` says how many
 ///          elements it has. The kernel runs one block of 256 threads per tile.
 /// Missing  One line: thread t brings element t of the tile, if the tile has one.
-#include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
-
-#include <cstddef>
-#include <span>
 
 constexpr int block_threads = 256;
 
@@ -28,10 +24,4 @@ __global__ void reverse_tile(const float* in, float* out, std::size_t size) {
     __syncthreads(); // the whole tile has been written
     if (t < count)
         out[start + t] = tile[count - 1 - t];
-}
-
-void launch_reverse_tile(std::span<const float> in, std::span<float> out) {
-    workbook::launch(reverse_tile,
-                     {.grid = workbook::blocks_for(in.size(), block_threads), .block = block_threads},
-                     in.data(), out.data(), in.size());
 }

@@ -6,11 +6,7 @@
 /// Wanted   out[i] = in[i - 1] + in[i] + in[i + 1], where elements outside the array count as 0.
 /// Missing  Nothing, but one step comes at the wrong time. `./workbook check` shows the two lines that
 ///          race.
-#include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
-
-#include <cstddef>
-#include <span>
 
 constexpr int block_threads = 256;
 
@@ -35,10 +31,4 @@ __global__ void three_point_sum(const float* in, float* out, std::size_t size) {
     //@ end
     if (t < count)
         out[start + t] = tile[t] + tile[t + 1] + tile[t + 2];
-}
-
-void launch_three_point_sum(std::span<const float> in, std::span<float> out) {
-    workbook::launch(three_point_sum,
-                     {.grid = workbook::blocks_for(in.size(), block_threads), .block = block_threads},
-                     in.data(), out.data(), in.size());
 }

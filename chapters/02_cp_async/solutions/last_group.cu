@@ -8,13 +8,11 @@
 ///          still be on its way.
 /// Missing  Nothing, but the wait in the last round does not mean what it should. `wait_prior(1)` waits
 ///          until at most one group, the newest, is pending: how many groups are there in the last round?
-#include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
 
 #include <cuda_pipeline_primitives.h>
 
 #include <cstddef>
-#include <span>
 
 constexpr int block_threads = 256;
 constexpr int tiles = 4;
@@ -46,10 +44,4 @@ __global__ void last_group(const float* in, float* out, std::size_t size) {
         workbook::store_reversed(buffers[k % 2], out + start(k), count(k));
         __syncthreads(); // all have read: the buffer may be filled again
     }
-}
-
-void launch_last_group(std::span<const float> in, std::span<float> out) {
-    workbook::launch(last_group,
-                     {.grid = workbook::blocks_for(in.size(), tiles * block_threads), .block = block_threads},
-                     in.data(), out.data(), in.size());
 }

@@ -9,13 +9,11 @@
 /// Wanted   Each tile, the last one padded with zeros, is written back in reverse order. Every thread
 ///          starts exactly one copy, of 16 bytes.
 /// Missing  The copy, with the number of bytes that are not there.
-#include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
 
 #include <cuda_pipeline_primitives.h>
 
 #include <cstddef>
-#include <span>
 
 constexpr int block_threads = 256;
 constexpr int tile_size = 1024;
@@ -37,10 +35,4 @@ __global__ void sixteen_byte_copies(const float* in, float* out, std::size_t siz
     __pipeline_wait_prior(0);
     __syncthreads();
     workbook::store_reversed(tile, out + start, tile_size);
-}
-
-void launch_sixteen_byte_copies(std::span<const float> in, std::span<float> out) {
-    workbook::launch(sixteen_byte_copies,
-                     {.grid = workbook::blocks_for(in.size(), tile_size), .block = block_threads}, in.data(),
-                     out.data(), in.size());
 }

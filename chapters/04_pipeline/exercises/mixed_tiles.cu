@@ -9,14 +9,12 @@
 ///          is needed, and no __syncthreads().
 /// Judged   By the result for several sizes, and by the emulator having nothing to report; by counters: no
 ///          barrier of the block but that in make_pipeline.
-#include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
 
 #include <cooperative_groups.h>
 #include <cuda/pipeline>
 
 #include <cstddef>
-#include <span>
 
 namespace cg = cooperative_groups;
 
@@ -25,7 +23,7 @@ constexpr int tile_floats = 1024;
 
 #pragma nv_diag_suppress static_var_with_dynamic_init // make_pipeline sets the state up, no constructor runs
 
-__global__ void reverse_tiles(const float* in, float* out, std::size_t size) {
+__global__ void mixed_tiles(const float* in, float* out, std::size_t size) {
     const auto block = cg::this_thread_block();
     __shared__ alignas(128) float stage[2][tile_floats];
     __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
@@ -49,10 +47,4 @@ __global__ void reverse_tiles(const float* in, float* out, std::size_t size) {
         for (int i = threadIdx.x; i < count(k); i += block_threads)
             out[start(k) + i] = stage[k % 2][count(k) - 1 - i];
     }
-}
-
-/// Launches the kernel so that a block takes about four tiles.
-void launch_mixed_tiles(std::span<const float> in, std::span<float> out) {
-    const unsigned grid = workbook::blocks_for(in.size(), std::size_t{4} * tile_floats);
-    workbook::launch(reverse_tiles, {.grid = grid, .block = block_threads}, in.data(), out.data(), in.size());
 }

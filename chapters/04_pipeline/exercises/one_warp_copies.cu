@@ -10,9 +10,8 @@
 ///          in turn and does nothing else. Warps 1 to 3 are the consumers: they compute the tiles in turn
 ///          and do nothing else. All threads of a part call copy_tile or compute_tile; `rank` counts from 0
 ///          in each part.
-/// Judged   By the result for several sizes and base addresses; by who copied and who computed; by
-///          counters: every byte comes by cp.async.
-#include "workbook/launch.hpp"
+/// Judged   By the result for several sizes and base addresses; by counters: which warps copied and which
+///          computed, how far the producer ran ahead, and that every byte came by cp.async.
 #include "workbook/tile.cuh"
 
 #include <cooperative_groups.h>
@@ -20,7 +19,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace cg = cooperative_groups;
 
@@ -34,16 +32,10 @@ struct Stream {
     const float* in;
     float* out;
     std::size_t size;
-    int* copied_by;   ///< for each tile of the array: the lowest thread of the part that copied it
-    int* computed_by; ///< the same for the part that computed it
 
     __device__ std::size_t start(std::size_t k) const { return (blockIdx.x + k * gridDim.x) * tile_floats; }
     __device__ bool has(std::size_t k) const { return start(k) < size; }
     __device__ int count(std::size_t k) const { return workbook::tile_count(start(k), tile_floats, size); }
-    __device__ void note(int* by, std::size_t k, unsigned rank) const {
-        if (rank == 0)
-            by[start(k) / tile_floats] = static_cast<int>(threadIdx.x);
-    }
 };
 
 /// Some of the threads of a block: how many, and which of them this thread is.
@@ -64,7 +56,6 @@ __device__ void copy_tile(const Part& part, float* stage, const Stream& stream, 
         cuda::memcpy_async(part, stage, tile, cuda::aligned_size_t<16>(bytes), pipe);
     else
         cuda::memcpy_async(part, stage, tile, bytes, pipe);
-    stream.note(stream.copied_by, k, part.rank);
 }
 
 /// The threads of `part` write tile k: each element plus one, last element first.
@@ -74,7 +65,6 @@ __device__ inline void compute_tile(const Part& part, const float* stage, const 
     const int count = stream.count(k);
     for (int i = part.rank; i < count; i += part.threads)
         out[i] = stage[count - 1 - i] + 1;
-    stream.note(stream.computed_by, k, part.rank);
 }
 
 #pragma nv_diag_suppress static_var_with_dynamic_init // make_pipeline sets the state up, no constructor runs
@@ -85,12 +75,4 @@ __global__ void one_warp_copies(Stream stream) {
     //    block whose first 32 threads are producers (chapter 4: specialized_warps);
     // 2. warp 0: for each of the block's tiles acquire a stage, copy_tile, commit;
     // 3. warps 1 to 3: for each of the block's tiles wait for the stage, compute_tile, release it.
-}
-
-/// Launches the kernel so that a block takes about five tiles. The last two have an element per tile.
-void launch_one_warp_copies(std::span<const float> in, std::span<float> out, std::span<int> copied_by,
-                            std::span<int> computed_by) {
-    const unsigned grid = workbook::blocks_for(in.size(), std::size_t{5} * tile_floats);
-    workbook::launch(one_warp_copies, {.grid = grid, .block = block_threads},
-                     Stream{in.data(), out.data(), in.size(), copied_by.data(), computed_by.data()});
 }

@@ -122,7 +122,7 @@ def _bring_build(workspace: Workspace, bundled: Workspace) -> None:
     if prebuilt.digest(workspace) != prebuilt.digest(bundled):
         raise UserError("there are changes that are not committed and would be missing in the bundle; commit them first")
     programs = [exercise.judge(workspace) for exercise in exercises.all_exercises(workspace)]
-    programs += sorted(programs[0].parent.glob("libjudge_main.a")) if programs else []
+    programs.append(workspace.build / "common" / "judge" / "libjudge.a")
     for chapter in chapters.all_chapters(workspace):
         programs += [chapter.program(workspace), chapter.mistakes(workspace)]
     tools = build.ready(workspace)

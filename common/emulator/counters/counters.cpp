@@ -1,5 +1,7 @@
 #include "hopper_emulator/counters.hpp"
 
+#include "counters/flight.hpp"
+#include "counters/stretch.hpp"
 #include "machine/cluster.hpp"
 
 #include <algorithm>
@@ -52,27 +54,44 @@ unsigned passes(std::span<const Address> addresses, LaneMask lanes, unsigned byt
     return most;
 }
 
-/// Counts one cluster, by instruction.
-class ClusterCounters final : public ClusterListener {
+/// Bytes that the lanes touch, each counted once.
+std::uint64_t distinct_bytes(std::span<const Address> addresses, LaneMask lanes, unsigned bytes) {
+    std::array<Address, warp_size> sorted;
+    unsigned count = 0;
+    for_lanes(lanes, [&](unsigned lane) { sorted[count++] = addresses[lane]; });
+    std::sort(sorted.begin(), sorted.begin() + count);
+    std::uint64_t result = count == 0 ? 0 : bytes;
+    for (unsigned i = 0; i + 1 < count; ++i)
+        result += std::min<std::uint64_t>(bytes, sorted[i + 1] - sorted[i]);
+    return result;
+}
+
+/// Counts one cluster, by instruction and by warp.
+class ClusterCounters final : public ClusterListener, private CounterSink {
   public:
     ClusterCounters(Counters& owner, Cluster& cluster)
         : owner_(owner), serial_(cluster.info().serial), counts_(cluster.info().kernel->code.size()),
-          used_(counts_.size()) {}
+          used_(counts_.size()), flight_(*this), stretch_(*this, *cluster.info().kernel) {}
     ~ClusterCounters() override {
         flush_cp_async();
         std::vector<std::pair<std::uint32_t, Counts>> list;
         for (std::uint32_t pc = 0; pc < counts_.size(); ++pc)
             if (used_[pc])
                 list.emplace_back(pc, counts_[pc]);
-        owner_.add(serial_, list);
+        owner_.add(serial_, list, by_warp_);
     }
 
-    void on_instruction(Warp&, std::uint32_t pc, LaneMask lanes) override {
+    void on_block_start(Block& block) override {
+        count(nullptr, 0, Counter::blocks);
+        count(nullptr, 0, Counter::warps, (block.thread_count() + warp_size - 1) / warp_size);
+        count(nullptr, 0, Counter::threads, block.thread_count());
+    }
+    void on_instruction(Warp& warp, std::uint32_t pc, LaneMask lanes) override {
         if (cp_async_lanes_)
             flush_cp_async();
-        Counts& c = at(pc);
-        ++c[Counter::warp_instructions];
-        c[Counter::thread_instructions] += static_cast<unsigned>(std::popcount(lanes));
+        count(&warp, pc, Counter::warp_instructions);
+        count(&warp, pc, Counter::thread_instructions, static_cast<unsigned>(std::popcount(lanes)));
+        stretch_.on_instruction(warp, pc, lanes);
     }
     void on_access(const AccessEvent& e) override {
         if (e.space == ptx::Space::global)
@@ -80,102 +99,142 @@ class ClusterCounters final : public ClusterListener {
         else if (e.space == ptx::Space::shared)
             shared_access(e);
         else if (e.space == ptx::Space::local)
-            ++at(e.pc)[Counter::local_requests];
+            count(e.warp, e.pc, Counter::local_requests);
     }
     void on_async_issue(const AsyncOperation& operation) override {
+        flight_.on_issue(operation);
         if (operation.kind == AsyncKind::prefetch || operation.kind == AsyncKind::cp_async_arrive)
             return;
-        Counts& c = at(operation.pc);
-        ++c[Counter::async_operations];
+        stretch_.on_issue(*operation.warp, LaneMask{1} << operation.lane);
+        const auto add = [&](Counter counter, std::uint64_t amount) {
+            count(operation.warp, operation.pc, counter, amount);
+        };
+        add(Counter::async_operations, 1);
         // The source of a multicast is read by the operation for the lowest rank.
         const bool read_before =
             operation.multicast != 0 &&
             static_cast<int>(shared_rank(operation.barrier)) != std::countr_zero(operation.multicast);
         if (operation.kind == AsyncKind::tensor_load)
-            c[Counter::tensor_load_sectors] += operation.sectors;
+            add(Counter::tensor_load_sectors, operation.sectors);
         else if (operation.kind == AsyncKind::tensor_store)
-            c[Counter::tensor_store_sectors] += operation.sectors;
+            add(Counter::tensor_store_sectors, operation.sectors);
         for (const AsyncPiece& piece : operation.pieces) {
-            c[bytes_of(operation.kind)] += piece.bytes;
+            add(bytes_of(operation.kind), piece.bytes);
             if (operation.kind == AsyncKind::cp_async && !piece.global)
-                c[Counter::bytes_cp_async_zeros] += piece.bytes;
+                add(Counter::bytes_cp_async_zeros, piece.bytes);
             if (read_before)
-                c[Counter::bytes_multicast] += piece.bytes;
+                add(Counter::bytes_multicast, piece.bytes);
         }
         if (operation.kind == AsyncKind::cp_async)
             add_cp_async(operation);
     }
+    void on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,
+                                 bool, std::uint32_t pc) override {
+        flight_.on_group_observed(warp, lane, kind, last_group, pc);
+    }
+    void on_barrier_arrive(BarrierKind kind, unsigned, const WarpLanes& lanes, Semantics) override {
+        if (kind == BarrierKind::cluster)
+            stretch_.on_arrive(*lanes.warp, lanes.mask);
+    }
     void on_barrier_complete(BarrierKind kind, unsigned, std::span<const WarpLanes> arrived,
-                             std::span<const WarpLanes>) override {
+                             std::span<const WarpLanes> waiting) override {
+        flight_.on_barrier(kind, arrived, waiting);
         if (arrived.empty() || kind == BarrierKind::warp)
             return;
         // At the first instruction in program order, so that the order of arrival does not matter.
         const auto first = std::ranges::min_element(arrived, {}, &WarpLanes::pc);
-        ++at(first->pc)[kind == BarrierKind::block ? Counter::block_barriers : Counter::cluster_barriers];
+        count(nullptr, first->pc,
+              kind == BarrierKind::block ? Counter::block_barriers : Counter::cluster_barriers);
     }
     void on_mbarrier_arrive(const MbarrierEvent& e) override {
+        flight_.on_arrive(e);
+        if (e.warp && e.count)
+            stretch_.on_arrive(*e.warp, LaneMask{1} << e.lane);
         // An arrival of cp.async without .noinc takes back the one by which it raised the pending count.
         const bool balanced =
             e.operation && !e.operation->warp->cluster().info().kernel->sources[e.pc]->has("noinc");
-        if (e.count && !balanced)
-            at(e.pc)[Counter::mbarrier_arrivals] += e.count;
+        if (!balanced)
+            count(e.warp, e.pc, Counter::mbarrier_arrivals, e.count);
     }
-    void on_mbarrier_init(const MbarrierEvent& e) override { init_pc_[e.address] = e.pc; }
+    void on_mbarrier_init(const MbarrierEvent& e) override {
+        init_pc_[e.address] = e.pc;
+        flight_.on_init(e);
+    }
     void on_mbarrier_phase(const MbarrierEvent& e) override {
+        flight_.on_phase(e);
         // Who completes a phase depends on the order; the barrier does not.
         const auto init = init_pc_.find(e.address);
-        ++at(init == init_pc_.end() ? e.pc : init->second)[Counter::mbarrier_phases];
+        count(nullptr, init == init_pc_.end() ? e.pc : init->second, Counter::mbarrier_phases);
     }
+    void on_mbarrier_observed(const MbarrierEvent& e) override { flight_.on_observed(e); }
 
   private:
-    Counts& at(std::uint32_t pc) {
+    void count(const Warp* warp, std::uint32_t pc, Counter counter, std::uint64_t amount = 1) override {
+        if (amount == 0)
+            return;
         used_[pc] = true;
-        return counts_[pc];
+        counts_[pc][counter] += amount;
+        if (!warp)
+            return;
+        if (warp->index() >= by_warp_.size())
+            by_warp_.resize(warp->index() + 1);
+        by_warp_[warp->index()][counter] += amount;
     }
 
     void global_access(const AccessEvent& e) {
-        Counts& c = at(e.pc);
-        const std::uint64_t bytes = std::uint64_t{e.bytes} * static_cast<unsigned>(std::popcount(e.mask));
-        const unsigned sectors = global_sectors({e.addresses, warp_size}, e.mask, e.bytes);
-        if (e.kind == AccessKind::read) {
-            ++c[Counter::global_load_requests];
-            c[Counter::global_load_sectors] += sectors;
-            c[Counter::bytes_global_to_registers] += bytes;
-        } else if (e.kind == AccessKind::write) {
-            ++c[Counter::global_store_requests];
-            c[Counter::global_store_sectors] += sectors;
-            c[Counter::bytes_registers_to_global] += bytes;
-        } else {
-            ++c[Counter::global_atomic_requests];
-        }
+        const auto add = [&](Counter counter, std::uint64_t amount) { count(e.warp, e.pc, counter, amount); };
+        if (e.kind == AccessKind::atomic)
+            return add(Counter::global_atomic_requests, 1);
+        const bool load = e.kind == AccessKind::read;
+        const std::span<const Address> addresses{e.addresses, warp_size};
+        const unsigned sectors = global_sectors(addresses, e.mask, e.bytes);
+        add(load ? Counter::global_load_requests : Counter::global_store_requests, 1);
+        add(load ? Counter::global_load_sectors : Counter::global_store_sectors, sectors);
+        add(load ? Counter::global_load_extra_sectors : Counter::global_store_extra_sectors,
+            sectors - fewest_sectors(addresses, e.mask, e.bytes));
+        add(load ? Counter::global_load_requests_wide : Counter::global_store_requests_wide,
+            e.bytes == wide ? 1 : 0);
+        add(load ? Counter::bytes_global_to_registers : Counter::bytes_registers_to_global,
+            bytes_of_lanes(e, e.mask));
     }
 
     void shared_access(const AccessEvent& e) {
-        Counts& c = at(e.pc);
+        flight_.on_shared_access(e);
         LaneMask own = 0;
         for_lanes(e.mask, [&](unsigned lane) {
             if (shared_rank(static_cast<std::uint32_t>(e.addresses[lane])) == e.warp->block().rank())
                 own |= LaneMask{1} << lane;
         });
-        c[Counter::bytes_cluster_shared] +=
-            std::uint64_t{e.bytes} * static_cast<unsigned>(std::popcount(e.mask & ~own));
+        const auto add = [&](Counter counter, std::uint64_t amount) { count(e.warp, e.pc, counter, amount); };
+        add(Counter::bytes_cluster_shared, bytes_of_lanes(e, e.mask & ~own));
         if (!own)
             return;
-        if (e.kind == AccessKind::atomic) {
-            ++c[Counter::shared_atomic_requests];
-            return;
-        }
+        if (e.kind == AccessKind::atomic)
+            return add(Counter::shared_atomic_requests, 1);
         const Wavefronts w = shared_wavefronts({e.addresses, warp_size}, own, e.bytes);
         const bool load = e.kind == AccessKind::read;
-        ++c[load ? Counter::shared_load_requests : Counter::shared_store_requests];
-        c[load ? Counter::shared_load_wavefronts : Counter::shared_store_wavefronts] += w.taken;
-        c[load ? Counter::shared_load_conflicts : Counter::shared_store_conflicts] += w.taken - w.fewest;
+        add(load ? Counter::shared_load_requests : Counter::shared_store_requests, 1);
+        add(load ? Counter::shared_load_wavefronts : Counter::shared_store_wavefronts, w.taken);
+        add(load ? Counter::shared_load_conflicts : Counter::shared_store_conflicts, w.taken - w.fewest);
+        add(load ? Counter::shared_load_requests_wide : Counter::shared_store_requests_wide,
+            e.bytes == wide ? 1 : 0);
+        add(load ? Counter::bytes_shared_to_registers : Counter::bytes_registers_to_shared,
+            bytes_of_lanes(e, own));
+    }
+
+    static std::uint64_t bytes_of_lanes(const AccessEvent& e, LaneMask lanes) {
+        return std::uint64_t{e.bytes} * static_cast<unsigned>(std::popcount(lanes));
+    }
+    static std::uint64_t fewest_sectors(std::span<const Address> addresses, LaneMask lanes, unsigned bytes) {
+        constexpr std::uint64_t sector = 32;
+        return (distinct_bytes(addresses, lanes, bytes) + sector - 1) / sector;
     }
 
     /// cp.async comes lane by lane; the lanes of one instruction are one request.
     void add_cp_async(const AsyncOperation& operation) {
         if (operation.pieces.empty() || operation.pieces.front().global == 0)
             return;
+        cp_async_warp_ = operation.warp;
         cp_async_pc_ = operation.pc;
         cp_async_bytes_ = std::max(cp_async_bytes_, operation.pieces.front().bytes);
         cp_async_addresses_[operation.lane] = operation.pieces.front().global;
@@ -184,19 +243,30 @@ class ClusterCounters final : public ClusterListener {
     void flush_cp_async() {
         if (!cp_async_lanes_)
             return;
-        Counts& c = at(cp_async_pc_);
-        ++c[Counter::global_load_requests];
-        c[Counter::global_load_sectors] +=
-            global_sectors(cp_async_addresses_, cp_async_lanes_, cp_async_bytes_);
+        const auto add = [&](Counter counter, std::uint64_t amount) {
+            count(cp_async_warp_, cp_async_pc_, counter, amount);
+        };
+        const unsigned sectors = global_sectors(cp_async_addresses_, cp_async_lanes_, cp_async_bytes_);
+        add(Counter::global_load_requests, 1);
+        add(Counter::global_load_sectors, sectors);
+        add(Counter::global_load_extra_sectors,
+            sectors - fewest_sectors(cp_async_addresses_, cp_async_lanes_, cp_async_bytes_));
+        add(Counter::global_load_requests_wide, cp_async_bytes_ == wide ? 1 : 0);
         cp_async_lanes_ = 0;
         cp_async_bytes_ = 0;
     }
+
+    static constexpr std::uint32_t wide = 16; ///< Bytes of a thread, the most that one instruction takes.
 
     Counters& owner_;
     std::uint64_t serial_;
     std::vector<Counts> counts_;
     std::vector<bool> used_;
+    std::vector<Counts> by_warp_; ///< Of all blocks of the cluster.
+    Flight flight_;
+    Stretch stretch_;
     std::map<std::uint32_t, std::uint32_t> init_pc_; ///< By address of the mbarrier.
+    const Warp* cp_async_warp_ = nullptr;            ///< The warps live longer than their listeners.
     std::uint32_t cp_async_pc_ = 0;
     std::uint32_t cp_async_bytes_ = 0;
     LaneMask cp_async_lanes_ = 0;

@@ -54,6 +54,25 @@ constexpr std::array<Named, counter_count> names{{
     {"cluster_barriers", "cluster barriers completed"},
     {"mbarrier_arrivals", "arrivals that the count of mbarrier.init expects"},
     {"mbarrier_phases", "phases of mbarriers completed"},
+    {"launches", "of the kernel"},
+    {"blocks", "of all launches"},
+    {"warps", "of all blocks"},
+    {"threads", "of all blocks"},
+    {"global_load_extra_sectors", "sectors beyond the fewest that hold the bytes of a load"},
+    {"global_store_extra_sectors", "sectors beyond the fewest that hold the bytes of a store"},
+    {"global_load_requests_wide", "of the loads: those of 16 bytes a thread"},
+    {"global_store_requests_wide", "of the stores: those of 16 bytes a thread"},
+    {"shared_load_requests_wide", "of the loads: those of 16 bytes a thread"},
+    {"shared_store_requests_wide", "of the stores: those of 16 bytes a thread"},
+    {"bytes_registers_to_shared", "by ordinary stores to the block's own shared memory"},
+    {"bytes_shared_to_registers", "by ordinary loads from the block's own shared memory"},
+    {"async_waits", "times that a thread learned of the end of copies of its own"},
+    {"bytes_in_flight_at_waits", "of the thread's copies that it had yet to wait for then"},
+    {"async_uses", "reads of what copies brought, by threads that issue copies"},
+    {"bytes_in_flight_at_uses", "of the thread's copies that it had yet to wait for then"},
+    {"bytes_in_flight_at_issues", "at each copy: of the thread's copies of other groups and phases"},
+    {"instructions_arrival_to_wait", "of each thread between an arrival and its first try to wait"},
+    {"instructions_issue_to_wait", "of each thread between its last copy and its first try to wait"},
 }};
 
 /// What is worth dividing.
@@ -117,6 +136,7 @@ std::string row(const Ratio& ratio, const Counts& counts) {
 } // namespace
 
 std::string_view name_of(Counter counter) { return names[static_cast<unsigned>(counter)].name; }
+std::string_view meaning_of(Counter counter) { return names[static_cast<unsigned>(counter)].meaning; }
 
 Counts& Counts::operator+=(const Counts& other) {
     for (unsigned i = 0; i < counter_count; ++i)
@@ -127,6 +147,9 @@ Counts& Counts::operator+=(const Counts& other) {
 void LaunchCounts::merge(const LaunchCounts& other) {
     launches += other.launches;
     total += other.total;
+    warps.resize(std::max(warps.size(), other.warps.size()));
+    for (std::size_t i = 0; i < other.warps.size(); ++i)
+        warps[i] += other.warps[i];
     for (const auto& [line, counts] : other.lines)
         lines[line] += counts;
 }
@@ -144,14 +167,18 @@ Counters::~Counters() {
 
 void Counters::on_launch_begin(const LaunchInfo& info) {
     const std::lock_guard lock(mutex_);
-    by_pc_[info.serial].assign(info.kernel->code.size(), {});
+    running_[info.serial].by_pc.assign(info.kernel->code.size(), {});
 }
 
-void Counters::add(std::uint64_t serial, const std::vector<std::pair<std::uint32_t, Counts>>& by_pc) {
+void Counters::add(std::uint64_t serial, const std::vector<std::pair<std::uint32_t, Counts>>& by_pc,
+                   const std::vector<Counts>& by_warp) {
     const std::lock_guard lock(mutex_);
-    std::vector<Counts>& launch = by_pc_.at(serial);
+    Running& launch = running_.at(serial);
     for (const auto& [pc, counts] : by_pc)
-        launch[pc] += counts;
+        launch.by_pc[pc] += counts;
+    launch.by_warp.resize(std::max(launch.by_warp.size(), by_warp.size()));
+    for (std::size_t i = 0; i < by_warp.size(); ++i)
+        launch.by_warp[i] += by_warp[i];
 }
 
 void Counters::on_launch_end(const LaunchInfo& info) {
@@ -160,8 +187,9 @@ void Counters::on_launch_end(const LaunchInfo& info) {
     launch.config = info.config;
     launch.serial = info.serial;
     const std::lock_guard lock(mutex_);
-    const auto counted = by_pc_.extract(info.serial);
-    const std::vector<Counts>& by_pc = counted.mapped();
+    auto counted = running_.extract(info.serial);
+    const std::vector<Counts>& by_pc = counted.mapped().by_pc;
+    launch.warps = std::move(counted.mapped().by_warp);
     for (std::uint32_t pc = 0; pc < by_pc.size(); ++pc) {
         if (by_pc[pc] == Counts{})
             continue;
@@ -169,6 +197,7 @@ void Counters::on_launch_end(const LaunchInfo& info) {
         const SourceLine line = source_line(*info.kernel, pc, {});
         launch.lines[{line.file, line.line}] += by_pc[pc];
     }
+    launch.total[Counter::launches] = 1;
     if (file_ == "-") {
         // One table for all launches of a kernel of one shape.
         for (LaunchCounts& known : launches_)
@@ -216,8 +245,14 @@ std::string Counters::json(const LaunchCounts& counts) {
     std::string text = "{\"launch\":" + std::to_string(counts.serial) +
                        ",\"kernel\":" + json_string(counts.kernel) + ",\"grid\":" + shape(c.grid) +
                        ",\"block\":" + shape(c.block) + ",\"cluster\":" + shape(c.cluster) +
-                       ",\"total\":" + values(counts.total, true) + ",\"lines\":[";
+                       ",\"total\":" + values(counts.total, true) + ",\"warps\":[";
     const char* separator = "";
+    for (const Counts& warp : counts.warps) {
+        text += separator + values(warp, false);
+        separator = ",";
+    }
+    text += "],\"lines\":[";
+    separator = "";
     for (const auto& [line, numbers] : counts.lines) {
         text += separator + ("{\"file\":" + json_string(line.first)) +
                 ",\"line\":" + std::to_string(line.second) + ",\"counts\":" + values(numbers, false) + "}";

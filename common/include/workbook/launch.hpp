@@ -40,10 +40,9 @@ struct LaunchShape {
 /// Allows `kernel` what the default limits deny: more than 48 KiB of shared memory, static and dynamic
 /// together, and clusters above 8. Throws CudaError if the device has less.
 /// Source: CUDA Programming Guide, 'Shared Memory' and 'Thread Block Clusters'.
-template <class... Params>
-void raise_limits(void (*kernel)(Params...), const LaunchShape& shape) {
+/// @param function a kernel's address, or the handle of one that was loaded (cudaKernel_t)
+inline void raise_limits(const void* function, const LaunchShape& shape) {
     constexpr std::size_t default_limit = 48 * 1024;
-    const void* function = reinterpret_cast<const void*>(kernel);
     std::size_t fixed = 0;
     if (shape.dynamic_shared != 0 && shape.dynamic_shared <= default_limit) {
         cudaFuncAttributes attributes{};
@@ -60,14 +59,19 @@ void raise_limits(void (*kernel)(Params...), const LaunchShape& shape) {
               "asking for a cluster of more than 8 blocks", shape.where);
 }
 
-/// Launches `kernel` with `args`, converted to the types of its parameters. Throws CudaError if the launch is
-/// refused. Does not wait. A grid of zero blocks means that there is nothing to do, and launches nothing.
-template <class... Params, class... Args>
-void launch(void (*kernel)(Params...), const LaunchShape& shape, Args&&... args) {
-    static_assert(sizeof...(Params) == sizeof...(Args), "one argument for each parameter of the kernel");
+/// Allows `kernel` what the default limits deny.
+template <class... Params>
+void raise_limits(void (*kernel)(Params...), const LaunchShape& shape) {
+    raise_limits(reinterpret_cast<const void*>(kernel), shape);
+}
+
+/// Launches `function`, an address or a handle. Throws CudaError if the launch is refused. Does not wait. A
+/// grid of zero blocks means that there is nothing to do, and launches nothing.
+/// @param arguments one pointer for each parameter, to a value of exactly its type
+inline void launch_function(const void* function, const LaunchShape& shape, void** arguments) {
     if (shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0)
         return;
-    raise_limits(kernel, shape);
+    raise_limits(function, shape);
 
     cudaLaunchAttribute cluster{};
     cluster.id = cudaLaunchAttributeClusterDimension;
@@ -84,13 +88,19 @@ void launch(void (*kernel)(Params...), const LaunchShape& shape, Args&&... args)
     config.stream = shape.stream;
     config.attrs = &cluster;
     config.numAttrs = shape.cluster ? 1 : 0;
+    check(cudaLaunchKernelExC(&config, function, arguments), "kernel launch", shape.where);
+}
 
+/// Launches `kernel` with `args`, converted to the types of its parameters; else as launch_function.
+template <class... Params, class... Args>
+void launch(void (*kernel)(Params...), const LaunchShape& shape, Args&&... args) {
+    static_assert(sizeof...(Params) == sizeof...(Args), "one argument for each parameter of the kernel");
     const auto with_converted = [&](Params... converted) {
         std::array<void*, sizeof...(Params)> pointers{
             const_cast<void*>(static_cast<const void*>(&converted))...};
-        return cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), pointers.data());
+        launch_function(reinterpret_cast<const void*>(kernel), shape, pointers.data());
     };
-    check(with_converted(static_cast<Args&&>(args)...), "kernel launch", shape.where);
+    with_converted(static_cast<Args&&>(args)...);
 }
 
 } // namespace workbook

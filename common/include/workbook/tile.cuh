@@ -1,15 +1,16 @@
 /// @file tile.cuh
-/// What the copying chapters do with a tile once it lies in shared memory, and the references on the host.
+/// What the copying chapters do with a tile once it lies in shared memory.
 ///
 /// The second half of a copy is never the lesson, but it must betray a mistake of the first: threads use
 /// elements that other threads brought, and each element's place in the result depends on its place in
 /// the tile.
 #pragma once
 
-#include <algorithm>
+#ifndef __CUDACC_RTC__ // device code that is compiled alone has no host
+#include "tile_reference.hpp"
+#endif
+
 #include <cstddef>
-#include <span>
-#include <vector>
 
 namespace workbook {
 
@@ -31,28 +32,6 @@ template <class T>
 __device__ inline void add_neighbour(const T* tile, T* out, int count) {
     for (int i = threadIdx.x; i < count; i += blockDim.x)
         out[i] = tile[i] + tile[i + 1 < count ? i + 1 : 0];
-}
-
-/// What store_reversed leaves in an array that is taken in tiles of `tile` elements.
-template <class T>
-[[nodiscard]] std::vector<T> reversed_tiles(std::vector<T> values, std::size_t tile) {
-    for (std::size_t start = 0; start < values.size(); start += tile) {
-        const auto first = values.begin() + static_cast<std::ptrdiff_t>(start);
-        std::reverse(first, first + static_cast<std::ptrdiff_t>(std::min(tile, values.size() - start)));
-    }
-    return values;
-}
-
-/// What add_neighbour leaves in an array that is taken in tiles of `tile` elements.
-template <class T>
-[[nodiscard]] std::vector<T> neighbour_sums(std::span<const T> values, std::size_t tile) {
-    std::vector<T> sums(values.size());
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-        const std::size_t start = i - i % tile;
-        const std::size_t count = std::min(tile, values.size() - start);
-        sums[i] = values[i] + values[start + (i - start + 1) % count];
-    }
-    return sums;
 }
 
 } // namespace workbook

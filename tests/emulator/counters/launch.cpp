@@ -87,6 +87,39 @@ TEST_CASE("bank conflicts of a column, plain and padded") {
     REQUIRE(padded.total[Counter::bytes_registers_to_global] == 128);
 }
 
+TEST_CASE("sectors beyond the fewest that hold the bytes, and the width of an access") {
+    const auto loads = [](const std::string& load) {
+        return count({".shared .align 128 .b8 tile[4096];\n", addresses(64) + load, 32}).total;
+    };
+    const auto next = loads("");
+    REQUIRE(next[Counter::global_load_extra_sectors] == 0); // 32 neighbouring words
+    REQUIRE(next[Counter::global_load_requests_wide] == 0);
+    const auto wide = loads("shl.b32 %r8, %r0, 4;\ncvt.u64.u32 %rd9, %r8;\nadd.u64 %rd10, %rd0, %rd9;\n"
+                            "ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd10];\n");
+    REQUIRE(wide[Counter::global_load_extra_sectors] == 0); // 16 sectors hold 512 bytes
+    REQUIRE(wide[Counter::global_load_requests_wide] == 1);
+    const auto apart = loads("shl.b32 %r8, %r0, 5;\ncvt.u64.u32 %rd9, %r8;\nadd.u64 %rd10, %rd0, %rd9;\n"
+                             "ld.global.u32 %r5, [%rd10];\n");
+    REQUIRE(apart[Counter::global_load_extra_sectors] == 32 - 4);
+    const auto same = loads("ld.global.u32 %r5, [%rd0];\n");
+    REQUIRE(same[Counter::global_load_extra_sectors] == 0);
+}
+
+TEST_CASE("shared memory and registers, by warp too") {
+    const emu::LaunchCounts c =
+        count({".shared .align 128 .b8 tile[4096];\n",
+               addresses(64) + "st.shared.u32 [%r10], %r0;\nbar.sync 0;\n"
+                               "setp.lt.u32 %p1, %r0, 32;\n@%p1 ld.shared.u32 %r5, [%r11];\n"});
+    REQUIRE(c.total[Counter::bytes_registers_to_shared] == 256);
+    REQUIRE(c.total[Counter::bytes_shared_to_registers] == 128);
+    REQUIRE(c.warps.size() == 2);
+    REQUIRE(c.warps[0][Counter::bytes_shared_to_registers] == 128);
+    REQUIRE(c.warps[1][Counter::bytes_shared_to_registers] == 0);
+    REQUIRE(c.warps[1][Counter::bytes_registers_to_shared] == 128);
+    const std::string json = emu::Counters::json(c);
+    REQUIRE(json.find("\"warps\":[{") != std::string::npos);
+}
+
 TEST_CASE("instructions are counted by warp and by thread") {
     const emu::LaunchCounts c = count({"", "setp.lt.u32 %p1, %r0, 3;\n@%p1 add.u32 %r5, %r5, 1;\n", 32});
     // Two parameters, mov %tid, setp, the guarded add, ret.

@@ -63,12 +63,36 @@ enum class Counter : std::uint8_t {
     /// that instruction expects one arrival more and brings it, which makes none.
     mbarrier_arrivals,
     mbarrier_phases, ///< Completed.
+    launches,
+    blocks,
+    warps,
+    threads,
+    global_load_extra_sectors,  ///< Beyond the fewest that hold the bytes of a request.
+    global_store_extra_sectors, ///< The same.
+    global_load_requests_wide,  ///< 16 bytes for each thread.
+    global_store_requests_wide,
+    shared_load_requests_wide,
+    shared_store_requests_wide,
+    bytes_registers_to_shared, ///< Of the own block.
+    bytes_shared_to_registers, ///< The same.
+    /// Waits of a thread, or barriers that told it of one, after which copies of its own were no longer under
+    /// way.
+    async_waits,
+    bytes_in_flight_at_waits, ///< Of the thread's copies that are still under way then.
+    /// Reads, by threads that issue copies, of shared memory that a copy wrote last.
+    async_uses,
+    bytes_in_flight_at_uses,      ///< Of the thread's copies that are under way then.
+    bytes_in_flight_at_issues,    ///< At each copy: of the thread's copies of other groups and phases.
+    instructions_arrival_to_wait, ///< Of a thread, from an arrival to its first attempt to wait.
+    instructions_issue_to_wait,   ///< The same from its last copy.
     count_
 };
 /// How many counters there are.
 inline constexpr unsigned counter_count = static_cast<unsigned>(Counter::count_);
 /// As the table and the JSON have it: "shared_load_wavefronts".
 std::string_view name_of(Counter counter);
+/// What is counted, in a few words behind the name.
+std::string_view meaning_of(Counter counter);
 
 /// A number for each counter.
 struct Counts {
@@ -90,6 +114,7 @@ struct LaunchCounts {
     std::uint64_t serial = 0;   ///< Of the launch in its device, from 1.
     std::uint64_t launches = 1; ///< More when launches of one kernel and shape were added up.
     Counts total;               ///< Of the whole launch.
+    std::vector<Counts> warps;  ///< What single warps did, by number in the block, of all blocks.
     /// By file and line, as SourceLine has them. Phases of an mbarrier stand at the line that initialised it.
     std::map<std::pair<std::string, std::uint32_t>, Counts> lines;
 
@@ -133,12 +158,17 @@ class Counters final : public Observer {
     /// One line of JSON.
     static std::string json(const LaunchCounts& counts);
     /// Adds a cluster's counts to those of its launch; thread-safe.
-    void add(std::uint64_t serial, const std::vector<std::pair<std::uint32_t, Counts>>& by_pc);
+    void add(std::uint64_t serial, const std::vector<std::pair<std::uint32_t, Counts>>& by_pc,
+             const std::vector<Counts>& by_warp);
 
   private:
     std::string file_;
     std::mutex mutex_;
-    std::map<std::uint64_t, std::vector<Counts>> by_pc_; ///< Of launches under way, by serial number.
+    /// Of a launch under way.
+    struct Running {
+        std::vector<Counts> by_pc, by_warp;
+    };
+    std::map<std::uint64_t, Running> running_; ///< By serial number.
     std::vector<LaunchCounts> launches_;
 };
 

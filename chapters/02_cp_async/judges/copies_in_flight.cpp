@@ -1,21 +1,15 @@
-/// @file copies_in_flight.cu
+/// @file copies_in_flight.cpp
 /// Judge of chapter 2's copies_in_flight.
-#include "overlap.hpp"
+#include "judge.hpp"
 
-#include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
-
-void launch_copies_in_flight(std::span<const unsigned> in, std::span<unsigned> sums,
-                             std::span<unsigned> asked);
 
 namespace {
 
 constexpr std::size_t tile = 128;
 constexpr std::size_t tiles = 8;
-constexpr std::size_t stages = 3;
 
 /// The weighted sum of one block's tiles, as if only the tiles below `upto` had been taken, tile 0 with the
 /// weight `first_weight`.
@@ -40,19 +34,10 @@ std::string explain(const judge::Wrong<unsigned>& wrong, const std::vector<unsig
     return "";
 }
 
-/// Fails unless every tile was added up while the next two, where there are any, were on their way. Tile t of
-/// the array is tile t % 8 of block t / 8.
-void expect_two_ahead(const std::vector<unsigned>& asked, std::size_t size) {
-    const std::size_t all_tiles = (size + tile - 1) / tile;
-    for (std::size_t t = 0; t < all_tiles; ++t) {
-        const std::size_t all = std::min(tiles, all_tiles - t / tiles * tiles);
-        judge::expect_asked(t / tiles, t % tiles, asked[t], std::min(t % tiles + stages, all), all);
-    }
-}
-
 } // namespace
 
 void judge::run() {
+    const Kernel<void(const unsigned*, unsigned*, std::size_t)> kernel("copies_in_flight");
     for (const std::size_t size : {1024, 1, 128, 900, 5000, 0}) {
         trying(with_elements(size));
         const std::vector<unsigned> values = workbook::random_values<unsigned>(size, size + 1);
@@ -61,9 +46,7 @@ void judge::run() {
             sums[block] = block_sum(values, block, tiles);
         const auto in = input(values);
         auto out = output<unsigned>(sums.size());
-        auto asked = output<unsigned>(sums.size() * tiles);
-        launch_copies_in_flight(in.span(), out.span(), asked.span());
+        kernel({.grid = workbook::blocks_for(size, tiles * tile), .block = 128}, in.data(), out.data(), size);
         expect_exact<unsigned>("sums", out, sums, [&](const auto& wrong) { return explain(wrong, values); });
-        expect_two_ahead(asked.download(), size);
     }
 }

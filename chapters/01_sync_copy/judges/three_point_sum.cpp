@@ -1,13 +1,10 @@
-/// @file three_point_sum.cu
+/// @file three_point_sum.cpp
 /// Judge of chapter 1's three_point_sum.
 #include "judge.hpp"
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
-
-void launch_three_point_sum(std::span<const float> in, std::span<float> out);
 
 namespace {
 
@@ -32,12 +29,13 @@ std::string explain(const judge::Wrong<float>& wrong, std::size_t size) {
 } // namespace
 
 void judge::run() {
+    const Kernel<void(const float*, float*, std::size_t)> kernel("three_point_sum");
     for (const std::size_t size : {256, 257, 1, 1000, 0}) {
         trying(with_elements(size));
         const std::vector<float> values = workbook::random_values<float>(size, size + 1);
         const auto in = input(values);
         auto out = output<float>(size);
-        launch_three_point_sum(in.span(), out.span());
+        kernel({.grid = workbook::blocks_for(size, tile), .block = 256}, in.data(), out.data(), size);
         expect_exact<float>("out", out, sums(values),
                             [&](const auto& wrong) { return explain(wrong, size); });
     }

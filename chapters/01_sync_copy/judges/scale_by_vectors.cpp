@@ -1,13 +1,10 @@
-/// @file scale_by_vectors.cu
+/// @file scale_by_vectors.cpp
 /// Judge of chapter 1's scale_by_vectors.
 #include "judge.hpp"
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
-
-void launch_scale_by_vectors(std::span<const float> in, std::span<float> out, float factor);
 
 namespace {
 
@@ -17,13 +14,14 @@ std::string explain(const judge::Wrong<float>& wrong, std::size_t size) {
     if (judge::is_poison(wrong.actual) && wrong.index >= size / 4 * 4)
         return "No thread wrote this element: it is behind the last whole vector and has to be taken alone.";
     if (judge::is_poison(wrong.actual) && wrong.index > 0)
-        return "No thread wrote this element: are there enough blocks for four elements per thread?";
+        return "No thread wrote this element: which four are those of thread n of the grid?";
     return "";
 }
 
 } // namespace
 
 void judge::run() {
+    const Kernel<void(const float*, float*, std::size_t, float)> kernel("scale_by_vectors");
     for (const std::size_t size : {1024, 4099, 1, 7, 20'000, 0}) {
         trying(with_elements(size));
         const std::vector<float> values = workbook::random_values<float>(size, size + 1);
@@ -32,7 +30,8 @@ void judge::run() {
             value *= factor;
         const auto in = input(values);
         auto out = output<float>(size);
-        launch_scale_by_vectors(in.span(), out.span(), factor);
+        kernel({.grid = workbook::blocks_for(size, std::size_t{4} * 256), .block = 256}, in.data(),
+               out.data(), size, factor);
         expect_exact<float>("out", out, expected, [&](const auto& wrong) { return explain(wrong, size); });
     }
 }

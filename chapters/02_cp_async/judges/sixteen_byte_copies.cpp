@@ -1,15 +1,12 @@
-/// @file sixteen_byte_copies.cu
+/// @file sixteen_byte_copies.cpp
 /// Judge of chapter 2's sixteen_byte_copies.
 #include "judge.hpp"
 
-#include "workbook/tile.cuh"
+#include "workbook/tile_reference.hpp"
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
-
-void launch_sixteen_byte_copies(std::span<const float> in, std::span<float> out);
 
 namespace {
 
@@ -29,13 +26,14 @@ std::string explain(const judge::Wrong<float>& wrong) {
 } // namespace
 
 void judge::run() {
+    const Kernel<void(const float*, float*, std::size_t)> kernel("sixteen_byte_copies");
     for (const std::size_t size : {1024, 1027, 1, 6, 8190, 0}) {
         trying(with_elements(size));
         std::vector<float> values = workbook::random_values<float>(size, size + 1, {.low = 1, .high = 2});
         const auto in = input(values);
         values.resize((size + tile - 1) / tile * tile);
         auto out = output<float>(values.size());
-        launch_sixteen_byte_copies(in.span(), out.span());
+        kernel({.grid = workbook::blocks_for(size, tile), .block = 256}, in.data(), out.data(), size);
         expect_exact<float>("out", out, workbook::reversed_tiles(values, tile), explain);
     }
 }

@@ -1,9 +1,11 @@
 /// @file judge.hpp
-/// What a judge of an exercise is made of: data for the learner's function, and verdicts that teach.
+/// What a judge of an exercise is made of: data for the learner's kernel, and verdicts that teach.
 ///
-/// A judge is one file, NAME.cu. It declares the learner's launch function, defines judge::run, and is linked
-/// with the learner's file. Its process ends at the first case that is wrong.
+/// A judge is one file of host code, chapters/NN_name/judges/NAME.cpp, which defines judge::run. Its process
+/// ends at the first case that is wrong.
 #pragma once
+
+#include "kernel.hpp"
 
 #include "workbook/buffer.hpp"
 #include "workbook/compare.hpp"
@@ -25,7 +27,7 @@ class Failure : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Each judge defines it: calls the learner's function in every case, the simplest first.
+/// Each judge defines it: launches the learner's kernel in every case, the simplest first.
 void run();
 
 /// Names the case that comes next, for the verdict's first line: 'with 1000 elements'.

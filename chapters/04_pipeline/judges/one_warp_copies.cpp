@@ -1,35 +1,25 @@
-/// @file one_warp_copies.cu
+/// @file one_warp_copies.cpp
 /// Judge of chapter 4's one_warp_copies.
 #include "judge.hpp"
 
-#include "workbook/launch.hpp"
-#include "workbook/tile.cuh"
+#include "workbook/tile_reference.hpp"
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
-
-void launch_one_warp_copies(std::span<const float> in, std::span<float> out, std::span<int> copied_by,
-                            std::span<int> computed_by);
 
 namespace {
 
 constexpr std::size_t tile = 512;
+constexpr std::size_t tiles_per_block = 5;
 
-/// Fails unless `first` is the lowest thread of every part that did the work on a tile.
-void expect_part(const workbook::DeviceBuffer<int>& by, int first, const std::string& did,
-                 const std::string& who) {
-    const std::vector<int> threads = by.download();
-    for (std::size_t t = 0; t < threads.size(); ++t)
-        if (judge::is_poison(threads[t]))
-            judge::fail("No thread with rank 0 in its part " + did + " tile " + std::to_string(t) + ".");
-        else if (threads[t] != first)
-            judge::fail("Thread " + std::to_string(threads[t]) + " was the first of those that " + did +
-                        " tile " + std::to_string(t) + "; it should be thread " + std::to_string(first) +
-                        ", as " + who + ".");
-}
+/// As the exercise declares it.
+struct Stream {
+    const float* in;
+    float* out;
+    std::size_t size;
+};
 
 /// The usual slip: ranks that do not begin at 0, so that every tile's first elements have no owner.
 std::string explain(const judge::Wrong<float>& wrong, const std::vector<float>& out) {
@@ -44,6 +34,7 @@ std::string explain(const judge::Wrong<float>& wrong, const std::vector<float>& 
 } // namespace
 
 void judge::run() {
+    const Kernel<void(Stream)> kernel("one_warp_copies");
     struct Case {
         std::size_t size;
         std::size_t offset;
@@ -55,14 +46,11 @@ void judge::run() {
             workbook::random_values<float>(size, size + 6, {.low = -1000, .high = 1000, .specials = true});
         const auto in = input(values, offset);
         auto out = output<float>(size, offset);
-        auto copied_by = output<int>(workbook::blocks_for(size, tile));
-        auto computed_by = output<int>(workbook::blocks_for(size, tile));
-        launch_one_warp_copies(in.span(), out.span(), copied_by.span(), computed_by.span());
+        kernel({.grid = workbook::blocks_for(size, tiles_per_block * tile), .block = 128},
+               Stream{in.data(), out.data(), size});
         for (float& value : values)
             value += 1;
         expect_near<float>("out", out, workbook::reversed_tiles(values, tile), {},
                            [&](const auto& wrong) { return explain(wrong, out.download()); });
-        expect_part(copied_by, 0, "copied", "warp 0 is the producer");
-        expect_part(computed_by, 32, "computed", "warps 1 to 3 are the consumers");
     }
 }

@@ -1,16 +1,13 @@
-/// @file reverse_tile.cu
+/// @file reverse_tile.cpp
 /// Judge of chapter 1's reverse_tile.
 #include "judge.hpp"
 
-#include "workbook/tile.cuh"
+#include "workbook/tile_reference.hpp"
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
-
-void launch_reverse_tile(std::span<const float> in, std::span<float> out);
 
 namespace {
 
@@ -30,12 +27,13 @@ std::string explain(const judge::Wrong<float>& wrong, const std::vector<float>& 
 } // namespace
 
 void judge::run() {
+    const Kernel<void(const float*, float*, std::size_t)> kernel("reverse_tile");
     for (const std::size_t size : {256, 300, 1, 255, 4096, 0}) {
         trying(with_elements(size));
         const std::vector<float> values = workbook::random_values<float>(size, size + 1);
         const auto in = input(values, 1);
         auto out = output<float>(size, 1);
-        launch_reverse_tile(in.span(), out.span());
+        kernel({.grid = workbook::blocks_for(size, tile), .block = 256}, in.data(), out.data(), size);
         expect_exact<float>("out", out, workbook::reversed_tiles(values, tile),
                             [&](const auto& wrong) { return explain(wrong, values); });
     }

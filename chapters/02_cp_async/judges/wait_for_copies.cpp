@@ -1,22 +1,26 @@
-/// @file wait_for_copies.cu
+/// @file wait_for_copies.cpp
 /// Judge of chapter 2's wait_for_copies.
 #include "judge.hpp"
 
-#include "workbook/tile.cuh"
+#include "workbook/tile_reference.hpp"
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
-void launch_wait_for_copies(std::span<const float> in, std::span<float> out);
+namespace {
+
+constexpr std::size_t tile = 1024;
+
+} // namespace
 
 void judge::run() {
+    const Kernel<void(const float*, float*, std::size_t)> kernel("wait_for_copies");
     for (const std::size_t size : {1024, 1500, 1, 8192, 0}) {
         trying(with_elements(size));
         const std::vector<float> values = workbook::random_values<float>(size, size + 1);
         const auto in = input(values, 1);
         auto out = output<float>(size);
-        launch_wait_for_copies(in.span(), out.span());
-        expect_exact("out", out, workbook::reversed_tiles(values, 1024));
+        kernel({.grid = workbook::blocks_for(size, tile), .block = 256}, in.data(), out.data(), size);
+        expect_exact("out", out, workbook::reversed_tiles(values, tile));
     }
 }

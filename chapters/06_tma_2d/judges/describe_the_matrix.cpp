@@ -1,16 +1,15 @@
-/// @file describe_the_matrix.cu
+/// @file describe_the_matrix.cpp
 /// Judge of chapter 6's describe_the_matrix.
 #include "judge.hpp"
 
 #include "workbook/matrix.hpp"
+#include "workbook/tensor_map.hpp"
 
-#include <algorithm>
 #include <cstddef>
-#include <span>
+#include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
-
-void launch_describe_the_matrix(workbook::Matrix<const int> matrix, int x, int y, std::span<int> out);
 
 namespace {
 
@@ -36,6 +35,25 @@ struct Numbered {
     }
 };
 
+/// As the exercise declares it.
+struct Layout {
+    std::uint64_t dims[2];
+    std::uint64_t strides[1];
+    std::uint32_t box[2];
+};
+
+/// The map that the driver makes of a layout; a layout that it refuses is a wrong answer.
+CUtensorMap map_of(const int* data, const Layout& layout) {
+    try {
+        return workbook::make_tensor_map(data,
+                                         workbook::TensorLayout<2>{.dims = {layout.dims[0], layout.dims[1]},
+                                                                   .strides = {layout.strides[0]},
+                                                                   .box = {layout.box[0], layout.box[1]}});
+    } catch (const std::invalid_argument& error) {
+        judge::fail("There is no tensor map with this layout: " + std::string(error.what()));
+    }
+}
+
 /// What a wrong element of the tile says about the layout.
 std::string explain(const judge::Wrong<int>& wrong, const Numbered& matrix, int x, int y) {
     const int column = static_cast<int>(wrong.index) % tile_width;
@@ -58,6 +76,8 @@ std::string explain(const judge::Wrong<int>& wrong, const Numbered& matrix, int 
 } // namespace
 
 void judge::run() {
+    const Kernel<void(workbook::Matrix<const int>, Layout*)> layout("layout");
+    const Kernel<void(CUtensorMap, int, int, int*)> kernel("describe_the_matrix");
     struct Case {
         Numbered matrix;
         int x;
@@ -75,7 +95,11 @@ void judge::run() {
                std::to_string(matrix.pitch));
         const auto in = input(matrix.values(), 4);
         auto out = output<int>(tile_width * tile_height);
-        launch_describe_the_matrix({in.data(), matrix.width, matrix.height, matrix.pitch}, x, y, out.span());
+        auto described = output<Layout>(1);
+        layout({}, workbook::Matrix<const int>{in.data(), matrix.width, matrix.height, matrix.pitch},
+               described.data());
+        kernel({.block = tile_width * tile_height}, map_of(in.data(), described.download().front()), x, y,
+               out.data());
         std::vector<int> expected;
         for (int row = 0; row < tile_height; ++row)
             for (int column = 0; column < tile_width; ++column)

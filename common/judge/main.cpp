@@ -1,10 +1,11 @@
-/// @file judge.cu
+/// @file main.cpp
 /// The main of every judge: runs it and writes the verdict where the command looks for it.
 ///
-/// The file that JUDGE_VERDICT names gets 'passed' or 'failed', the case, and the message, one line each. No
-/// file, or one that begins with 'trying', means that the learner's code ended the process or never came
-/// back.
+/// Usage: judge FILE.ptx. The file that JUDGE_VERDICT names gets JUDGE_TOKEN, which no other process knows,
+/// then 'passed' or 'failed', the case, and the message, one line each. No file, or one that says 'trying',
+/// means that the process ended before there was a verdict.
 #include "judge.hpp"
+#include "program.hpp"
 
 #include "workbook/check.hpp"
 
@@ -20,18 +21,23 @@ namespace {
 
 std::string current_case; // NOLINT: one process judges one exercise
 
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
 /// Writes the verdict to JUDGE_VERDICT, or to stdout where nobody set it.
 void write(const std::string& word, const std::string& message) {
     const std::string text = word + "\n" + current_case + "\n" + message + "\n";
-    const char* file = std::getenv("JUDGE_VERDICT");
-    if (file == nullptr) {
+    const std::string file = environment("JUDGE_VERDICT");
+    if (file.empty()) {
         std::fputs(text.c_str(), stdout);
         return;
     }
     std::ofstream stream(file, std::ios::trunc);
-    stream << text;
+    stream << environment("JUDGE_TOKEN") << "\n" << text;
     if (!stream.flush())
-        std::fprintf(stderr, "judge: cannot write %s\n", file);
+        std::fprintf(stderr, "judge: cannot write %s\n", file.c_str());
 }
 
 /// Runs the judge; true if nothing was wrong.
@@ -59,10 +65,14 @@ bool judged() {
 
 void trying(const std::string& what) {
     current_case = what;
-    if (std::getenv("JUDGE_VERDICT") != nullptr)
+    if (!environment("JUDGE_VERDICT").empty())
         write("trying", ""); // stands there if nothing comes after it
 }
 
 } // namespace judge
 
-int main() { return judge::judged() ? 0 : 1; }
+int main(int count, char** arguments) {
+    if (count > 1)
+        judge::use_program(arguments[1]);
+    return judge::judged() ? 0 : 1;
+}

@@ -1,0 +1,171 @@
+"""What becomes of a learner's file: PTX if it is a kernel alone, else a program that is linked with its judge."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from .confine import Cage
+from .errors import UserError
+from .exercises import Exercise
+from .limited import finish, limits
+from .setup import Tools
+from .workspace import Workspace
+
+SECONDS = 120
+_MEMORY_KIB = 12 * 1024 * 1024
+_ARCHITECTURE = "compute_90"
+_NVRTC_CANNOT = 2
+
+
+def kernels(
+    workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, ptx: Path, cage: Cage | None = None
+) -> list[str]:
+    """Compiles a file of kernels to `ptx`. Returns what is wrong in a few lines; nothing if all went well. `cage`
+    confines the compilers.
+
+    NVRTC does in a third of nvcc's time what nvcc does, and says it in the same words. What it cannot, a file that
+    includes headers of the host for instance, goes to nvcc.
+    """
+    source = _source(workspace, file)
+    text = file.read_text("utf-8", errors="replace")
+    if re.search(rf"^\s*void\s+launch_{exercise.name}\s*\(", text, re.MULTILINE):
+        return [
+            f"{source} has a launch function, as this exercise had it once: now it is the kernel alone.",
+            f"Delete `launch_{exercise.name}` and the line that includes workbook/launch.hpp; the judge launches the kernel.",
+            f"Or `./workbook reset {exercise.name}` gives you the new text, and keeps yours in workspace/backups.",
+        ]
+    if library := nvrtc_library(tools):
+        done = _run(workspace, _nvrtc_command(tools, library, source, ptx), ptx, [file, *_nvrtc_needs(workspace)], cage)
+        if done[0] not in (_NVRTC_CANNOT, None) and not (done[0] and _meets_the_host(done[2])):
+            return _problem(done, source)
+    return _problem(_run(workspace, nvcc_command(tools, source, ptx), ptx, [file], cage), source)
+
+
+def program(
+    workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, target: Path, cage: Cage | None = None
+) -> list[str]:
+    """Compiles a file with a launch function and links it with its judge. Paths are relative to the clone, so that
+    messages are short."""
+    source = _source(workspace, file)
+    judge = exercise.judge(workspace)
+    command = [
+        *(str(tools.path("nvcc")), "-std=c++20", f"-gencode=arch={_ARCHITECTURE},code={_ARCHITECTURE}", "-lineinfo"),
+        *("-cudart=shared", "-I", "common/include", source, str(judge)),
+        # Takes the judge's main in any case, so that a second one is noticed.
+        *("-Xlinker=--undefined=_ZN5judge3runEv", "-Xlinker=--no-demangle", "-o", str(target)),
+    ]
+    # What a linker opens for the judge: Meson's archives only name their members.
+    parts = [*judge.parent.glob(f"{judge.name}*"), *(workspace.build / "common" / "judge").glob("libjudge.a*")]
+    return _problem(_run(workspace, command, target, [file, *parts], cage), source)
+
+
+def nvrtc_library(tools: Tools) -> Path | None:
+    """NVRTC beside nvcc, of the same toolkit."""
+    home = tools.path("nvcc").resolve().parent.parent
+    found = (f for place in ("lib64", "lib", "targets/*/lib") for f in home.glob(f"{place}/libnvrtc.so.*"))
+    return next(iter(sorted(found, key=lambda file: len(file.name))), None)
+
+
+def _nvrtc_command(tools: Tools, library: Path, source: str, ptx: Path) -> list[str]:
+    home = tools.path("nvcc").resolve().parent.parent
+    include = next((d for d in (home / "include", *home.glob("targets/*/include")) if d.is_dir()), home / "include")
+    return [
+        *(sys.executable, "-I", "-S", str(Path(__file__).with_name("nvrtc.py")), str(library), source, str(ptx)),
+        *(f"--gpu-architecture={_ARCHITECTURE}", "-std=c++20", "-lineinfo", "--device-int128"),
+        *("-Icommon/include", "-Icommon/judge/device", f"-I{include}", f"-I{include / 'cccl'}"),
+    ]
+
+
+def nvcc_command(tools: Tools, source: str, ptx: Path) -> list[str]:
+    """The same with nvcc."""
+    return [
+        *(str(tools.path("nvcc")), "-ptx", f"-arch={_ARCHITECTURE}", "-std=c++20", "-lineinfo"),
+        *("-I", "common/include", source, "-o", str(ptx)),
+    ]
+
+
+def _source(workspace: Workspace, file: Path) -> str:
+    source = os.path.relpath(file, workspace.root)
+    if not file.is_file():
+        raise UserError(f"there is no file {source}")
+    return source
+
+
+def _nvrtc_needs(workspace: Workspace) -> list[Path]:
+    """What the process around NVRTC reads beside the toolkit: Python, that program, and the headers that NVRTC lacks."""
+    python = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable)]
+    return [*python, Path(__file__).with_name("nvrtc.py"), workspace.root / "common" / "judge" / "device"]
+
+
+def _run(
+    workspace: Workspace, command: list[str], target: Path, readable: list[Path], cage: Cage | None
+) -> tuple[int | None, str, str]:
+    """Runs a compiler whose result is `target`."""
+    command = limits(command, memory_kib=_MEMORY_KIB)
+    env = _without_the_emulator({**os.environ, "TMPDIR": str(target.parent)})
+    if cage is not None:
+        command = cage.command(command, workspace.root, readable=readable, writable=[target.parent])
+        env = cage.environment(env)
+    return finish(command, workspace.root, env, SECONDS)
+
+
+def _without_the_emulator(env: dict[str, str]) -> dict[str, str]:
+    """NVRTC asks for a driver, and the emulator's would say that this program cannot run on it."""
+    places = [place for place in env.get("LD_LIBRARY_PATH", "").split(":") if place]
+    kept = ":".join(place for place in places if not any(Path(place).glob("lib*emulator*.so*")))
+    return {key: value for key, value in env.items() if key != "LD_LIBRARY_PATH"} | ({"LD_LIBRARY_PATH": kept} if kept else {})
+
+
+def _meets_the_host(messages: str) -> bool:
+    """Whether NVRTC stumbled over code of the host: nvcc takes it, or says better what is wrong with it."""
+    return re.search(r"(could not|cannot) open source file|not allowed in JIT mode", messages) is not None
+
+
+def _problem(done: tuple[int | None, str, str], source: str) -> list[str]:
+    status, output, errors = done
+    if status == 0:
+        return []
+    if status is None:
+        return [f"The compiler had not finished after {SECONDS} s, and was stopped."]
+    return compiler_problem((output + errors).splitlines(), source)
+
+
+_ERROR = re.compile(r"^(?P<place>\S.*?\(\d+\)|\S[^:]*:\d+(:\d+)?): (fatal |catastrophic )?error|^ptxas .*(error|fatal)")
+
+
+def compiler_problem(lines: list[str], source: str) -> list[str]:
+    """The first error, with the place in the learner's file, in a few lines."""
+    for number, line in enumerate(lines):
+        if match := re.search(r"undefined (?:reference to|symbol:?) [`']?(\w+)", line):
+            return [
+                f"{source} defines no function with the signature that the judge calls: {_demangled(match[1])}",
+                "It must be declared exactly as the exercise has it.",
+            ]
+        if "multiple definition of" in line and "main" in line:
+            return [f"{source} has a function `main`: leave it out, the judge has one."]
+        if _ERROR.match(line):
+            rest = []
+            for after in lines[number + 1 : number + 8]:
+                if not after.strip() or _ERROR.match(after) or "error" in after.split(":")[0]:
+                    break
+                rest.append(after)
+            if source not in line:  # in a header: where the learner's file comes in
+                rest += [after.strip() for after in lines[number + 1 :] if source in after][:1]
+            return [_without_temporary(line), *rest]
+    return ["The compiler stopped without naming an error:", *lines[-5:]]
+
+
+def _without_temporary(line: str) -> str:
+    """ptxas names a file that is gone already."""
+    return re.sub(r"ptxas \S+, line \d+; ", "assembler: ", line)
+
+
+def _demangled(symbol: str) -> str:
+    try:
+        done = subprocess.run(["c++filt", symbol], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return symbol
+    text = done.stdout.strip() or symbol
+    return re.sub(r", 18446744073709551615ul", "", text)

@@ -1,0 +1,75 @@
+"""What must have happened, by the emulator's own counters: never by what the learner's code wrote."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from . import counted
+from .exercises import Condition
+from .workspace import Workspace
+
+MISSED = "The results are right, but "
+
+
+def missed(
+    conditions: tuple[Condition, ...], launches: list[dict[str, Any]], workspace: Workspace
+) -> list[str]:
+    """The first condition that the counters do not meet, in words, with the source line that counts most; else nothing."""
+    for condition in conditions:
+        mine = [launch for launch in launches if condition.kernel in launch["kernel"]]
+        if not mine:
+            return [f"No kernel whose name contains `{condition.kernel}` was launched."]
+        value = sum(_count(launch, condition.field, condition.warps) for launch in mine)
+        per = sum(_count(launch, condition.per, None) for launch in mine) if condition.per else 1
+        if not _holds(condition, value, per):
+            return _counted(condition, mine, value, per, workspace)
+    return []
+
+
+def _count(launch: dict[str, Any], field: str, warps: tuple[int, int] | None) -> int:
+    """What a launch counts, in all or in the warps with these numbers in their blocks."""
+    if warps is None:
+        return int(launch["total"][field])
+    return sum(counts.get(field, 0) for counts in launch["warps"][warps[0] : warps[1] + 1])
+
+
+def _holds(condition: Condition, value: int, per: int) -> bool:
+    if per == 0 and condition.bound != "at_most":
+        return False  # so much of nothing is no evidence
+    limit = condition.limit * per
+    return {"at_most": value <= limit, "at_least": value >= limit, "equals": value == limit}[condition.bound]
+
+
+def _counted(
+    condition: Condition, launches: list[dict[str, Any]], value: int, per: int, workspace: Workspace
+) -> list[str]:
+    count = counted.amount(value, condition.field)
+    unit = f" per {counted.one(condition.per)}" if condition.per else ""
+    wanted = counted.bound(condition.bound, condition.limit)
+    if condition.per and per:
+        count = counted.amount(float(f"{value / per:.4g}"), condition.field) + unit
+    elif condition.per:
+        count, wanted = f"{count} and no {counted.one(condition.per)}", wanted + unit
+    where = f" in {counted.warps(condition.warps)}" if condition.warps else ""
+    text = f"{MISSED}the emulator counts {count}{where}; asked for: {wanted}."
+    result = [text, condition.says]
+    by_line: dict[tuple[str, int], int] = {}
+    for launch in launches:
+        for entry in launch["lines"]:
+            place = (entry["file"], entry["line"])
+            by_line[place] = by_line.get(place, 0) + entry["counts"].get(condition.field, 0)
+    place = max(by_line, key=lambda key: by_line[key], default=None)
+    if place and by_line[place] and condition.bound != "at_least":
+        result.append(f"Most of them come from {quoted(place[0], place[1], workspace)}")
+    return result
+
+
+def quoted(file: str, line: int, workspace: Workspace) -> str:
+    """`file:line: text of the line`, the file as short as it can be."""
+    path = Path(file) if os.path.isabs(file) else workspace.root / file
+    try:
+        text = path.read_text("utf-8").splitlines()[line - 1].strip()
+    except (OSError, UnicodeDecodeError, IndexError):
+        text = ""
+    name = workspace.relative(Path(os.path.normpath(path)))
+    return f"{name}:{line}" + (f": {text}" if text else "")
