@@ -14,19 +14,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from support import (
-    ANSWER,
-    HOLE,
-    NAME,
-    ROOT,
-    WITH_LAUNCH,
-    CloneTest,
-    command_line,
-    fresh_home,
-    main,
-    running,
-    wait_until,
-)
+from support import ANSWER, HOLE, NAME, ROOT, WITH_LAUNCH, CloneTest, command_line, fresh_home, main, running, wait_until
 
 sys.path.insert(0, str(ROOT / "common"))
 from cli import confine, holes  # noqa: E402

@@ -269,7 +269,8 @@ std::string Race::how_to_order_in_cluster(const Meeting& meeting) const {
                " If it used the place before: " + barrier;
     }
     if (old.rank() == mine.rank() && findings_.has_shared_barrier())
-        return "Give each group of threads a barrier number of its own first (see the barrier-overlap that is "
+        return "Give each group of threads a barrier number of its own first (see the barrier-overlap that "
+               "is "
                "told): one that two groups share orders nothing.";
     if (const auto first = hand_overs_.earlier(meeting))
         return if_two_arrays(*first, HandOverWords::later(actor)) +
