@@ -189,6 +189,9 @@ TEST_CASE("lines add up to the total, and nothing depends on host threads") {
     emu::Counts sum;
     for (const auto& [line, counts] : one.lines)
         sum += counts;
+    CHECK(sum[Counter::launches] == 0); // Of no line.
+    sum[Counter::launches] = one.total[Counter::launches];
+    CHECK(one.total[Counter::blocks] == 16);
     REQUIRE(sum == one.total);
     REQUIRE(one.total[Counter::shared_load_conflicts] == 16 * 31);
 }
