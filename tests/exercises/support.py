@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAME = "reverse_tile"
 HOLE = "// YOUR CODE: bring element t of this block's tile from `in`."
 ANSWER = "tile[t] = in[start + t];"
-WITH_LAUNCH = "one_load_for_all"
+WITH_LAUNCH = "one_reduction"
 """An exercise whose file has a launch function, which runs too; when all are kernels alone, the tests of host code go."""
 
 

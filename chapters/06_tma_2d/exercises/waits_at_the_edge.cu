@@ -2,18 +2,15 @@
 /// Exercise: find the mistake.
 ///
 /// Given    A kernel that adds one to every element of a matrix of `width` × `height` ints, in place; a
-///          block takes a tile of 32 × 16. It works for matrices whose sides are multiples of 32 and 16,
-///          and never ends for others: not on a GPU, and not on the emulator, which says who waits for
-///          what.
+///          block of 128 threads takes a tile of 32 × 16. `map` is the tensor map of the matrix for boxes of
+///          32 × 16. The kernel works for matrices whose sides are multiples of 32 and 16, and never ends for
+///          others: not on a GPU, and not on the emulator, which says who waits for what.
 /// Wanted   Run it, read how many bytes the barrier still waits for, and repair the kernel. What a store
 ///          does at the edge is right as it is.
 /// Judged   By the result for matrices of several shapes, with padding behind the rows left alone where the
 ///          hardware leaves it alone (a width that is a multiple of 4); by counters: one load and one store
-///          per tile.
-#include "workbook/launch.hpp"
-#include "workbook/matrix.hpp"
-#include "workbook/tensor_map.hpp"
-
+///          of the whole box per tile.
+#include <cuda.h>
 #include <cuda/ptx>
 
 #include <cstdint>
@@ -25,7 +22,7 @@ constexpr int tile_width = 32;
 constexpr int tile_height = 16;
 constexpr int tile_ints = tile_width * tile_height;
 
-__global__ void add_one(const __grid_constant__ CUtensorMap map, int width, int height) {
+__global__ void waits_at_the_edge(const __grid_constant__ CUtensorMap map, int width, int height) {
     __shared__ alignas(128) int tile[tile_ints];
     __shared__ std::uint64_t bar;
     const std::int32_t at[] = {static_cast<int>(blockIdx.x) * tile_width,
@@ -51,16 +48,4 @@ __global__ void add_one(const __grid_constant__ CUtensorMap map, int width, int 
         ptx::cp_async_bulk_commit_group();
         ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
     }
-}
-
-/// Launches the kernel, a block per tile.
-void launch_waits_at_the_edge(workbook::Matrix<int> matrix) {
-    const CUtensorMap map = workbook::make_tensor_map(
-        matrix.data, workbook::TensorLayout<2>{.dims = {matrix.width, matrix.height},
-                                               .strides = {matrix.pitch * sizeof(int)},
-                                               .box = {tile_width, tile_height}});
-    const dim3 grid(workbook::blocks_for(matrix.width, tile_width),
-                    workbook::blocks_for(matrix.height, tile_height));
-    workbook::launch(add_one, {.grid = grid, .block = block_threads}, map, static_cast<int>(matrix.width),
-                     static_cast<int>(matrix.height));
 }

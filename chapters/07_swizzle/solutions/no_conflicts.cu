@@ -1,24 +1,24 @@
 /// @file no_conflicts.cu
 /// Exercise: columns without bank conflicts.
 ///
-/// Given    A matrix of `width` × `height` unsigned ints with rows a multiple of 16 bytes apart. A block of
-///          256 threads loads a tile of 32 × 32 by a tensor copy and writes the sum of each of its columns,
-///          modulo 2^32, to sums[(row of tiles) * width + column]. Warp w adds the columns 4w … 4w + 3,
-///          which are one chunk of 16 bytes in each row; lane r reads the chunk of row r. What lies outside
-///          counts as 0.
+/// Given    Two kernels. `no_conflicts`: a block of 256 threads loads a tile of 32 × 32 unsigned ints by a
+///          tensor copy and writes the sum of each of its columns, modulo 2^32, to sums[(row of tiles) *
+///          width + column]. Warp w adds the columns 4w … 4w + 3, which are one chunk of 16 bytes in each
+///          row; lane r reads the chunk of row r. What lies outside of the matrix counts as 0. `layout` hands
+///          the judge what layout_of says, and the judge makes the tensor map of it. The rows of the matrix
+///          are a multiple of 16 bytes apart.
 /// Wanted   The results are right. But the chunks of a column lie below each other, in the same four banks,
 ///          and the lanes of a warp take turns. Let the tensor copy spread them with the 128-byte swizzle,
 ///          and find them where it has put them.
 /// Judged   By the result for matrices of several shapes; by counters: no bank conflict in any load from
-///          shared memory.
-#include "workbook/launch.hpp"
+///          shared memory, a tile of 4096 bytes, and each of its chunks read once.
 #include "workbook/matrix.hpp"
-#include "workbook/tensor_map.hpp"
+#include "workbook/swizzle.hpp"
 
+#include <cuda.h>
 #include <cuda/ptx>
 
 #include <cstdint>
-#include <span>
 
 namespace ptx = cuda::ptx;
 
@@ -27,16 +27,28 @@ constexpr int tile_columns = 32;
 constexpr int tile_rows = 32;
 constexpr int chunks_per_row = 8;
 
+/// A tensor in global memory, the box that one copy moves, and where it puts the chunks.
+struct Layout {
+    std::uint64_t dims[2];
+    std::uint64_t strides[1];
+    std::uint32_t box[2];
+    workbook::Swizzle swizzle;
+};
+
 /// The layout of the tensor map.
-workbook::TensorLayout<2> layout_of(workbook::Matrix<const unsigned> matrix) {
-    workbook::TensorLayout<2> layout{.dims = {matrix.width, matrix.height},
-                                     .strides = {matrix.pitch * sizeof(unsigned)},
-                                     .box = {tile_columns, tile_rows}};
-    //@ hole
-    layout.swizzle = workbook::Swizzle::bytes128;
-    //? layout.swizzle = workbook::Swizzle::none; // YOUR CODE
+__host__ __device__ inline Layout layout_of(workbook::Matrix<const unsigned> matrix) {
+    return {.dims = {matrix.width, matrix.height},
+            .strides = {matrix.pitch * sizeof(unsigned)},
+            .box = {tile_columns, tile_rows},
+            //@ hole
+            .swizzle = workbook::Swizzle::bytes128};
+    //? .swizzle = workbook::Swizzle::none}; // YOUR CODE
     //@ end
-    return layout;
+}
+
+/// For the judge; one thread.
+__global__ void layout(workbook::Matrix<const unsigned> matrix, Layout* result) {
+    *result = layout_of(matrix);
 }
 
 /// Where chunk number `chunk` (0 to 7) of row `row` lies, counted in chunks from the start of the tile.
@@ -47,7 +59,7 @@ __device__ inline int place(int row, int chunk) {
     //@ end
 }
 
-__global__ void column_sums(const __grid_constant__ CUtensorMap map, unsigned* sums, int width) {
+__global__ void no_conflicts(const __grid_constant__ CUtensorMap map, unsigned* sums, int width) {
     __shared__ alignas(1024) uint4 tile[tile_rows * chunks_per_row];
     __shared__ std::uint64_t bar;
     const std::int32_t at[] = {static_cast<int>(blockIdx.x) * tile_columns,
@@ -72,13 +84,4 @@ __global__ void column_sums(const __grid_constant__ CUtensorMap map, unsigned* s
         if (lane == 0 && column < width)
             sums[blockIdx.y * width + column] = sum;
     }
-}
-
-/// sums[t * width + x] = the sum of the elements (x, 32 t) … (x, 32 t + 31).
-void launch_no_conflicts(workbook::Matrix<const unsigned> matrix, std::span<unsigned> sums) {
-    const dim3 grid(workbook::blocks_for(matrix.width, tile_columns),
-                    workbook::blocks_for(matrix.height, tile_rows));
-    workbook::launch(column_sums, {.grid = grid, .block = block_threads},
-                     workbook::make_tensor_map(matrix.data, layout_of(matrix)), sums.data(),
-                     static_cast<int>(matrix.width));
 }

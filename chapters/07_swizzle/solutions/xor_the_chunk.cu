@@ -1,21 +1,19 @@
 /// @file xor_the_chunk.cu
 /// Exercise: find the elements of a swizzled tile.
 ///
-/// Given    A tile of 16 rows of 32 ints, 128 bytes a row, loaded with the 128-byte swizzle to an address
-///          that is a multiple of 1024. The kernel writes the tile to `out` row after row, out[row * 32 +
+/// Given    The tensor map of a matrix of ints, for boxes of 16 rows of 32 ints, 128 bytes a row, with the
+///          128-byte swizzle. One block of 512 threads loads the tile whose first element is (x, y) to an
+///          address that is a multiple of 1024. It writes the tile to `out` row after row, out[row * 32 +
 ///          column], and asks place(row, column) where in shared memory each element lies.
 /// Wanted   The function place: the index, in ints, of element (row, column) of the tile. A row is 8 chunks
 ///          of 16 bytes; the swizzle moves whole chunks, and only within their row.
 /// Missing  One expression, made of row, column and constants.
-/// Judged   By the tiles at several places of a matrix.
-#include "workbook/launch.hpp"
-#include "workbook/matrix.hpp"
-#include "workbook/tensor_map.hpp"
-
+/// Judged   By the tiles at several places of several matrices; by counters: one tensor copy brings the
+///          tile, and each thread reads one int of it.
+#include <cuda.h>
 #include <cuda/ptx>
 
 #include <cstdint>
-#include <span>
 
 namespace ptx = cuda::ptx;
 
@@ -32,7 +30,7 @@ __device__ inline int place(int row, int column) {
     //@ end
 }
 
-__global__ void read_tile(const __grid_constant__ CUtensorMap map, int x, int y, int* out) {
+__global__ void xor_the_chunk(const __grid_constant__ CUtensorMap map, int x, int y, int* out) {
     __shared__ alignas(1024) int tile[tile_ints];
     __shared__ std::uint64_t bar;
     const std::int32_t at[] = {x, y};
@@ -49,14 +47,4 @@ __global__ void read_tile(const __grid_constant__ CUtensorMap map, int x, int y,
     const int row = static_cast<int>(threadIdx.x) / tile_columns;
     const int column = static_cast<int>(threadIdx.x) % tile_columns;
     out[threadIdx.x] = tile[place(row, column)];
-}
-
-/// Writes the tile whose first element is (x, y) to `out`, which has 512 elements; x is a multiple of 4.
-void launch_xor_the_chunk(workbook::Matrix<const int> matrix, int x, int y, std::span<int> out) {
-    const workbook::TensorLayout<2> layout{.dims = {matrix.width, matrix.height},
-                                           .strides = {matrix.pitch * sizeof(int)},
-                                           .box = {tile_columns, tile_rows},
-                                           .swizzle = workbook::Swizzle::bytes128};
-    workbook::launch(read_tile, {.block = tile_ints}, workbook::make_tensor_map(matrix.data, layout), x, y,
-                     out.data());
 }

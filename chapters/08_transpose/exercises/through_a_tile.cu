@@ -9,11 +9,9 @@
 ///          128 bytes. Let the block write the tile to shared memory, wait, and store it so that a warp
 ///          writes neighbouring elements of one row of `out`.
 /// Judged   By the result for matrices of several shapes; by counters: at most 5 sectors for a store (4,
-///          and one more where a row does not begin at a multiple of 32 bytes), and no bank conflict.
-#include "workbook/launch.hpp"
-
+///          and one more where a row does not begin at a multiple of 32 bytes), the same for a load, every
+///          element read from shared memory once, and no bank conflict.
 #include <cstddef>
-#include <span>
 
 constexpr int edge = 32;     // of a tile
 constexpr int tile_rows = 8; // rows of threads
@@ -26,12 +24,4 @@ __global__ void through_a_tile(const float* in, float* out, std::size_t rows, st
     for (std::size_t y = threadIdx.y; y < edge; y += tile_rows)
         if (row + y < rows && column + x < columns)
             out[(column + x) * rows + row + y] = in[(row + y) * columns + column + x];
-}
-
-/// out = the transposed of `in`, which has rows × columns elements.
-void launch_through_a_tile(std::span<const float> in, std::span<float> out, std::size_t rows,
-                           std::size_t columns) {
-    const dim3 grid(workbook::blocks_for(columns, edge), workbook::blocks_for(rows, edge));
-    workbook::launch(through_a_tile, {.grid = grid, .block = {edge, tile_rows}}, in.data(), out.data(), rows,
-                     columns);
 }

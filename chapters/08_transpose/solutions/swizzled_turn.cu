@@ -16,14 +16,12 @@
 /// Judged   By the result for matrices of several shapes; by counters: one load and one store per tile, no
 ///          byte by a thread, no bank conflict where `turned` is written, and at most 3 where a column is
 ///          read.
-#include "workbook/launch.hpp"
-#include "workbook/tensor_map.hpp"
+#include "workbook/swizzle.hpp"
 
+#include <cuda.h>
 #include <cuda/ptx>
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace ptx = cuda::ptx;
 
@@ -72,20 +70,4 @@ __global__ void swizzled_turn(const __grid_constant__ CUtensorMap from,
     }
     //? // YOUR CODE: the four steps.
     //@ end
-}
-
-/// The map of a matrix of rows × columns floats for swizzled tiles.
-inline CUtensorMap map_of(const float* data, std::size_t rows, std::size_t columns) {
-    return workbook::make_tensor_map(data, workbook::TensorLayout<2>{.dims = {columns, rows},
-                                                                     .strides = {columns * sizeof(float)},
-                                                                     .box = {edge, edge},
-                                                                     .swizzle = workbook::Swizzle::bytes128});
-}
-
-/// out = the transposed of `in`, which has rows × columns elements.
-void launch_swizzled_turn(std::span<const float> in, std::span<float> out, std::size_t rows,
-                          std::size_t columns) {
-    const dim3 grid(workbook::blocks_for(columns, edge), workbook::blocks_for(rows, edge));
-    workbook::launch(swizzled_turn, {.grid = grid, .block = block_threads}, map_of(in.data(), rows, columns),
-                     map_of(out.data(), columns, rows));
 }

@@ -1,21 +1,20 @@
 /// @file cluster_maximum.cu
 /// Exercise: read what the neighbours have in shared memory.
 ///
-/// Given    An array `in` of `size` unsigned ints. Clusters of four blocks of 256 threads; cluster c takes
-///          the 1024 elements from 1024 c on (the last cluster may find fewer). Every block has the maximum
-///          of its 256 elements in `maximum`, a variable in its shared memory (0 if it has no element).
+/// Given    An array `in` of `size` unsigned ints, and room for one maximum per cluster. The judge launches
+///          clusters of four blocks of 256 threads; cluster c takes the 1024 elements from 1024 c on (the
+///          last cluster may find fewer). Every block has the maximum of its 256 elements in `maximum`, a
+///          variable in its shared memory (0 if it has no element).
 /// Wanted   Thread 0 of the block with the last rank, 3, writes the maximum of all four to maxima[c]. No
 ///          block may read another's variable before that is written, and no block may exit before its
 ///          variable was read.
 /// Missing  Three lines: a barrier of the cluster, the address of the variable of block `rank`, and a
 ///          barrier.
-/// Judged   By the result for several sizes; by counters: two barriers in each cluster.
-#include "workbook/launch.hpp"
-
+/// Judged   By the result for several sizes; by counters: two barriers in each cluster, three variables
+///          read from neighbours, and each element of `in` read once.
 #include <cooperative_groups.h>
 
 #include <cstddef>
-#include <span>
 
 namespace cg = cooperative_groups;
 
@@ -52,13 +51,4 @@ __global__ void cluster_maximum(const unsigned* in, std::size_t size, unsigned* 
         maxima[blockIdx.x / blocks_per_cluster] = result;
     }
     // YOUR CODE: nobody may exit before rank 3 has read.
-}
-
-/// maxima[c] = the largest of the elements 1024 c … 1024 c + 1023. `maxima` has one element per cluster.
-void launch_cluster_maximum(std::span<const unsigned> in, std::span<unsigned> maxima) {
-    const unsigned clusters = workbook::blocks_for(in.size(), blocks_per_cluster * block_threads);
-    workbook::launch(
-        cluster_maximum,
-        {.grid = clusters * blocks_per_cluster, .block = block_threads, .cluster = blocks_per_cluster},
-        in.data(), in.size(), maxima.data());
 }

@@ -1,32 +1,31 @@
 /// @file convolution.cu
 /// Exercise: a 3×3 convolution, fed and emptied by TMA.
 ///
-/// Given    Two matrices of `width` × `height` floats, width a multiple of 4, with rows a multiple of 16
-///          bytes apart, and nine weights. The output is cut into tiles of 32 × 16. Few blocks of 128
-///          threads stay and take the tiles blockIdx.x, blockIdx.x + gridDim.x, …; Tiles counts them as a
-///          block's tiles 0, 1, 2, … and knows the corner (x, y) of each. A ring in shared memory has three
-///          stages, each with the input of a tile and a barrier, and two buffers for results. The lines
-///          that note what was asked for are for the judge: leave them.
+/// Given    Two matrices of `width` × `height` floats, width a multiple of 4, with rows `pitch` elements, a
+///          multiple of 16 bytes, apart, and nine weights. The output is cut into tiles of 32 × 16. Few
+///          blocks of 128 threads, one for about five tiles, stay and take the tiles blockIdx.x, blockIdx.x +
+///          gridDim.x, …; Tiles counts them as a block's tiles 0, 1, 2, … and knows the corner (x, y) of
+///          each. A ring in shared memory has three stages, each with the input of a tile and a barrier, and
+///          two buffers for results. `from` and `to` are the tensor maps that the judge makes of what
+///          layout_of says, which the kernel `layout` hands it.
 /// Wanted   The convolution: out(x, y) = the sum of weight[j][i] · in(x + i - 1, y + j - 1) over i, j = 0,
 ///          1, 2; what lies outside of the matrix counts as 0.
 /// Missing  Four parts:
-///          1. layout: what the tensor maps know of the matrices;
+///          1. layout_of: what the tensor maps know of the matrices;
 ///          2. load: one thread asks for the input of a tile: the tile with one row more above and below,
 ///             and on each side `margin` columns, as a box begins at a multiple of 16 bytes;
 ///          3. filter: all threads compute a tile, from its stage into one of the two buffers;
 ///          4. the kernel: a ring in which at least the next tile is always on its way, every result is
 ///             stored by a tensor copy, and nothing is overwritten that somebody still reads.
-/// Judged   By the result for matrices of several shapes; by how many tiles had been asked for when tile k
-///          was computed (k + 2 at least, or all); by counters: one load and one store per tile, no element
-///          by a thread, no bank conflict.
-#include "workbook/launch.hpp"
+/// Judged   By the result for matrices of several shapes; by counters: the bytes that are on their way when
+///          the thread that loads reads a tile (2880 of the next one, unless it was the last); one load and
+///          one store per tile, no element by a thread, no bank conflict.
 #include "workbook/matrix.hpp"
-#include "workbook/tensor_map.hpp"
 
+#include <cuda.h>
 #include <cuda/ptx>
 
 #include <cstdint>
-#include <span>
 
 namespace ptx = cuda::ptx;
 
@@ -47,7 +46,6 @@ struct Weights {
 struct Tiles {
     int across; ///< tiles in a row of tiles
     int count;
-    unsigned* asked; ///< for each tile: how many tiles its block had asked for when it computed it
 
     __device__ int index(int k) const { return static_cast<int>(blockIdx.x + k * gridDim.x); }
     __device__ bool has(int k) const { return index(k) < count; }
@@ -70,12 +68,18 @@ struct Ring {
     Halo halo[stages];
     Sums sums[2];
     std::uint64_t full[stages]; ///< each for one arrival
-    unsigned asked;             ///< loads that were started
+};
+
+/// A tensor in global memory and the box that one copy moves.
+struct Layout {
+    std::uint64_t dims[2];
+    std::uint64_t strides[1];
+    std::uint32_t box[2];
 };
 
 /// The layout of a matrix for boxes of box_width × box_height.
-workbook::TensorLayout<2> layout(workbook::Matrix<const float> matrix, std::uint32_t box_width,
-                                 std::uint32_t box_height) {
+__host__ __device__ inline Layout layout_of(workbook::Matrix<const float> matrix, std::uint32_t box_width,
+                                            std::uint32_t box_height) {
     //@ hole
     return {.dims = {matrix.width, matrix.height},
             .strides = {matrix.pitch * sizeof(float)},
@@ -84,10 +88,15 @@ workbook::TensorLayout<2> layout(workbook::Matrix<const float> matrix, std::uint
     //@ end
 }
 
+/// For the judge; one thread.
+__global__ void layout(workbook::Matrix<const float> matrix, std::uint32_t box_width,
+                       std::uint32_t box_height, Layout* result) {
+    *result = layout_of(matrix, box_width, box_height);
+}
+
 /// One thread: starts the load of the block's tile k into stage k % stages. It arrives on the stage's
 /// barrier.
 __device__ inline void load(Ring& ring, const CUtensorMap& from, const Tiles& tiles, int k) {
-    ring.asked = k + 1;
     //@ hole
     const std::int32_t corner[] = {tiles.x(k) - margin, tiles.y(k) - 1};
     std::uint64_t* full = &ring.full[k % stages];
@@ -100,9 +109,7 @@ __device__ inline void load(Ring& ring, const CUtensorMap& from, const Tiles& ti
 }
 
 /// All threads: compute the block's tile k from stage k % stages into buffer k % 2.
-__device__ inline void filter(Ring& ring, const Weights& weights, const Tiles& tiles, int k) {
-    if (threadIdx.x == 0)
-        tiles.asked[tiles.index(k)] = ring.asked;
+__device__ inline void filter(Ring& ring, const Weights& weights, int k) {
     //@ hole
     const Halo& halo = ring.halo[k % stages];
     for (int n = threadIdx.x; n < tile_height * tile_width; n += block_threads) {
@@ -140,7 +147,7 @@ __global__ void convolution(const __grid_constant__ CUtensorMap from, const __gr
             ptx::cp_async_bulk_wait_group_read(ptx::n32_t<1>());
         __syncthreads();
         wait(&ring.full[k % stages], k / stages % 2);
-        filter(ring, weights, tiles, k);
+        filter(ring, weights, k);
         ptx::fence_proxy_async(ptx::space_shared);
         __syncthreads(); // all have read the stage and written the buffer
         if (threadIdx.x == 0) {
@@ -156,16 +163,4 @@ __global__ void convolution(const __grid_constant__ CUtensorMap from, const __gr
     //? // YOUR CODE (4): start the ring; for each tile wait, filter, show the async proxy what was
     //? // written, store, and load the tile that comes next into this stage.
     //@ end
-}
-
-/// Launches so that a block takes about five tiles. Both matrices have one shape; `asked` has an element per
-/// tile.
-void launch_convolution(workbook::Matrix<const float> in, workbook::Matrix<float> out, const Weights& weights,
-                        std::span<unsigned> asked) {
-    const unsigned across = workbook::blocks_for(out.width, tile_width);
-    const unsigned count = across * workbook::blocks_for(out.height, tile_height);
-    workbook::launch(convolution, {.grid = workbook::blocks_for(count, 5), .block = block_threads},
-                     workbook::make_tensor_map(in.data, layout(in, halo_width, halo_height)),
-                     workbook::make_tensor_map(out.data, layout(out, tile_width, tile_height)), weights,
-                     Tiles{static_cast<int>(across), static_cast<int>(count), asked.data()});
 }

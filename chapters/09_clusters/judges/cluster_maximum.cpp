@@ -2,15 +2,10 @@
 /// Judge of chapter 9's cluster_maximum.
 #include "judge.hpp"
 
-#include "workbook/launch.hpp"
-
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
-
-void launch_cluster_maximum(std::span<const unsigned> in, std::span<unsigned> maxima);
 
 namespace {
 
@@ -33,6 +28,7 @@ std::string explain(const judge::Wrong<unsigned>& wrong, const std::vector<unsig
 } // namespace
 
 void judge::run() {
+    const Kernel<void(const unsigned*, std::size_t, unsigned*)> kernel("cluster_maximum");
     for (const std::size_t size :
          {chunk, 3 * chunk, std::size_t{1}, chunk - 300, 20 * chunk + 700, std::size_t{0}}) {
         trying(with_elements(size));
@@ -41,7 +37,8 @@ void judge::run() {
             values[i] = values[i] / 4 + static_cast<unsigned>(3 - i / block % 4) * 0x40000000u;
         const auto in = input(values, 1);
         auto maxima = output<unsigned>(workbook::blocks_for(size, chunk));
-        launch_cluster_maximum(in.span(), maxima.span());
+        kernel({.grid = 4 * workbook::blocks_for(size, chunk), .block = block, .cluster = 4}, in.data(), size,
+               maxima.data());
         std::vector<unsigned> expected(maxima.size());
         for (std::size_t i = 0; i < size; ++i)
             expected[i / chunk] = std::max(expected[i / chunk], values[i]);

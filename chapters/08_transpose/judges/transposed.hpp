@@ -58,7 +58,8 @@ struct HostMatrix {
     return text + ".";
 }
 
-/// Lets `launch` transpose matrices of these shapes and judges the result, bit for bit.
+/// Lets `launch(in, out, rows, columns)` transpose matrices of these shapes, which are pointers to device
+/// memory and numbers of elements, and judges the result, bit for bit.
 template <class Launch>
 void expect_transposed(Launch launch, std::span<const HostMatrix> shapes) {
     for (const HostMatrix& shape : shapes) {
@@ -68,7 +69,7 @@ void expect_transposed(Launch launch, std::span<const HostMatrix> shapes) {
         in.values = workbook::random_values<float>(size, size + in.rows, {.specials = true});
         const auto from = input(in.values, 4);
         auto out = output<float>(size, 8);
-        launch(from.span(), out.span(), in.rows, in.columns);
+        launch(from.data(), out.data(), in.rows, in.columns);
         expect_exact<float>("out", out, in.transposed(),
                             [&](const auto& wrong) { return explain_transposed(wrong, in); });
     }

@@ -3,14 +3,16 @@
 #include "judge.hpp"
 
 #include "workbook/matrix.hpp"
+#include "workbook/tensor_map.hpp"
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-void launch_vertical_sums(workbook::Matrix<const unsigned> in, workbook::Matrix<unsigned> out);
-
 namespace {
+
+constexpr unsigned tile_width = 32;
+constexpr unsigned tile_height = 16;
 
 /// A matrix on the host, whose rows are `pitch` elements apart.
 struct Values {
@@ -34,6 +36,8 @@ std::string explain(const judge::Wrong<unsigned>& wrong, const Values& in) {
     const std::string place = "It is element (" + std::to_string(x) + ", " + std::to_string(y) + "). ";
     if (wrong.actual == in.sum(x, y + 1))
         return place + "It has the sum of one row further down: the box with the halo begins at row y - 1.";
+    if (wrong.actual == in.at(x, y) && y == 0)
+        return place + "That is the element of `in` itself, without the one below.";
     if (wrong.actual == in.at(x, y))
         return place + "That is the element of `in` itself, without its neighbours.";
     if (wrong.actual == in.at(x, y) + in.at(x, y + 1))
@@ -43,9 +47,18 @@ std::string explain(const judge::Wrong<unsigned>& wrong, const Values& in) {
     return judge::is_poison(wrong.actual) ? "" : place;
 }
 
+/// The map of a matrix for boxes of 32 × `box_height`.
+CUtensorMap map_of(const unsigned* data, const Values& values, unsigned box_height) {
+    return workbook::make_tensor_map(data,
+                                     workbook::TensorLayout<2>{.dims = {values.width, values.height},
+                                                               .strides = {values.pitch * sizeof(unsigned)},
+                                                               .box = {tile_width, box_height}});
+}
+
 } // namespace
 
 void judge::run() {
+    const Kernel<void(CUtensorMap, CUtensorMap)> kernel("vertical_sums");
     struct Case {
         std::size_t width;
         std::size_t height;
@@ -53,10 +66,13 @@ void judge::run() {
     for (const auto [width, height] : {Case{32, 16}, {64, 48}, {100, 37}, {4, 1}, {36, 100}}) {
         trying("matrices of " + std::to_string(width) + " × " + std::to_string(height));
         const std::size_t pitch = workbook::row_pitch<unsigned>(width);
-        const Values values{width, height, pitch, workbook::random_values<unsigned>(pitch * height, width)};
+        const Values values{width, height, pitch,
+                            workbook::random_values<unsigned>(pitch * height, width + height)};
         const auto in = input(values.all, 4);
         auto out = output<unsigned>(pitch * height, 8);
-        launch_vertical_sums({in.data(), width, height, pitch}, {out.data(), width, height, pitch});
+        const dim3 grid(workbook::blocks_for(width, tile_width), workbook::blocks_for(height, tile_height));
+        kernel({.grid = grid, .block = 128}, map_of(in.data(), values, tile_height + 2),
+               map_of(out.data(), values, tile_height));
         std::vector<unsigned> expected;
         for (std::size_t y = 0; y < height; ++y)
             for (std::size_t x = 0; x < pitch; ++x)

@@ -2,16 +2,16 @@
 /// Judge of chapter 7's second_tile.
 #include "judge.hpp"
 
-#include "workbook/matrix.hpp"
+#include "workbook/tensor_map.hpp"
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-void launch_second_tile(workbook::Matrix<const int> first, workbook::Matrix<const int> second,
-                        workbook::Matrix<int> out);
-
 namespace {
+
+constexpr int tile_columns = 32;
+constexpr int tile_rows = 8;
 
 /// Recognises a second tile that begins inside the pattern of the swizzle, and one that is read without the
 /// swizzle: only then is row 0 right.
@@ -35,26 +35,35 @@ std::string explain(const judge::Wrong<int>& wrong, const std::vector<int>& firs
     return "";
 }
 
+/// The map of a matrix for swizzled tiles.
+CUtensorMap map_of(const int* data, std::size_t width, std::size_t height) {
+    return workbook::make_tensor_map(data, workbook::TensorLayout<2>{.dims = {width, height},
+                                                                     .strides = {width * sizeof(int)},
+                                                                     .box = {tile_columns, tile_rows},
+                                                                     .swizzle = workbook::Swizzle::bytes128});
+}
+
 } // namespace
 
 void judge::run() {
+    const Kernel<void(CUtensorMap, CUtensorMap, int*, int)> kernel("second_tile");
     struct Case {
         std::size_t width;
         std::size_t height;
     };
-    for (const auto [width, height] : {Case{32, 8}, {64, 24}, {160, 40}}) {
+    for (const auto [width, height] : {Case{32, 8}, {64, 24}, {160, 40}, {32, 104}}) {
         trying("matrices of " + std::to_string(width) + " × " + std::to_string(height));
-        const auto first_values =
-            workbook::random_integers<int>(width * height, width, -1'000'000, 1'000'000);
-        const auto second_values =
-            workbook::random_integers<int>(width * height, height, -1'000'000, 1'000'000);
+        const std::size_t size = width * height;
+        const auto first_values = workbook::random_integers<int>(size, width, -1'000'000, 1'000'000);
+        const auto second_values = workbook::random_integers<int>(size, height, -1'000'000, 1'000'000);
         const auto first = input(first_values, 4);
         const auto second = input(second_values, 8);
-        auto out = output<int>(width * height);
-        launch_second_tile({first.data(), width, height, width}, {second.data(), width, height, width},
-                           {out.data(), width, height, width});
-        std::vector<int> expected(width * height);
-        for (std::size_t i = 0; i < expected.size(); ++i)
+        auto out = output<int>(size);
+        const dim3 grid(workbook::blocks_for(width, tile_columns), workbook::blocks_for(height, tile_rows));
+        kernel({.grid = grid, .block = tile_columns * tile_rows}, map_of(first.data(), width, height),
+               map_of(second.data(), width, height), out.data(), static_cast<int>(width));
+        std::vector<int> expected(size);
+        for (std::size_t i = 0; i < size; ++i)
             expected[i] = first_values[i] - second_values[i];
         expect_exact<int>("out", out, expected, [&](const auto& wrong) {
             return explain(wrong, first_values, second_values, width);

@@ -3,12 +3,10 @@
 #include "judge.hpp"
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
-void launch_gone_neighbour(std::span<const unsigned> in, std::span<unsigned> out);
-
 void judge::run() {
+    const Kernel<void(const unsigned*, unsigned*)> kernel("gone_neighbour");
     constexpr std::size_t chunk = 512;
     constexpr std::size_t block = 128;
     for (const std::size_t size : {chunk, 4 * chunk, 60 * chunk, std::size_t{0}}) {
@@ -16,7 +14,8 @@ void judge::run() {
         const auto values = workbook::random_values<unsigned>(size, size + 11);
         const auto in = input(values, 1);
         auto out = output<unsigned>(size);
-        launch_gone_neighbour(in.span(), out.span());
+        kernel({.grid = workbook::blocks_for(size, block), .block = block, .cluster = 4}, in.data(),
+               out.data());
         std::vector<unsigned> expected(size);
         for (std::size_t i = 0; i < size; ++i)
             expected[i / chunk * chunk + (i + block) % chunk] = values[i];
