@@ -16,7 +16,8 @@
 ///             and on each side `margin` columns, as a box begins at a multiple of 16 bytes;
 ///          3. filter: all threads compute a tile, from its stage into one of the two buffers;
 ///          4. the kernel: a ring in which at least the next tile is always on its way, every result is
-///             stored by a tensor copy, and nothing is overwritten that somebody still reads.
+///             stored by a tensor copy of the thread that loads, and nothing is overwritten that somebody
+///             still reads.
 /// Judged   By the result for matrices of several shapes; by counters: the bytes that are on their way when
 ///          the thread that loads reads a tile (2880 of the next one, unless it was the last); one load and
 ///          one store per tile, no element by a thread, no bank conflict.
