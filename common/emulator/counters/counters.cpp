@@ -164,7 +164,10 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
         flight_.on_phase(e);
         // Who completes a phase depends on the order; the barrier does not.
         const auto init = init_pc_.find(e.address);
-        count(nullptr, init == init_pc_.end() ? e.pc : init->second, Counter::mbarrier_phases);
+        const std::uint32_t pc = init == init_pc_.end() ? e.pc : init->second;
+        count(nullptr, pc, Counter::mbarrier_phases);
+        if (init != init_pc_.end() && e.phase == 0)
+            count(nullptr, pc, Counter::mbarriers);
     }
     void on_mbarrier_observed(const MbarrierEvent& e) override { flight_.on_observed(e); }
 
@@ -194,6 +197,8 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
             sectors - fewest_sectors(addresses, e.mask, e.bytes));
         add(load ? Counter::global_load_requests_wide : Counter::global_store_requests_wide,
             e.bytes == wide ? 1 : 0);
+        if (!load)
+            flight_.on_global_store(e);
         add(load ? Counter::bytes_global_to_registers : Counter::bytes_registers_to_global,
             bytes_of_lanes(e, e.mask));
     }
