@@ -15,7 +15,6 @@
 
 #include <cuda/ptx>
 
-#include <algorithm>
 #include <cstddef>
 
 namespace ptx = cuda::ptx;
