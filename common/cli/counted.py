@@ -79,6 +79,10 @@ _WORDS = {
         "byte on its way to shared memory while a thread stored to global memory",
         "bytes on their way to shared memory while a thread stored to global memory",
     ),
+    "shared_stores_ahead": (
+        "store to shared memory ahead of an answer to the last arrival",
+        "stores to shared memory ahead of an answer to the last arrival",
+    ),
     "bytes_in_flight_at_issues": (
         "byte under way when a further copy was started",
         "bytes under way when further copies were started",

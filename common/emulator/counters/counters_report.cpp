@@ -73,6 +73,7 @@ constexpr std::array<Named, counter_count> names{{
     {"bytes_in_flight_at_uses", "of the thread's copies that it had yet to wait for then"},
     {"bytes_loading_at_uses", "of these: by copies to shared memory"},
     {"bytes_loading_at_stores", "the same at each store of a thread to global memory"},
+    {"shared_stores_ahead", "of threads whose warp does not know that its last arrival was answered"},
     {"bytes_in_flight_at_issues", "at each copy: of the thread's copies of other groups and phases"},
     {"instructions_arrival_to_wait", "of each thread between an arrival and its first try to wait"},
     {"instructions_issue_to_wait", "of each thread between its last copy and its first try to wait"},

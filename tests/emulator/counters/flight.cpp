@@ -37,6 +37,7 @@ constexpr Counter steady[] = {Counter::async_waits,
                               Counter::bytes_loading_at_uses,
                               Counter::bytes_loading_at_stores,
                               Counter::mbarriers,
+                              Counter::shared_stores_ahead,
                               Counter::bytes_in_flight_at_issues,
                               Counter::instructions_arrival_to_wait,
                               Counter::instructions_issue_to_wait};
@@ -169,6 +170,28 @@ TEST_CASE("mbarriers that complete a phase, each once") {
     const emu::Counts two = with("bar + 8", "0");
     REQUIRE(two[Counter::mbarriers] == 2);
     REQUIRE(two[Counter::mbarrier_phases] == 2);
+}
+
+TEST_CASE("stores ahead of an answer") {
+    // Warp 0 writes twice and hands over twice; warp 1 waits, reads, and arrives at a barrier of its own.
+    const auto with = [](const std::string& between) {
+        const auto init = [](const std::string& at) {
+            return "@%p0 mbarrier.init.shared.b64 [bar + " + at + "], 32;\n";
+        };
+        const auto arrive = [](const std::string& at) {
+            return "mbarrier.arrive.shared.b64 _, [bar + " + at + "];\n";
+        };
+        const std::string split = "bar.sync 0;\nsetp.ge.u32 %p4, %r0, 32;\n@%p4 bra USE;\n";
+        const std::string producer = "st.shared.u32 [%r10], %r0;\n" + arrive("0") + between +
+                                     "st.shared.u32 [%r10 + 1024], %r0;\n" + arrive("8") + "bra END;\n";
+        const std::string consumer =
+            "USE:\n" + wait_parity("bar", "0", "W0") + "ld.shared.u32 %r5, [%r10 + -128];\n" + arrive("16") +
+            wait_parity("bar + 8", "0", "W1") + "ld.shared.u32 %r5, [%r10 + 896];\nEND:\n";
+        return total({".shared .align 128 .b8 tile[4096];\n.shared .align 8 .b8 bar[24];\n",
+                      addresses(64) + init("0") + init("8") + init("16") + split + producer + consumer});
+    };
+    REQUIRE(with("")[Counter::shared_stores_ahead] == 32); // not the first: nothing was handed over yet
+    REQUIRE(with(wait_parity("bar + 16", "0", "A0"))[Counter::shared_stores_ahead] == 0);
 }
 
 TEST_CASE("a barrier of the block tells of another thread's wait") {
