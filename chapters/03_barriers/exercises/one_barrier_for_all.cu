@@ -9,8 +9,9 @@
 ///          first. Beside the one barrier behind the set-up there is none for all threads
 ///          (__syncthreads), so that copying tile k + 1 and adding tile k can overlap.
 /// Missing  What each side waits for and where it arrives, and how many arrivals each barrier expects.
-/// Judged   By the result for several sizes; by counters: one barrier of the block, at least 14 phases of
-///          the four mbarriers, no byte loaded by a consumer and none stored by a producer.
+/// Judged   By the result for several sizes; by counters: one barrier of the block, 14 to 18 phases of
+///          the four mbarriers, no byte loaded by a consumer and none stored by a producer; and producers
+///          that write the next tile before they know that the last one was used.
 #include "workbook/tile.cuh"
 
 #include <cuda/ptx>
