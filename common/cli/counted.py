@@ -27,6 +27,7 @@ _WORDS = {
     ),
     "bytes_cp_async": ("byte copied by cp.async", "bytes copied by cp.async"),
     "bytes_bulk_load": ("byte loaded by bulk copies", "bytes loaded by bulk copies"),
+    "bytes_bulk_store": ("byte stored by bulk copies", "bytes stored by bulk copies"),
     "bytes_bulk_reduce": ("byte added by bulk reductions", "bytes added by bulk reductions"),
     "bytes_multicast": (
         "byte that multicast gave to a further block",
@@ -70,6 +71,18 @@ _WORDS = {
         "byte under way while a thread used what copies had brought",
         "bytes under way while a thread used what copies had brought",
     ),
+    "bytes_loading_at_uses": (
+        "byte on its way to shared memory while a thread used what copies had brought",
+        "bytes on their way to shared memory while a thread used what copies had brought",
+    ),
+    "bytes_loading_at_stores": (
+        "byte on its way to shared memory while a thread stored to global memory",
+        "bytes on their way to shared memory while a thread stored to global memory",
+    ),
+    "shared_stores_ahead": (
+        "store to shared memory ahead of an answer to the last arrival",
+        "stores to shared memory ahead of an answer to the last arrival",
+    ),
     "bytes_in_flight_at_issues": (
         "byte under way when a further copy was started",
         "bytes under way when further copies were started",
@@ -83,6 +96,7 @@ _WORDS = {
         "instructions between copies and the waits for them",
     ),
     "mbarrier_phases": ("completed phase of an mbarrier", "completed phases of mbarriers"),
+    "mbarriers": ("mbarrier that completed a phase", "mbarriers that completed a phase"),
 }
 _BOUNDS = {"at_most": "at most", "at_least": "at least", "equals": "exactly"}
 

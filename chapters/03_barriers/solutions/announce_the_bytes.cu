@@ -8,13 +8,13 @@
 /// Wanted   out[i] = values[j] + codes[j], where j is the opposite place of the tile. The barrier's phase
 ///          must end when thread 0 has arrived and the bytes of both copies have landed, and not before.
 /// Missing  The number of bytes: the tx-count.
-#include "workbook/launch.hpp"
+/// Judged   By the result for several sizes; by counters: 1280 bytes for each block by bulk copies, none
+///          through a register, and one phase of one barrier in each block.
 
 #include <cuda/ptx>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace ptx = cuda::ptx;
 
@@ -44,11 +44,4 @@ __global__ void announce_the_bytes(const unsigned* values, const unsigned char* 
     }
     for (int i = threadIdx.x; i < tile_size; i += block_threads)
         out[start + i] = value_tile[tile_size - 1 - i] + code_tile[tile_size - 1 - i];
-}
-
-void launch_announce_the_bytes(std::span<const unsigned> values, std::span<const unsigned char> codes,
-                               std::span<unsigned> out) {
-    workbook::launch(announce_the_bytes,
-                     {.grid = workbook::blocks_for(values.size(), tile_size), .block = block_threads},
-                     values.data(), codes.data(), out.data());
 }

@@ -2,8 +2,8 @@
 /// Exercise: a bulk reduction, and what has to come before and after it.
 ///
 /// Given    A matrix `in` of ints with 256 columns and any number of rows, and 256 `totals`; both begin at
-///          multiples of 16 bytes. A block takes 32 rows (the last one may have fewer): thread i sums
-///          column i and writes the sum to `sums[i]` in shared memory.
+///          multiples of 16 bytes. A block of 256 threads takes 32 rows (the last one may have fewer):
+///          thread i sums column i and writes the sum to `sums[i]` in shared memory.
 /// Wanted   The block adds its 256 sums to the totals by one bulk reduction:
 ///          1. what the threads have written becomes visible to the async proxy, and all of them have
 ///             written;
@@ -12,13 +12,10 @@
 /// Missing  These steps. The code that stands there is right, but every thread adds its sum by itself.
 /// Judged   By the result for several numbers of rows; by counters: no atomic addition by a thread, one
 ///          reduction per block.
-#include "workbook/launch.hpp"
 
 #include <cuda/ptx>
 
-#include <algorithm>
 #include <cstddef>
-#include <span>
 
 namespace ptx = cuda::ptx;
 
@@ -35,11 +32,4 @@ __global__ void one_reduction(const int* in, int* totals, int rows) {
     // YOUR CODE: ptx::fence_proxy_async and a barrier; then, by one thread, ptx::cp_reduce_async_bulk,
     // ptx::cp_async_bulk_commit_group and ptx::cp_async_bulk_wait_group_read, instead of
     atomicAdd(totals + threadIdx.x, sums[threadIdx.x]);
-}
-
-/// Adds the sum of each column of `in` to its total.
-void launch_one_reduction(std::span<const int> in, std::span<int> totals) {
-    const std::size_t rows = in.size() / columns;
-    workbook::launch(one_reduction, {.grid = workbook::blocks_for(rows, block_rows), .block = columns},
-                     in.data(), totals.data(), static_cast<int>(rows));
 }

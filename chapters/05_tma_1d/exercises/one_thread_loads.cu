@@ -2,21 +2,19 @@
 /// Exercise: a bulk copy and the barrier that counts its bytes.
 ///
 /// Given    An array `in` of `size` floats; `in` and `out` begin at multiples of 16 bytes, and `size` is a
-///          multiple of 4. A block takes one tile of 1024 floats (the last may be shorter) and writes it to
-///          `out` in reverse order. Thread 0 has initialised a barrier for one arrival.
+///          multiple of 4. A block of 128 threads takes one tile of 1024 floats (the last may be shorter) and
+///          writes it to `out` in reverse order. Thread 0 has initialised a barrier for one arrival.
 /// Wanted   1. thread 0 arrives on the barrier and announces the bytes of the tile, `count` floats;
 ///          2. thread 0 starts one bulk copy of the tile, from in + start to `tile`, which counts on the
 ///             barrier;
 ///          3. every thread waits until the bytes are there. The barrier is in its first phase: parity 0.
 /// Judged   By the result for several sizes; by counters: one copy per tile, and no load by a thread.
-#include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
 
 #include <cuda/ptx>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace ptx = cuda::ptx;
 
@@ -43,11 +41,4 @@ __global__ void one_thread_loads(const float* in, float* out, std::size_t size) 
     // YOUR CODE: 3. wait for the bytes
     for (int i = threadIdx.x; i < count; i += blockDim.x)
         out[start + i] = tile[count - 1 - i];
-}
-
-/// Launches the kernel, a block per tile.
-void launch_one_thread_loads(std::span<const float> in, std::span<float> out) {
-    workbook::launch(one_thread_loads,
-                     {.grid = workbook::blocks_for(in.size(), tile_floats), .block = block_threads},
-                     in.data(), out.data(), in.size());
 }

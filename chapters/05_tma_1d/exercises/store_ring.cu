@@ -3,10 +3,10 @@
 ///
 /// Given    An array `in` of `size` floats; `in` and `out` begin at multiples of 16 bytes, and `size` is a
 ///          multiple of 4. A block of 128 threads takes the tiles blockIdx.x, blockIdx.x + gridDim.x, … of
-///          512 floats (the last may be shorter); Stream counts them as its tiles 0, 1, 2, … A ring of
-///          three stages has for each stage a tile and a barrier. load(ring, k) lets one thread start the
-///          load of tile k into stage k % 3, counted on that stage's barrier. turn(ring, k) lets the block
-///          square the tile's elements where they lie. store(ring, k) lets one thread store the tile to
+///          512 floats (the last may be shorter), about eight; Stream counts them as its tiles 0, 1, 2, … A
+///          ring of three stages has for each stage a tile and a barrier. load(ring, k) lets one thread start
+///          the load of tile k into stage k % 3, counted on that stage's barrier. turn(ring, k) lets the
+///          block square the tile's elements where they lie. store(ring, k) lets one thread store the tile to
 ///          `out` and commit a group.
 /// Wanted   The kernel: out[i] = in[i]².
 ///          1. thread 0 initialises the three barriers, lets the async proxy see them, and loads the first
@@ -14,17 +14,15 @@
 ///          2. for every tile: wait for its bytes, turn it, make the writes visible to the async proxy, and
 ///             store it;
 ///          3. a stage is loaded again (tile k + 3) as soon as the store has read it, and not before.
-/// Judged   By the result for several sizes; by how many tiles had been asked for when tile k was computed
-///          (k + 2 at least, or all); by counters: one load and one store per tile, and no byte by a
-///          thread.
-#include "workbook/launch.hpp"
+/// Judged   By the result for several sizes; by counters: one load and one store per tile, no byte by a
+///          thread, and what is under way while thread 0 turns a tile: the load of the next, and of the one
+///          behind it or the store of the one before.
 #include "workbook/tile.cuh"
 
 #include <cuda/ptx>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace ptx = cuda::ptx;
 
@@ -37,7 +35,6 @@ struct Stream {
     const float* in;
     float* out;
     std::size_t size;
-    unsigned* asked; ///< for each tile of the array: how many tiles its block had asked for
 
     __device__ std::size_t start(std::size_t k) const { return (blockIdx.x + k * gridDim.x) * tile_floats; }
     __device__ bool has(std::size_t k) const { return start(k) < size; }
@@ -49,7 +46,6 @@ struct Stream {
 struct Ring {
     alignas(16) float tile[stages][tile_floats];
     std::uint64_t full[stages]; ///< each for one arrival
-    unsigned asked;             ///< loads that were started
 };
 
 /// One thread: starts the load of tile k. It arrives on the stage's barrier and announces the bytes.
@@ -59,13 +55,10 @@ __device__ inline void load(Ring& ring, const Stream& stream, std::size_t k) {
                                    stream.bytes(k));
     ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, ring.tile[k % stages],
                        stream.in + stream.start(k), stream.bytes(k), full);
-    ring.asked = static_cast<unsigned>(k + 1);
 }
 
 /// All threads: square the elements of tile k, in shared memory.
 __device__ inline void turn(Ring& ring, const Stream& stream, std::size_t k) {
-    if (threadIdx.x == 0)
-        stream.asked[stream.start(k) / tile_floats] = ring.asked;
     for (int i = threadIdx.x; i < stream.count(k); i += blockDim.x)
         ring.tile[k % stages][i] *= ring.tile[k % stages][i];
 }
@@ -90,11 +83,4 @@ __global__ void store_ring(Stream stream) {
     // 2. for every tile k: wait for ring.full[k % stages] with the parity of this trip around the ring,
     //    turn, fence, __syncthreads, store by thread 0;
     // 3. thread 0: when the store has read the stage, load tile k + 3.
-}
-
-/// Launches the kernel so that a block takes about eight tiles. `asked` has one element per tile.
-void launch_store_ring(std::span<const float> in, std::span<float> out, std::span<unsigned> asked) {
-    const unsigned grid = workbook::blocks_for(in.size(), std::size_t{8} * tile_floats);
-    workbook::launch(store_ring, {.grid = grid, .block = block_threads},
-                     Stream{in.data(), out.data(), in.size(), asked.data()});
 }

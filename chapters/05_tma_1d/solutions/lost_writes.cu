@@ -2,20 +2,19 @@
 /// Exercise: find the mistake.
 ///
 /// Given    A kernel that writes out[i] = 3 · in[i] for `size` ints; `in` and `out` begin at multiples of
-///          16 bytes, and `size` is a multiple of 4. A block takes every gridDim.x-th tile of 512 ints (the
-///          last may be shorter), computes it in shared memory and stores it with one bulk copy. All
-///          fences, waits and barriers are there, but two of them do not stand where they should.
+///          16 bytes, and `size` is a multiple of 4. A block of 128 threads takes every gridDim.x-th tile of
+///          512 ints (the last may be shorter), computes it in shared memory and stores it with one bulk
+///          copy; there are so many blocks that each takes about three tiles. All fences, waits and
+///          barriers are there, but two of them do not stand where they should.
 /// Wanted   Check it, read what the emulator reports, repair that, and check it again.
 /// Judged   By the result for several sizes; by the emulator having nothing to report; by counters: one
-///          bulk store per tile.
-#include "workbook/launch.hpp"
+///          bulk store per tile, and no store by a thread.
 #include "workbook/tile.cuh"
 
 #include <cuda/ptx>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace ptx = cuda::ptx;
 
@@ -53,10 +52,4 @@ __global__ void lost_writes(const int* in, int* out, std::size_t size) {
     //? if (threadIdx.x == 0)
     //?     ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
     //@ end
-}
-
-/// Launches the kernel so that a block takes about three tiles.
-void launch_lost_writes(std::span<const int> in, std::span<int> out) {
-    const unsigned grid = workbook::blocks_for(in.size(), std::size_t{3} * tile_ints);
-    workbook::launch(lost_writes, {.grid = grid, .block = block_threads}, in.data(), out.data(), in.size());
 }

@@ -1,5 +1,6 @@
 #include "hopper_emulator/counters.hpp"
 
+#include "counters/ahead.hpp"
 #include "counters/flight.hpp"
 #include "counters/stretch.hpp"
 #include "machine/cluster.hpp"
@@ -71,7 +72,7 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
   public:
     ClusterCounters(Counters& owner, Cluster& cluster)
         : owner_(owner), serial_(cluster.info().serial), counts_(cluster.info().kernel->code.size()),
-          used_(counts_.size()), flight_(*this), stretch_(*this, *cluster.info().kernel) {}
+          used_(counts_.size()), flight_(*this), ahead_(*this), stretch_(*this, *cluster.info().kernel) {}
     ~ClusterCounters() override {
         flush_cp_async();
         std::vector<std::pair<std::uint32_t, Counts>> list;
@@ -148,6 +149,7 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
     }
     void on_mbarrier_arrive(const MbarrierEvent& e) override {
         flight_.on_arrive(e);
+        ahead_.on_arrive(e);
         if (e.warp && e.count)
             stretch_.on_arrive(*e.warp, LaneMask{1} << e.lane);
         // An arrival of cp.async without .noinc takes back the one by which it raised the pending count.
@@ -159,14 +161,21 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
     void on_mbarrier_init(const MbarrierEvent& e) override {
         init_pc_[e.address] = e.pc;
         flight_.on_init(e);
+        ahead_.on_init(e);
     }
     void on_mbarrier_phase(const MbarrierEvent& e) override {
         flight_.on_phase(e);
         // Who completes a phase depends on the order; the barrier does not.
         const auto init = init_pc_.find(e.address);
-        count(nullptr, init == init_pc_.end() ? e.pc : init->second, Counter::mbarrier_phases);
+        const std::uint32_t pc = init == init_pc_.end() ? e.pc : init->second;
+        count(nullptr, pc, Counter::mbarrier_phases);
+        if (init != init_pc_.end() && e.phase == 0)
+            count(nullptr, pc, Counter::mbarriers);
     }
-    void on_mbarrier_observed(const MbarrierEvent& e) override { flight_.on_observed(e); }
+    void on_mbarrier_observed(const MbarrierEvent& e) override {
+        flight_.on_observed(e);
+        ahead_.on_observed(e);
+    }
 
   private:
     void count(const Warp* warp, std::uint32_t pc, Counter counter, std::uint64_t amount = 1) override {
@@ -194,12 +203,16 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
             sectors - fewest_sectors(addresses, e.mask, e.bytes));
         add(load ? Counter::global_load_requests_wide : Counter::global_store_requests_wide,
             e.bytes == wide ? 1 : 0);
+        if (!load)
+            flight_.on_global_store(e);
         add(load ? Counter::bytes_global_to_registers : Counter::bytes_registers_to_global,
             bytes_of_lanes(e, e.mask));
     }
 
     void shared_access(const AccessEvent& e) {
         flight_.on_shared_access(e);
+        if (e.kind == AccessKind::write)
+            ahead_.on_shared_store(e);
         LaneMask own = 0;
         for_lanes(e.mask, [&](unsigned lane) {
             if (shared_rank(static_cast<std::uint32_t>(e.addresses[lane])) == e.warp->block().rank())
@@ -264,6 +277,7 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
     std::vector<bool> used_;
     std::vector<Counts> by_warp_; ///< Of all blocks of the cluster.
     Flight flight_;
+    Ahead ahead_;
     Stretch stretch_;
     std::map<std::uint32_t, std::uint32_t> init_pc_; ///< By address of the mbarrier.
     const Warp* cp_async_warp_ = nullptr;            ///< The warps live longer than their listeners.

@@ -48,7 +48,8 @@ void Flight::on_issue(const AsyncOperation& operation) {
     sink_.count(operation.warp, operation.pc, Counter::bytes_in_flight_at_issues, others);
     const std::uint64_t bytes = bytes_of(operation);
     thread.bytes += bytes;
-    attach(thread, id, {bytes, operation.completion, operation.group, phase});
+    thread.loading += operation.writes_shared ? bytes : 0;
+    attach(thread, id, {bytes, operation.writes_shared, operation.completion, operation.group, phase});
     if (operation.writes_shared)
         for (const AsyncPiece& piece : operation.pieces)
             mark(piece.shared, piece.bytes, true);
@@ -67,8 +68,11 @@ void Flight::retire(Thread& thread, const Warp& warp, std::uint32_t pc, Over ove
         return;
     thread.pending.erase(first, thread.pending.end());
     thread.bytes = 0;
-    for (const Copy& copy : thread.pending)
+    thread.loading = 0;
+    for (const Copy& copy : thread.pending) {
         thread.bytes += copy.bytes;
+        thread.loading += copy.loads ? copy.bytes : 0;
+    }
     sink_.count(&warp, pc, Counter::async_waits);
     sink_.count(&warp, pc, Counter::bytes_in_flight_at_waits, thread.bytes);
 }
@@ -133,6 +137,14 @@ void Flight::on_shared_access(const AccessEvent& event) {
             return;
         sink_.count(event.warp, event.pc, Counter::async_uses);
         sink_.count(event.warp, event.pc, Counter::bytes_in_flight_at_uses, thread->second.bytes);
+        sink_.count(event.warp, event.pc, Counter::bytes_loading_at_uses, thread->second.loading);
+    });
+}
+
+void Flight::on_global_store(const AccessEvent& event) {
+    for_lanes(event.mask, [&](unsigned lane) {
+        if (const auto thread = threads_.find(thread_id(*event.warp, lane)); thread != threads_.end())
+            sink_.count(event.warp, event.pc, Counter::bytes_loading_at_stores, thread->second.loading);
     });
 }
 

@@ -31,6 +31,7 @@ class Flight {
     void on_observed(const MbarrierEvent& event);
     void on_barrier(BarrierKind kind, std::span<const WarpLanes> arrived, std::span<const WarpLanes> waiting);
     void on_shared_access(const AccessEvent& event);
+    void on_global_store(const AccessEvent& event);
 
   private:
     using ThreadId = std::uint32_t;                        ///< Rank of the block, number in the block.
@@ -38,14 +39,16 @@ class Flight {
 
     struct Copy {
         std::uint64_t bytes = 0;
+        bool loads = false; ///< Writes shared memory.
         CompletionKind completion = CompletionKind::none;
         std::uint64_t group = 0; ///< For a group.
         Phase phase{};           ///< For an mbarrier.
     };
     struct Thread {
         std::vector<Copy> pending;
-        std::uint64_t bytes = 0; ///< Of those.
-        bool issues = false;     ///< Has issued a copy.
+        std::uint64_t bytes = 0;   ///< Of those.
+        std::uint64_t loading = 0; ///< Of those that write shared memory.
+        bool issues = false;       ///< Has issued a copy.
     };
     /// A phase that copies complete, and who knows that it is over.
     struct Record {

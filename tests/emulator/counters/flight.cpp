@@ -34,6 +34,10 @@ constexpr Counter steady[] = {Counter::async_waits,
                               Counter::bytes_in_flight_at_waits,
                               Counter::async_uses,
                               Counter::bytes_in_flight_at_uses,
+                              Counter::bytes_loading_at_uses,
+                              Counter::bytes_loading_at_stores,
+                              Counter::mbarriers,
+                              Counter::shared_stores_ahead,
                               Counter::bytes_in_flight_at_issues,
                               Counter::instructions_arrival_to_wait,
                               Counter::instructions_issue_to_wait};
@@ -87,6 +91,8 @@ TEST_CASE("a group that is not waited for is under way, at the wait and at the u
     REQUIRE(ahead[Counter::bytes_in_flight_at_waits] == 4 * 64);
     REQUIRE(ahead[Counter::async_uses] == 64);
     REQUIRE(ahead[Counter::bytes_in_flight_at_uses] == 4 * 64);
+    REQUIRE(ahead[Counter::bytes_loading_at_uses] == 4 * 64);
+    REQUIRE(ahead[Counter::bytes_loading_at_stores] == 4 * 64);
     REQUIRE(ahead[Counter::bytes_in_flight_at_issues] == 4 * 64);
 
     const emu::Counts waited = total(two_groups("cp.async.wait_group 0;\n"));
@@ -94,6 +100,7 @@ TEST_CASE("a group that is not waited for is under way, at the wait and at the u
     REQUIRE(waited[Counter::bytes_in_flight_at_waits] == 0);
     REQUIRE(waited[Counter::async_uses] == 64);
     REQUIRE(waited[Counter::bytes_in_flight_at_uses] == 0);
+    REQUIRE(waited[Counter::bytes_loading_at_stores] == 0);
 }
 
 TEST_CASE("a wait that finds nothing new does not count") {
@@ -128,6 +135,63 @@ TEST_CASE("a phase ends what it tells of, for who has seen it") {
     REQUIRE(one_by_one[Counter::bytes_in_flight_at_waits] == 0);
     REQUIRE(one_by_one[Counter::bytes_in_flight_at_issues] == 0);
     REQUIRE(one_by_one[Counter::bytes_in_flight_at_uses] == 256); // the second is under way then
+}
+
+TEST_CASE("what a bulk store reads is under way and is no load") {
+    const std::string store = "@%p0 fence.proxy.async;\n@%p0 cp.async.bulk.global.shared::cta.bulk_group "
+                              "[%rd1 + 4096], [tile + 2048], "
+                              "64;\n@%p0 cp.async.bulk.commit_group;\n";
+    Case c = two_loads("");
+    const std::size_t use_at = c.body.find(use);
+    REQUIRE(use_at != std::string::npos);
+    c.body.insert(use_at, wait_parity("bar + 8", "0", "B0") + "st.shared.u32 [%r10 + 2048], %r0;\n" +
+                              "fence.proxy.async;\nbar.sync 0;\n" + store);
+    c.body += "@%p0 cp.async.bulk.wait_group.read 0;\n";
+    const emu::Counts stores = total(c);
+    REQUIRE(stores[Counter::bytes_in_flight_at_uses] == 64);
+    REQUIRE(stores[Counter::bytes_loading_at_uses] == 0);
+    REQUIRE(stores[Counter::bytes_loading_at_stores] == 0);
+    REQUIRE(total(two_loads(""))[Counter::bytes_loading_at_uses] == 256);
+    REQUIRE(total(two_loads(""))[Counter::bytes_loading_at_stores] == 256);
+}
+
+TEST_CASE("mbarriers that complete a phase, each once") {
+    const std::string init = "@%p0 mbarrier.init.shared.b64 [bar], 64;\n@%p0 mbarrier.init.shared.b64 [bar + "
+                             "8], 64;\nbar.sync 0;\n";
+    const auto with = [&](const std::string& second, const std::string& parity) {
+        const std::string arrive = "mbarrier.arrive.shared.b64 _, ";
+        return total({".shared .align 128 .b8 tile[4096];\n.shared .align 8 .b8 bar[16];\n",
+                      addresses(64) + init + arrive + "[bar];\n" + wait_parity("bar", "0", "W0") + arrive +
+                          "[" + second + "];\n" + wait_parity(second, parity, "W1")});
+    };
+    const emu::Counts one = with("bar", "1");
+    REQUIRE(one[Counter::mbarriers] == 1);
+    REQUIRE(one[Counter::mbarrier_phases] == 2);
+    const emu::Counts two = with("bar + 8", "0");
+    REQUIRE(two[Counter::mbarriers] == 2);
+    REQUIRE(two[Counter::mbarrier_phases] == 2);
+}
+
+TEST_CASE("stores ahead of an answer") {
+    // Warp 0 writes twice and hands over twice; warp 1 waits, reads, and arrives at a barrier of its own.
+    const auto with = [](const std::string& between) {
+        const auto init = [](const std::string& at) {
+            return "@%p0 mbarrier.init.shared.b64 [bar + " + at + "], 32;\n";
+        };
+        const auto arrive = [](const std::string& at) {
+            return "mbarrier.arrive.shared.b64 _, [bar + " + at + "];\n";
+        };
+        const std::string split = "bar.sync 0;\nsetp.ge.u32 %p4, %r0, 32;\n@%p4 bra USE;\n";
+        const std::string producer = "st.shared.u32 [%r10], %r0;\n" + arrive("0") + between +
+                                     "st.shared.u32 [%r10 + 1024], %r0;\n" + arrive("8") + "bra END;\n";
+        const std::string consumer =
+            "USE:\n" + wait_parity("bar", "0", "W0") + "ld.shared.u32 %r5, [%r10 + -128];\n" + arrive("16") +
+            wait_parity("bar + 8", "0", "W1") + "ld.shared.u32 %r5, [%r10 + 896];\nEND:\n";
+        return total({".shared .align 128 .b8 tile[4096];\n.shared .align 8 .b8 bar[24];\n",
+                      addresses(64) + init("0") + init("8") + init("16") + split + producer + consumer});
+    };
+    REQUIRE(with("")[Counter::shared_stores_ahead] == 32); // not the first: nothing was handed over yet
+    REQUIRE(with(wait_parity("bar + 16", "0", "A0"))[Counter::shared_stores_ahead] == 0);
 }
 
 TEST_CASE("a barrier of the block tells of another thread's wait") {

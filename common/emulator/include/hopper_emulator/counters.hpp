@@ -63,6 +63,7 @@ enum class Counter : std::uint8_t {
     /// that instruction expects one arrival more and brings it, which makes none.
     mbarrier_arrivals,
     mbarrier_phases, ///< Completed.
+    mbarriers,       ///< Initialised, and completed a phase.
     launches,
     blocks,
     warps,
@@ -81,7 +82,11 @@ enum class Counter : std::uint8_t {
     bytes_in_flight_at_waits, ///< Of the thread's copies that are still under way then.
     /// Reads, by threads that issue copies, of shared memory that a copy wrote last.
     async_uses,
-    bytes_in_flight_at_uses,      ///< Of the thread's copies that are under way then.
+    bytes_in_flight_at_uses, ///< Of the thread's copies that are under way then.
+    bytes_loading_at_uses,   ///< Of those: of copies to shared memory.
+    bytes_loading_at_stores, ///< The same at each store of a thread to global memory.
+    /// Of each thread, while its warp does not know that what its last arrival handed over was used.
+    shared_stores_ahead,
     bytes_in_flight_at_issues,    ///< At each copy: of the thread's copies of other groups and phases.
     instructions_arrival_to_wait, ///< Of a thread, from an arrival to its first attempt to wait.
     instructions_issue_to_wait,   ///< The same from its last copy.

@@ -1,20 +1,22 @@
 /// @file store_ring.cu
 /// Judge of chapter 5's store_ring.
-#include "overlap.hpp"
-
-#include "workbook/launch.hpp"
+#include "judge.hpp"
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
-
-void launch_store_ring(std::span<const float> in, std::span<float> out, std::span<unsigned> asked);
 
 namespace {
 
 constexpr std::size_t tile = 512;
 constexpr std::size_t tiles_per_block = 8;
+
+/// As the exercise declares it.
+struct Stream {
+    const float* in;
+    float* out;
+    std::size_t size;
+};
 
 /// The usual slip: a tile that was not squared, or squared before it came.
 std::string explain(const judge::Wrong<float>& wrong, const std::vector<float>& in) {
@@ -26,19 +28,20 @@ std::string explain(const judge::Wrong<float>& wrong, const std::vector<float>& 
 } // namespace
 
 void judge::run() {
+    const Kernel<void(Stream)> kernel("store_ring");
     for (const std::size_t size :
          {8 * tile, tile, 2 * tile, std::size_t{4}, 7 * tile - 4, 50 * tile + 100, std::size_t{0}}) {
         trying(with_elements(size));
-        const auto values = workbook::random_values<float>(size, size + 9, {.low = -100, .high = 100});
+        const auto values =
+            workbook::random_values<float>(size, size + 9, {.low = -100, .high = 100, .specials = true});
         const auto in = input(values, 4);
         auto out = output<float>(size, 8);
-        auto asked = output<unsigned>(workbook::blocks_for(size, tile));
-        launch_store_ring(in.span(), out.span(), asked.span());
+        kernel({.grid = workbook::blocks_for(size, tiles_per_block * tile), .block = 128},
+               Stream{in.data(), out.data(), size});
         std::vector<float> squares = values;
         for (float& value : squares)
             value *= value;
         expect_near<float>("out", out, squares, {},
                            [&](const auto& wrong) { return explain(wrong, values); });
-        expect_overlap(asked.download(), tiles_per_block);
     }
 }

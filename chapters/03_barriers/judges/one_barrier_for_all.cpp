@@ -2,21 +2,19 @@
 /// Judge of chapter 3's one_barrier_for_all.
 #include "judge.hpp"
 
-#include "workbook/tile.cuh"
+#include "workbook/tile_reference.hpp"
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
-
-void launch_one_barrier_for_all(std::span<const unsigned> in, std::span<unsigned> out);
 
 namespace {
 
 constexpr std::size_t tile = 96;
+constexpr std::size_t tiles = 8; // of a block
 
 std::string explain(const judge::Wrong<unsigned>& wrong) {
-    const std::size_t k = wrong.index / tile % 8;
+    const std::size_t k = wrong.index / tile % tiles;
     return "This is tile " + std::to_string(k) + " of its block, use number " + std::to_string(k / 2) +
            " of buffer " + std::to_string(k % 2) + ".";
 }
@@ -24,13 +22,13 @@ std::string explain(const judge::Wrong<unsigned>& wrong) {
 } // namespace
 
 void judge::run() {
-    // 1 + 1 + 1 + 1 + 12 = 16 blocks of 768 elements: the manifest counts their barriers.
+    const Kernel<void(const unsigned*, unsigned*, std::size_t)> kernel("one_barrier_for_all");
     for (const std::size_t size : {768, 1, 100, 767, 9000, 0}) {
         trying(with_elements(size));
         const std::vector<unsigned> values = workbook::random_values<unsigned>(size, size + 1);
         const auto in = input(values);
         auto out = output<unsigned>(size);
-        launch_one_barrier_for_all(in.span(), out.span());
+        kernel({.grid = workbook::blocks_for(size, tiles * tile), .block = 128}, in.data(), out.data(), size);
         expect_exact<unsigned>("out", out, workbook::neighbour_sums<unsigned>(values, tile), explain);
     }
 }

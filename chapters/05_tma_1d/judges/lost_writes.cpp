@@ -3,12 +3,10 @@
 #include "judge.hpp"
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
-void launch_lost_writes(std::span<const int> in, std::span<int> out);
-
 void judge::run() {
+    const Kernel<void(const int*, int*, std::size_t)> kernel("lost_writes");
     constexpr std::size_t tile = 512;
     for (const std::size_t size :
          {tile, 3 * tile, std::size_t{4}, 2 * tile - 4, 20 * tile + 60, std::size_t{0}}) {
@@ -16,7 +14,7 @@ void judge::run() {
         std::vector<int> values = workbook::random_integers<int>(size, size + 8, -1'000'000, 1'000'000);
         const auto in = input(values, 4);
         auto out = output<int>(size, 8);
-        launch_lost_writes(in.span(), out.span());
+        kernel({.grid = workbook::blocks_for(size, 3 * tile), .block = 128}, in.data(), out.data(), size);
         for (int& value : values)
             value *= 3;
         expect_exact<int>("out", out, values);
