@@ -15,7 +15,6 @@ from .exercises import Exercise
 from .workspace import Workspace
 
 _ANSWERS = Path("tests", "exercises", "answers")
-_CHEATS = Path("tests", "exercises", "cheats.toml")
 _KINDS = {"fill": "fill in", "write": "write", "find-the-mistake": "find the mistake", "project": "project"}
 
 
@@ -49,10 +48,6 @@ def _answers(workspace: Workspace, name: str) -> tuple[list[tuple[str, str]], li
     data = _read(workspace.root / _ANSWERS / f"{name}.toml")
     wrong = [(str(entry["what"]), str(entry["says"])) for entry in data.get("cheat", [])]
     right = [str(entry["what"]) for entry in data.get("right", [])]
-    for entry in _read(workspace.root / _CHEATS).get("exercise", []):
-        if entry["name"] == name:
-            written = " … ".join(f"`{' '.join(hole.split())}`" if hole else "nothing" for hole in entry["holes"])
-            wrong.append((f"in the holes: {written}", str(entry["fails_with"])))
     return wrong, right
 
 

@@ -43,24 +43,6 @@ def kernels(
     return _problem(_run(workspace, nvcc_command(tools, source, ptx), ptx, [file], cage), source)
 
 
-def program(
-    workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, target: Path, cage: Cage | None = None
-) -> list[str]:
-    """Compiles a file with a launch function and links it with its judge. Paths are relative to the clone, so that
-    messages are short."""
-    source = _source(workspace, file)
-    judge = exercise.judge(workspace)
-    command = [
-        *(str(tools.path("nvcc")), "-std=c++20", f"-gencode=arch={_ARCHITECTURE},code={_ARCHITECTURE}", "-lineinfo"),
-        *("-cudart=shared", "-I", "common/include", source, str(judge)),
-        # Takes the judge's main in any case, so that a second one is noticed.
-        *("-Xlinker=--undefined=_ZN5judge3runEv", "-Xlinker=--no-demangle", "-o", str(target)),
-    ]
-    # What a linker opens for the judge: Meson's archives only name their members.
-    parts = [*judge.parent.glob(f"{judge.name}*"), *(workspace.build / "common" / "judge").glob("libjudge.a*")]
-    return _problem(_run(workspace, command, target, [file, *parts], cage), source)
-
-
 def nvrtc_library(tools: Tools) -> Path | None:
     """NVRTC beside nvcc, of the same toolkit."""
     home = tools.path("nvcc").resolve().parent.parent
@@ -138,13 +120,6 @@ _ERROR = re.compile(r"^(?P<place>\S.*?\(\d+\)|\S[^:]*:\d+(:\d+)?): (fatal |catas
 def compiler_problem(lines: list[str], source: str) -> list[str]:
     """The first error, with the place in the learner's file, in a few lines."""
     for number, line in enumerate(lines):
-        if match := re.search(r"undefined (?:reference to|symbol:?) [`']?(\w+)", line):
-            return [
-                f"{source} defines no function with the signature that the judge calls: {_demangled(match[1])}",
-                "It must be declared exactly as the exercise has it.",
-            ]
-        if "multiple definition of" in line and "main" in line:
-            return [f"{source} has a function `main`: leave it out, the judge has one."]
         if _ERROR.match(line):
             rest = []
             for after in lines[number + 1 : number + 8]:
@@ -160,12 +135,3 @@ def compiler_problem(lines: list[str], source: str) -> list[str]:
 def _without_temporary(line: str) -> str:
     """ptxas names a file that is gone already."""
     return re.sub(r"ptxas \S+, line \d+; ", "assembler: ", line)
-
-
-def _demangled(symbol: str) -> str:
-    try:
-        done = subprocess.run(["c++filt", symbol], capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return symbol
-    text = done.stdout.strip() or symbol
-    return re.sub(r", 18446744073709551615ul", "", text)

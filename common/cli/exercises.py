@@ -74,15 +74,9 @@ class Exercise:
     def judge_source(self, workspace: Workspace) -> Path:
         return self._directory(workspace) / "judges" / f"{self.name}.cpp"
 
-    def kernel_only(self, workspace: Workspace) -> bool:
-        """Whether the learner's file is a kernel alone, which a judge program launches."""
-        return self.judge_source(workspace).exists()
-
     def judge(self, workspace: Workspace) -> Path:
-        """The judge program; or the library with the judge's `main`, which the learner's file is linked with."""
-        if self.kernel_only(workspace):
-            return workspace.build / "chapters" / f"judge_{self.name}"
-        return workspace.build / "tests" / "exercises" / f"libjudge_{self.name}.a"
+        """The program that launches the learner's kernel and judges what it did."""
+        return workspace.build / "chapters" / f"judge_{self.name}"
 
     def _directory(self, workspace: Workspace) -> Path:
         return workspace.root / "chapters" / self.chapter.directory

@@ -97,13 +97,9 @@ def _compile(
     workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, directory: Path, cage: Cage | None
 ) -> tuple[list[Path], Outcome | None]:
     """The program that judges `file`, with its argument; and what is wrong, if it does not compile."""
-    if exercise.kernel_only(workspace):
-        ptx = directory / f"{exercise.name}.ptx"
-        program = [exercise.judge(workspace), ptx]
-        problem = compiling.kernels(workspace, tools, exercise, file, ptx, cage)
-    else:
-        program = [directory / exercise.name]
-        problem = compiling.program(workspace, tools, exercise, file, program[0], cage)
+    ptx = directory / f"{exercise.name}.ptx"
+    program = [exercise.judge(workspace), ptx]
+    problem = compiling.kernels(workspace, tools, exercise, file, ptx, cage)
     return program, Outcome("compile", problem) if problem else None
 
 
@@ -117,7 +113,7 @@ def run(
     order: str = "late",
     cage: Cage | None = None,
 ) -> Outcome:
-    """Runs a judge, with the kernel or linked with the learner's file, within limits of time, memory and output."""
+    """Runs a judge with the kernel within limits of time, memory and output."""
     with temporary.directory("run") as place:
         env = backend.environment(where, workspace)
         env = {name: value for name, value in env.items() if not name.startswith("EMULATOR_")}
@@ -207,7 +203,7 @@ def _judged(verdict: list[str], status: int | None, seconds: float) -> Outcome:
             [
                 *([f"Tried {case}."] if case else []),
                 f"It had not ended after {seconds:g} s, and was stopped.",
-                "Look for a loop whose condition never becomes false, in the kernel or in the launch function.",
+                "Look for a loop whose condition never becomes false, in the kernel.",
             ],
         )
     if word == "passed" and status == 0:
@@ -221,8 +217,8 @@ def _judged(verdict: list[str], status: int | None, seconds: float) -> Outcome:
     return Outcome(
         "run",
         [
-            f"It ended with exit status {status} before the judge had seen a result.",
-            "Only the judge may end the program: leave out exit().",
+            f"The judge ended with exit status {status} before it had seen a result.",
+            "That is a mistake of the workbook, not yours.",
         ],
     )
 
@@ -231,9 +227,9 @@ def _death(number: int) -> str:
     if number == signal.SIGXFSZ:
         return "It printed more than 32 MB, and was stopped."
     if number == signal.SIGABRT:
-        return "It was aborted: by abort(), a failed assert, or an exception that nobody caught."
+        return "The judge was aborted. That is a mistake of the workbook, not yours."
     if number in (signal.SIGSEGV, signal.SIGBUS):
-        return "It crashed on the host: the launch function used memory that is not its own (device memory?)."
+        return "The judge crashed. That is a mistake of the workbook, not yours."
     try:
         return f"It was ended by signal {signal.Signals(number).name}."
     except ValueError:

@@ -16,8 +16,6 @@ ROOT = Path(__file__).resolve().parents[2]
 NAME = "reverse_tile"
 HOLE = "// YOUR CODE: bring element t of this block's tile from `in`."
 ANSWER = "tile[t] = in[start + t];"
-WITH_LAUNCH = "one_reduction"
-"""An exercise whose file has a launch function, which runs too; when all are kernels alone, the tests of host code go."""
 
 
 class CloneTest(unittest.TestCase):
@@ -68,17 +66,6 @@ class CloneTest(unittest.TestCase):
         text = (skeleton or next(self.clone.glob(f"chapters/*/exercises/{NAME}.cu"))).read_text("utf-8")
         assert HOLE in text
         self.file.write_text(text.replace(HOLE, hole), "utf-8")
-
-    def write_launch(self, statement: str) -> None:
-        """The exercise with host code, and `statement` at the beginning of its launch function."""
-        text = next(self.clone.glob(f"chapters/*/solutions/{WITH_LAUNCH}.cu")).read_text("utf-8")
-        begin = text.index("{\n", text.index(f"void launch_{WITH_LAUNCH}(")) + 2
-        self.desk.mkdir(exist_ok=True)
-        (self.desk / f"{WITH_LAUNCH}.cu").write_text(
-            "#include <cstdlib>\n#include <cstdio>\n#include <stdexcept>\n#include <vector>\n"
-            f"{text[:begin]}    {statement}\n{text[begin:]}",
-            "utf-8",
-        )
 
     def assert_solved(self) -> None:
         """The next check works."""

@@ -43,8 +43,7 @@ def main(names: list[str]) -> int:
                 assert outcome.passed, (exercise.name, outcome)
             seconds, processor = min(runs[1:])
             taken.append(seconds)
-            form = "" if exercise.kernel_only(workspace) else "   with a launch function"
-            print(f"{exercise.name:22} {seconds:8.2f} {processor:10.2f}{form}", flush=True)
+            print(f"{exercise.name:22} {seconds:8.2f} {processor:10.2f}", flush=True)
     quick = sum(seconds <= GOAL for seconds in taken)
     print(f"{quick} of {len(taken)} within {GOAL} s, {sum(s <= MOST for s in taken)} within {MOST:g} s")
     return 0
