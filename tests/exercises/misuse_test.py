@@ -2,9 +2,7 @@
 
 import json
 import os
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,7 +12,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from support import ANSWER, HOLE, NAME, ROOT, CloneTest, command_line, fresh_home, main, running, wait_until
+from support import ANSWER, HOLE, NAME, ROOT, CloneTest, fresh_home, main, running, wait_until
 
 sys.path.insert(0, str(ROOT / "common"))
 from cli import confine, holes  # noqa: E402
