@@ -132,7 +132,7 @@ def run(
             command = cage.command(command, workspace.root, readable=program, writable=[place])
             env = cage.environment(env)
         status, output, errors = finish(command, workspace.root, env, seconds)
-        outcome = _judged(_verdict(place / "verdict", token), status, seconds)
+        outcome = _judged(_verdict(place / "verdict", token), status, seconds, kernel_only=exercise.kernel_only(workspace))
         _diagnose(outcome, _records(place / "report"))
         if outcome.passed and where is Backend.EMULATOR:
             outcome = _examined(workspace, exercise, _records(place / "counters"))
@@ -198,7 +198,7 @@ def _records(file: Path) -> list[dict[str, Any]]:
     return records
 
 
-def _judged(verdict: list[str], status: int | None, seconds: float) -> Outcome:
+def _judged(verdict: list[str], status: int | None, seconds: float, *, kernel_only: bool = False) -> Outcome:
     """What the judge wrote, or why it could not."""
     word, case, *message = verdict + [""] * (3 - len(verdict))
     if status is None:
@@ -207,7 +207,8 @@ def _judged(verdict: list[str], status: int | None, seconds: float) -> Outcome:
             [
                 *([f"Tried {case}."] if case else []),
                 f"It had not ended after {seconds:g} s, and was stopped.",
-                "Look for a loop whose condition never becomes false, in the kernel or in the launch function.",
+                "Look for a wait that nothing ends, or a loop whose condition never becomes false, in the kernel"
+                + ("." if kernel_only else " or in the launch function."),
             ],
         )
     if word == "passed" and status == 0:
