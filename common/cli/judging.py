@@ -203,7 +203,7 @@ def _judged(verdict: list[str], status: int | None, seconds: float) -> Outcome:
             [
                 *([f"Tried {case}."] if case else []),
                 f"It had not ended after {seconds:g} s, and was stopped.",
-                "Look for a loop whose condition never becomes false, in the kernel.",
+                "Look for a wait that nothing ends, or a loop whose condition never becomes false, in the kernel.",
             ],
         )
     if word == "passed" and status == 0:

@@ -2,16 +2,19 @@
 
 import json
 import os
+import signal
 import subprocess
 import tarfile
 import tempfile
+import time
 import tomllib
 import unittest
+import unittest.mock
 from pathlib import Path
 
 from support import ROOT, TreeTest
 
-from cli import chapters, compiling, counted, evidence, exercises, holes, judging, records, verdict
+from cli import chapters, compiling, counted, evidence, exercises, holes, judging, limited, records, verdict
 from cli.errors import UsageError, UserError
 from cli.judging import Outcome
 from cli.learner import Learner
@@ -198,6 +201,31 @@ class Verdicts(unittest.TestCase):
         lines = judging._judged(["trying", "with 7 elements", ""], None, 20).lines
         self.assertEqual(lines[:2], ["Tried with 7 elements.", "It had not ended after 20 s, and was stopped."])
         self.assertTrue(judging._judged([], None, 20).lines[0].startswith("It had not ended"))
+        self.assertTrue(lines[2].endswith("in the kernel."))
+
+    def test_a_command_on_a_busy_machine_has_longer(self) -> None:
+        for script, had, status in (
+            ("sleep 0.6", 0.1, 0),  # computes, and others have the processors
+            ("sleep 60", 0.4, None),  # has had its time
+            ("sleep 60", 0.0, None),  # sleeps
+            ("sleep 60", 0.1, None),  # no longer than four times
+        ):
+            measured = unittest.mock.patch.object(limited, "_processor_seconds", return_value=had)
+            with self.subTest(script=script, had=had), measured:
+                self.assertEqual(limited.finish(["/bin/sh", "-c", script], ROOT, dict(os.environ), 0.4)[0], status)
+
+    def test_what_descendants_had_of_the_processors_counts(self) -> None:
+        script = "sh -c 'while :; do :; done' >&2 & echo $!; wait"
+        with subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            child = int(process.stdout.readline())
+            try:
+                end = time.monotonic() + 30
+                while limited._processor_seconds(process.pid) < 0.1 and time.monotonic() < end:
+                    time.sleep(0.05)
+                self.assertGreaterEqual(limited._processor_seconds(process.pid), 0.1)
+            finally:
+                os.kill(child, signal.SIGKILL)
 
     def test_the_first_error_of_a_compiler(self) -> None:
         source = "workspace/add_one.cu"

@@ -6,7 +6,7 @@ Without EXERCISE the one is meant that `./workbook next` names.
 import argparse
 import textwrap
 
-from .. import listing
+from .. import listing, verdict
 from ..learner import Learner
 from ..workspace import Workspace
 
@@ -23,4 +23,5 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     exercise = learner.chosen(options.exercise)
     print(f"{exercise.name}: {exercise.title}")
     print(textwrap.fill(learner.next_hint(exercise), listing.columns(), break_on_hyphens=False))
+    print(verdict.help_for(exercise, learner.desk.record(exercise)))
     return 0
