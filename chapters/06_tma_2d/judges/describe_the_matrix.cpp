@@ -54,6 +54,15 @@ CUtensorMap map_of(const int* data, const Layout& layout) {
     }
 }
 
+/// Fails for a layout of another matrix, whose tile may be right all the same.
+void expect_described(const Layout& layout, const Numbered& matrix) {
+    if (layout.dims[0] != matrix.width || layout.dims[1] != matrix.height ||
+        layout.strides[0] != matrix.pitch * sizeof(int))
+        judge::fail("The tile is right, but the layout is that of another matrix: dims = {" +
+                    std::to_string(layout.dims[0]) + ", " + std::to_string(layout.dims[1]) +
+                    "}, strides = {" + std::to_string(layout.strides[0]) + "}.");
+}
+
 /// What a wrong element of the tile says about the layout.
 std::string explain(const judge::Wrong<int>& wrong, const Numbered& matrix, int x, int y) {
     const int column = static_cast<int>(wrong.index) % tile_width;
@@ -98,13 +107,14 @@ void judge::run() {
         auto described = output<Layout>(1);
         layout({}, workbook::Matrix<const int>{in.data(), matrix.width, matrix.height, matrix.pitch},
                described.data());
-        kernel({.block = tile_width * tile_height}, map_of(in.data(), described.download().front()), x, y,
-               out.data());
+        const Layout answer = described.download().front();
+        kernel({.block = tile_width * tile_height}, map_of(in.data(), answer), x, y, out.data());
         std::vector<int> expected;
         for (int row = 0; row < tile_height; ++row)
             for (int column = 0; column < tile_width; ++column)
                 expected.push_back(matrix.at(x + column, y + row));
         expect_exact<int>("out", out, expected,
                           [&](const auto& wrong) { return explain(wrong, matrix, x, y); });
+        expect_described(answer, matrix);
     }
 }
