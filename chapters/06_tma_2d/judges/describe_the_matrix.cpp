@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -58,9 +59,11 @@ CUtensorMap map_of(const int* data, const Layout& layout) {
 void expect_described(const Layout& layout, const Numbered& matrix) {
     if (layout.dims[0] != matrix.width || layout.dims[1] != matrix.height ||
         layout.strides[0] != matrix.pitch * sizeof(int))
-        judge::fail("The tile is right, but the layout is that of another matrix: dims = {" +
-                    std::to_string(layout.dims[0]) + ", " + std::to_string(layout.dims[1]) +
-                    "}, strides = {" + std::to_string(layout.strides[0]) + "}.");
+        judge::fail("The tiles are right, but the layout of a matrix of " + std::to_string(matrix.width) +
+                    " × " + std::to_string(matrix.height) + " with pitch " + std::to_string(matrix.pitch) +
+                    " is that of another one: dims = {" + std::to_string(layout.dims[0]) + ", " +
+                    std::to_string(layout.dims[1]) + "}, strides = {" + std::to_string(layout.strides[0]) +
+                    "}.");
 }
 
 /// What a wrong element of the tile says about the layout.
@@ -92,6 +95,7 @@ void judge::run() {
         int x;
         int y;
     };
+    std::vector<std::pair<Layout, Numbered>> answers;
     for (const auto& [matrix, x, y] : {Case{{64, 32, 64}, 32, 8},
                                        {{64, 32, 80}, 32, 16},
                                        {{100, 37, 100}, 96, 32},
@@ -115,6 +119,8 @@ void judge::run() {
                 expected.push_back(matrix.at(x + column, y + row));
         expect_exact<int>("out", out, expected,
                           [&](const auto& wrong) { return explain(wrong, matrix, x, y); });
-        expect_described(answer, matrix);
+        answers.emplace_back(answer, matrix);
     }
+    for (const auto& [answer, matrix] : answers) // when all tiles are right: a wrong one tells more
+        expect_described(answer, matrix);
 }
