@@ -38,8 +38,21 @@ def kernels(
     if library := nvrtc_library(tools):
         done = _run(workspace, _nvrtc_command(tools, library, source, ptx), ptx, [file, *_nvrtc_needs(workspace)], cage)
         if done[0] not in (_NVRTC_CANNOT, None) and not (done[0] and _meets_the_host(done[2])):
-            return _problem(done, source)
-    return _problem(_run(workspace, nvcc_command(tools, source, ptx), ptx, [file], cage), source)
+            return _problem(done, source) or _taken_over(workspace, file, ptx)
+    done = _run(workspace, nvcc_command(tools, source, ptx), ptx, [file], cage)
+    return _problem(done, source) or _taken_over(workspace, file, ptx)
+
+
+def _taken_over(workspace: Workspace, file: Path, ptx: Path) -> list[str]:
+    """What is wrong with a file that includes a solution; nothing as a rule. PTX names each file that it has code of."""
+    for name in re.findall(r'^\s*\.file\s+\d+\s+"([^"]+)"', ptx.read_text("utf-8", errors="replace"), re.MULTILINE):
+        path = (workspace.root / name).resolve()
+        if path != file.resolve() and path.match("chapters/*/solutions/*"):
+            return [
+                f"{os.path.relpath(file, workspace.root)} includes {workspace.relative(path)}: that is the solution.",
+                "An answer stands in one file; what it may include are headers of CUDA, of libcu++ and of workbook/.",
+            ]
+    return []
 
 
 def nvrtc_library(tools: Tools) -> Path | None:

@@ -13,6 +13,14 @@ _WORDS = {
     "shared_load_conflicts": ("bank conflict of a load", "bank conflicts of loads"),
     "shared_store_requests": ("store of a warp to shared memory", "stores of warps to shared memory"),
     "shared_store_conflicts": ("bank conflict of a store", "bank conflicts of stores"),
+    "shared_atomic_requests": (
+        "atomic operation of a warp on shared memory",
+        "atomic operations of warps on shared memory",
+    ),
+    "tensor_load_sectors": (
+        "sector of 32 bytes loaded by tensor copies",
+        "sectors of 32 bytes loaded by tensor copies",
+    ),
     "bytes_global_to_registers": (
         "byte that passed from global memory through registers",
         "bytes that passed from global memory through registers",

@@ -8,6 +8,8 @@ from . import counted
 from .exercises import Condition
 from .workspace import Workspace
 
+_CODE = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".inl")
+
 MISSED = "The results are right, but "
 
 
@@ -15,7 +17,7 @@ def missed(
     conditions: tuple[Condition, ...], launches: list[dict[str, Any]], workspace: Workspace
 ) -> list[str]:
     """The first condition that the counters do not meet, in words, with the source line that counts most; else nothing."""
-    for condition in conditions:
+    for condition in (*conditions, *_without_atomics(conditions)):
         mine = [launch for launch in launches if condition.kernel in launch["kernel"]]
         if not mine:
             return [f"No kernel whose name contains `{condition.kernel}` was launched."]
@@ -24,6 +26,17 @@ def missed(
         if not _holds(condition, value, per):
             return _counted(condition, mine, value, per, workspace)
     return []
+
+
+def _without_atomics(conditions: tuple[Condition, ...]) -> list[Condition]:
+    """An atomic in global memory reads and writes, and no counter of bytes sees it: it is refused where bytes are judged, if
+    the exercise says nothing of atomics."""
+    field = "global_atomic_requests"
+    if any(condition.field == field for condition in conditions):
+        return []
+    says = "An atomic brings a value from global memory as a load does, and stores one: this exercise needs none."
+    judged = {condition.kernel for condition in conditions if condition.field.startswith(("bytes_", "async_"))}
+    return [Condition(kernel, field, "equals", 0, says) for kernel in sorted(judged)]
 
 
 def _count(launch: dict[str, Any], field: str, warps: tuple[int, int] | None) -> int:
@@ -68,8 +81,10 @@ def _counted(
 def quoted(file: str, line: int, workspace: Workspace) -> str:
     """`file:line: text of the line`, the file as short as it can be."""
     path = Path(file) if os.path.isabs(file) else workspace.root / file
+    # `#line` can name any file: nothing is shown of those that no compiler reads.
+    code = path.suffix in _CODE or "include" in path.parts
     try:
-        text = path.read_text("utf-8").splitlines()[line - 1].strip()
+        text = path.read_text("utf-8").splitlines()[line - 1].strip() if code else ""
     except (OSError, UnicodeDecodeError, IndexError):
         text = ""
     name = workspace.relative(Path(os.path.normpath(path)))

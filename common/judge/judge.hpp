@@ -42,11 +42,35 @@ void trying(const std::string& what);
     return workbook::device_has_clock() ? workbook::Guards::filled : workbook::Guards::none;
 }
 
+/// Notes what the learner's kernel must leave as it is, until the next trying().
+void keep(const void* device, const void* values, std::size_t bytes);
+
+/// Fails if something that was noted since trying() has changed.
+void expect_kept();
+
+/// Values on the device. A judge that has them as a constant gives them to read only: the kernel must leave
+/// them as they are.
+template <class T>
+class Input : public workbook::DeviceBuffer<T> {
+  public:
+    Input(const std::vector<T>& values, std::size_t offset)
+        : workbook::DeviceBuffer<T>(values, offset, guards()), values_(values) {}
+
+    [[nodiscard]] T* data() { return workbook::DeviceBuffer<T>::data(); }
+    [[nodiscard]] const T* data() const {
+        keep(workbook::DeviceBuffer<T>::data(), values_.data(), values_.size() * sizeof(T));
+        return workbook::DeviceBuffer<T>::data();
+    }
+
+  private:
+    std::vector<T> values_;
+};
+
 /// Values on the device for the learner to read. @param offset elements between the 256-byte aligned base and
 /// the first one
 template <class T>
-[[nodiscard]] workbook::DeviceBuffer<T> input(const std::vector<T>& values, std::size_t offset = 0) {
-    return workbook::DeviceBuffer<T>(values, offset, guards());
+[[nodiscard]] Input<T> input(const std::vector<T>& values, std::size_t offset = 0) {
+    return Input<T>(values, offset);
 }
 
 /// Room for the learner's result, filled with poison.
@@ -127,6 +151,7 @@ void expect(const std::string& name, const workbook::DeviceBuffer<T>& actual, st
     }
     if (const std::string damage = actual.check_guards(); !damage.empty())
         fail(name + ": " + damage + ".");
+    expect_kept();
 }
 
 /// For results that are copies or integers: every bit must be right.

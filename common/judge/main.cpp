@@ -5,6 +5,7 @@
 /// then 'passed' or 'failed', the case, and the message, one line each. No file, or one that says 'trying',
 /// means that the process ended before there was a verdict.
 #include "judge.hpp"
+#include "kept.hpp"
 #include "program.hpp"
 
 #include "workbook/check.hpp"
@@ -65,6 +66,7 @@ bool judged() {
 
 void trying(const std::string& what) {
     current_case = what;
+    forget_kept();
     if (!environment("JUDGE_VERDICT").empty())
         write("trying", ""); // stands there if nothing comes after it
 }

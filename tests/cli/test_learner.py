@@ -276,6 +276,25 @@ class Counters(unittest.TestCase):
             with self.subTest(bound=bound, limit=limit, per=per):
                 self.assertEqual(self.missed(bound, limit, per) == [], met)
 
+    def test_only_code_is_quoted(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            for name, quoted in (("a.cu", True), ("secret", False), ("include/pipeline", True)):
+                file = Path(directory) / name
+                file.parent.mkdir(exist_ok=True)
+                file.write_text("words\n", "utf-8")
+                self.assertEqual(evidence.quoted(str(file), 1, HERE).endswith(":1: words"), quoted)
+
+    def test_atomics_in_global_memory_pass_no_judge_of_bytes(self) -> None:
+        def missed(atomics: int, *more: str) -> list[str]:
+            launch = {"kernel": "f", "lines": [], "total": {"bytes_cp_async": 4, "global_atomic_requests": atomics}}
+            fields = ("bytes_cp_async", *more)
+            conditions = tuple(exercises.Condition("f", field, "at_most", 4, "because") for field in fields)
+            return evidence.missed(conditions, [launch], HERE)
+
+        self.assertEqual(missed(0), [])
+        self.assertIn("this exercise needs none", missed(1)[1])
+        self.assertEqual(missed(1, "global_atomic_requests"), [])  # the exercise has its own word
+
     def test_what_is_missed_is_explained(self) -> None:
         lines = self.missed("at_most", 4, "global_load_requests")
         self.assertIn("counts 6 sectors of 32 bytes loaded per load of a warp from global memory; asked for: at most 4.", lines[0])

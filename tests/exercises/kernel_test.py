@@ -77,6 +77,13 @@ class KernelTest(unittest.TestCase):
                     self.assertEqual(outcome.passed, not answer.says, text)
                     self.assertIn(answer.says, text)
 
+    def test_the_solution_cannot_be_included(self) -> None:
+        file = self.directory / f"{NAME}.cu"
+        solution = os.path.relpath(self.exercise.solution(self.workspace), self.directory)
+        file.write_text(f'#define ANSWER "{solution}"\n#include ANSWER\n', "utf-8")
+        problem = compiling.kernels(self.workspace, self.tools, self.exercise, file, file.with_suffix(".ptx"))
+        self.assertIn(f"/solutions/{NAME}.cu: that is the solution.", problem[0])
+
     def test_solution_says_what_is_wanted(self) -> None:
         head = self.solution.splitlines()[:30]
         self.assertTrue(head[0].startswith(f"/// @file {NAME}.cu"), head[0])

@@ -6,7 +6,7 @@
 ///          have fewer.
 /// Wanted   out[i] = factor * in[i]. Each thread takes four neighbouring elements with one 16-byte load
 ///          and one 16-byte store (float4); the one to three elements behind the last whole vector are
-///          taken one at a time. On average a request of a warp, load or store, has at least 300 bytes; 512
+///          taken one at a time. On average a request of a warp, load or store, has at least 440 bytes; 512
 ///          are the most.
 /// Missing  The kernel. Keep its name and its parameters.
 #include <cstddef>

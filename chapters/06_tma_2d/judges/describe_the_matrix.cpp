@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -54,6 +55,17 @@ CUtensorMap map_of(const int* data, const Layout& layout) {
     }
 }
 
+/// Fails for a layout of another matrix, whose tile may be right all the same.
+void expect_described(const Layout& layout, const Numbered& matrix) {
+    if (layout.dims[0] != matrix.width || layout.dims[1] != matrix.height ||
+        layout.strides[0] != matrix.pitch * sizeof(int))
+        judge::fail("The tiles are right, but the layout of a matrix of " + std::to_string(matrix.width) +
+                    " × " + std::to_string(matrix.height) + " with pitch " + std::to_string(matrix.pitch) +
+                    " is that of another one: dims = {" + std::to_string(layout.dims[0]) + ", " +
+                    std::to_string(layout.dims[1]) + "}, strides = {" + std::to_string(layout.strides[0]) +
+                    "}.");
+}
+
 /// What a wrong element of the tile says about the layout.
 std::string explain(const judge::Wrong<int>& wrong, const Numbered& matrix, int x, int y) {
     const int column = static_cast<int>(wrong.index) % tile_width;
@@ -83,6 +95,7 @@ void judge::run() {
         int x;
         int y;
     };
+    std::vector<std::pair<Layout, Numbered>> answers;
     for (const auto& [matrix, x, y] : {Case{{64, 32, 64}, 32, 8},
                                        {{64, 32, 80}, 32, 16},
                                        {{100, 37, 100}, 96, 32},
@@ -98,13 +111,16 @@ void judge::run() {
         auto described = output<Layout>(1);
         layout({}, workbook::Matrix<const int>{in.data(), matrix.width, matrix.height, matrix.pitch},
                described.data());
-        kernel({.block = tile_width * tile_height}, map_of(in.data(), described.download().front()), x, y,
-               out.data());
+        const Layout answer = described.download().front();
+        kernel({.block = tile_width * tile_height}, map_of(in.data(), answer), x, y, out.data());
         std::vector<int> expected;
         for (int row = 0; row < tile_height; ++row)
             for (int column = 0; column < tile_width; ++column)
                 expected.push_back(matrix.at(x + column, y + row));
         expect_exact<int>("out", out, expected,
                           [&](const auto& wrong) { return explain(wrong, matrix, x, y); });
+        answers.emplace_back(answer, matrix);
     }
+    for (const auto& [answer, matrix] : answers) // when all tiles are right: a wrong one tells more
+        expect_described(answer, matrix);
 }

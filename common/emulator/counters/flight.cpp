@@ -49,7 +49,9 @@ void Flight::on_issue(const AsyncOperation& operation) {
     const std::uint64_t bytes = bytes_of(operation);
     thread.bytes += bytes;
     thread.loading += operation.writes_shared ? bytes : 0;
-    attach(thread, id, {bytes, operation.writes_shared, operation.completion, operation.group, phase});
+    attach(thread, id,
+           {bytes, operation.writes_shared, operation.completion, operation.group, phase,
+            operation.completion == CompletionKind::cp_async_group});
     if (operation.writes_shared)
         for (const AsyncPiece& piece : operation.pieces)
             mark(piece.shared, piece.bytes, true);
@@ -79,10 +81,15 @@ void Flight::retire(Thread& thread, const Warp& warp, std::uint32_t pc, Over ove
 
 void Flight::on_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,
                                std::uint32_t pc) {
+    // A wait for groups also tells of copies for which an mbarrier was made to wait.
+    const auto over = [&](const Copy& copy) {
+        const bool of_kind =
+            copy.completion == kind || (copy.in_group && kind == CompletionKind::cp_async_group);
+        return of_kind && copy.group <= last_group;
+    };
     const auto thread = threads_.find(thread_id(warp, lane));
     if (thread != threads_.end())
-        retire(thread->second, warp, pc,
-               [&](const Copy& copy) { return copy.completion == kind && copy.group <= last_group; });
+        retire(thread->second, warp, pc, over);
 }
 
 void Flight::on_init(const MbarrierEvent& event) { phases_[event.address] = 0; }

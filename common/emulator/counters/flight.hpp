@@ -43,6 +43,7 @@ class Flight {
         CompletionKind completion = CompletionKind::none;
         std::uint64_t group = 0; ///< For a group.
         Phase phase{};           ///< For an mbarrier.
+        bool in_group = false;   ///< It is in a group, whatever else tells of its end.
     };
     struct Thread {
         std::vector<Copy> pending;

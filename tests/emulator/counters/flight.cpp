@@ -109,6 +109,20 @@ TEST_CASE("a wait that finds nothing new does not count") {
     REQUIRE(twice[Counter::bytes_in_flight_at_waits] == 4 * 64);
 }
 
+TEST_CASE("a wait for groups tells of copies that an mbarrier waits for too") {
+    const std::string declared = ".shared .align 128 .b8 tile[4096];\n.shared .align 8 .b8 bar[8];\n";
+    const std::string init = "@%p0 mbarrier.init.shared.b64 [bar], 64;\nbar.sync 0;\n";
+    const std::string arrive = "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n";
+    const auto with = [&](const std::string& wait) {
+        return total({declared, addresses(64) + copy + commit + "cp.async.wait_group 0;\n" + init +
+                                    second_copy + arrive + wait + use + wait_parity("bar", "0", "W0")});
+    };
+    REQUIRE(with("")[Counter::bytes_in_flight_at_uses] == 4 * 64);
+    REQUIRE(with("")[Counter::async_waits] == 2 * 64);
+    REQUIRE(with("cp.async.wait_all;\n")[Counter::bytes_in_flight_at_uses] == 0);
+    REQUIRE(with("cp.async.wait_all;\n")[Counter::async_waits] == 2 * 64);
+}
+
 TEST_CASE("copies of one group are one step") {
     const emu::Counts c =
         total({".shared .align 128 .b8 tile[4096];\n",
