@@ -1,4 +1,4 @@
-/// @file arrive_then_work.cu
+/// @file arrive_then_work.cpp
 /// Judge of chapter 3's arrive_then_work.
 #include "judge.hpp"
 

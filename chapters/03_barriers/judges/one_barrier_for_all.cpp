@@ -1,4 +1,4 @@
-/// @file one_barrier_for_all.cu
+/// @file one_barrier_for_all.cpp
 /// Judge of chapter 3's one_barrier_for_all.
 #include "judge.hpp"
 

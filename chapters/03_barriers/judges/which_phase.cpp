@@ -1,4 +1,4 @@
-/// @file which_phase.cu
+/// @file which_phase.cpp
 /// Judge of chapter 3's which_phase.
 #include "judge.hpp"
 

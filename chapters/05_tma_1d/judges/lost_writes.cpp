@@ -1,4 +1,4 @@
-/// @file lost_writes.cu
+/// @file lost_writes.cpp
 /// Judge of chapter 5's lost_writes.
 #include "judge.hpp"
 

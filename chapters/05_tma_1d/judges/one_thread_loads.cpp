@@ -1,4 +1,4 @@
-/// @file one_thread_loads.cu
+/// @file one_thread_loads.cpp
 /// Judge of chapter 5's one_thread_loads.
 #include "judge.hpp"
 

@@ -1,4 +1,4 @@
-/// @file overtaken_reads.cu
+/// @file overtaken_reads.cpp
 /// Judge of chapter 5's overtaken_reads.
 #include "judge.hpp"
 

@@ -1,4 +1,4 @@
-/// @file store_ring.cu
+/// @file store_ring.cpp
 /// Judge of chapter 5's store_ring.
 #include "judge.hpp"
 

@@ -1,4 +1,4 @@
-/// @file vertical_sums.cu
+/// @file vertical_sums.cpp
 /// Judge of chapter 6's vertical_sums.
 #include "judge.hpp"
 

@@ -1,4 +1,4 @@
-/// @file waits_at_the_edge.cu
+/// @file waits_at_the_edge.cpp
 /// Judge of chapter 6's waits_at_the_edge.
 #include "judge.hpp"
 

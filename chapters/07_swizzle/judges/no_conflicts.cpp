@@ -1,4 +1,4 @@
-/// @file no_conflicts.cu
+/// @file no_conflicts.cpp
 /// Judge of chapter 7's no_conflicts.
 #include "judge.hpp"
 

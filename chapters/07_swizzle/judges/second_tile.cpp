@@ -1,4 +1,4 @@
-/// @file second_tile.cu
+/// @file second_tile.cpp
 /// Judge of chapter 7's second_tile.
 #include "judge.hpp"
 

@@ -1,4 +1,4 @@
-/// @file xor_the_chunk.cu
+/// @file xor_the_chunk.cpp
 /// Judge of chapter 7's xor_the_chunk.
 #include "judge.hpp"
 

@@ -1,4 +1,4 @@
-/// @file edges_mixed_up.cu
+/// @file edges_mixed_up.cpp
 /// Judge of chapter 8's edges_mixed_up.
 #include "transposed.hpp"
 

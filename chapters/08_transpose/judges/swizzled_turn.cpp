@@ -1,4 +1,4 @@
-/// @file swizzled_turn.cu
+/// @file swizzled_turn.cpp
 /// Judge of chapter 8's swizzled_turn.
 #include "transposed.hpp"
 

@@ -1,4 +1,4 @@
-/// @file through_a_tile.cu
+/// @file through_a_tile.cpp
 /// Judge of chapter 8's through_a_tile.
 #include "transposed.hpp"
 

@@ -1,4 +1,4 @@
-/// @file cluster_maximum.cu
+/// @file cluster_maximum.cpp
 /// Judge of chapter 9's cluster_maximum.
 #include "judge.hpp"
 

@@ -1,4 +1,4 @@
-/// @file convolution.cu
+/// @file convolution.cpp
 /// Judge of chapter 9's convolution.
 #include "judge.hpp"
 

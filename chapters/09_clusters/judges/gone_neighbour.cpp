@@ -1,4 +1,4 @@
-/// @file gone_neighbour.cu
+/// @file gone_neighbour.cpp
 /// Judge of chapter 9's gone_neighbour.
 #include "judge.hpp"
 

@@ -1,4 +1,4 @@
-/// @file one_load_for_all.cu
+/// @file one_load_for_all.cpp
 /// Judge of chapter 9's one_load_for_all.
 #include "judge.hpp"
 
