@@ -2,14 +2,11 @@
 // result that is dropped is no mistake, so only a use is told.
 
 #include "findings/places.hpp"
-#include "findings/words/uses.hpp"
 #include "hopper_emulator/finding_kinds.hpp"
-#include "rules/analysis/values.hpp"
-#include "rules/rule.hpp"
+#include "rules/use_rule.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <map>
 
 namespace emu::check {
 namespace {
@@ -38,38 +35,29 @@ struct Divisions {
     }
 };
 
-class DivisionByZero final : public Rule, private UseListener {
+class DivisionByZero final : public UseRule {
   public:
     explicit DivisionByZero(const Desk& desk)
-        : Rule(desk),
+        : UseRule(desk),
           divisions_(launch_.shelf.get<Divisions>([this] { return std::make_shared<Divisions>(kernel()); })) {
         if (divisions_.any())
             engine_.watch(*this, Watch::instructions);
     }
     void on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) override {
-        if (!values_.empty()) [[unlikely]]
-            values_.before_instruction(warp, pc, mask);
+        UseRule::on_instruction(warp, pc, mask);
         if (mask && divisions_.bytes[pc]) [[unlikely]]
             if (const LaneMask lanes = zeros(warp, pc) & mask)
-                follow(warp, pc, lanes);
+                follow(warp, pc, lanes, [&] { return describe(warp, lanes, pc); });
     }
-    void on_skipped(Warp& warp, std::uint32_t pc) override { on_instruction(warp, pc, 0); }
-    void after_access(const AccessEvent& event) override {
-        if (!values_.empty()) [[unlikely]]
-            values_.access(event);
-    }
-    void on_block_start(Block& block) override { values_.start_block(block.rank()); }
-    void tell_the_rest() override;
 
   private:
     LaneMask zeros(Warp& warp, std::uint32_t pc) const;
-    void follow(Warp& warp, std::uint32_t pc, LaneMask lanes);
-    Diagnostic describe(const Warp& warp, unsigned lane, std::uint32_t pc) const;
-    void on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) override;
+    Diagnostic describe(const Warp& warp, LaneMask lanes, std::uint32_t pc) const;
+    std::string_view reason() const override {
+        return "PTX does not say what the result is (all bits are ones on an H200)";
+    }
 
     const Divisions& divisions_;
-    Values values_{*this};
-    std::map<OriginId, Diagnostic> unspecified_; ///< Told at the end, of those that were used.
 };
 
 template <class T>
@@ -94,19 +82,9 @@ LaneMask DivisionByZero::zeros(Warp& warp, std::uint32_t pc) const {
                                        : zeros_in<std::uint16_t>(warp, row);
 }
 
-void DivisionByZero::follow(Warp& warp, std::uint32_t pc, LaneMask lanes) {
-    const OriginId origin = values_.origin_of(pc);
-    if (values_.origin(origin).used)
-        return;
-    if (!unspecified_.contains(origin))
-        unspecified_[origin] = describe(warp, static_cast<unsigned>(std::countr_zero(lanes)), pc);
-    engine_.watch(*this, Watch::results);
-    for_lanes(lanes, [&](unsigned lane) { values_.taint_register(warp, pc, lane, 0, origin); });
-}
-
-Diagnostic DivisionByZero::describe(const Warp& warp, unsigned lane, std::uint32_t pc) const {
+Diagnostic DivisionByZero::describe(const Warp& warp, LaneMask lanes, std::uint32_t pc) const {
     const bool quotient = instruction(pc).opcode == "div";
-    const std::string who = thread_name(warp, lane);
+    const std::string who = thread_name(warp, static_cast<unsigned>(std::countr_zero(lanes)));
     return make(
         Finding::division_by_zero,
         who + (quotient ? " divides an integer by zero." : " takes the remainder of a division by zero."),
@@ -114,27 +92,6 @@ Diagnostic DivisionByZero::describe(const Warp& warp, unsigned lane, std::uint32
         "divisor "
         "was computed by a division, see whether that was to round up: (n + parts - 1) / parts.",
         {line(pc, (quotient ? "division by " : "remainder by ") + who)}, true);
-}
-
-void DivisionByZero::on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) {
-    const auto found = unspecified_.find(origin);
-    if (found == unspecified_.end())
-        return;
-    Diagnostic& finding = found->second;
-    finding.message += " PTX does not say what the result is (all bits are ones on an H200), and it, or what "
-                       "was computed from it, is " +
-                       std::string(deed(use)) + ".";
-    SourceLine use_line = line(pc, "used by " + thread_name(warp, lane));
-    const SourceLine& division = finding.locations.front();
-    if (use_line.file != division.file || use_line.line != division.line)
-        finding.locations.push_back(std::move(use_line));
-}
-
-void DivisionByZero::tell_the_rest() {
-    for (auto& [id, diagnostic] : unspecified_)
-        if (values_.origin(id).used && first_time(diagnostic.finding, values_.origin(id).pc, 0))
-            publish(std::move(diagnostic));
-    unspecified_.clear();
 }
 
 } // namespace

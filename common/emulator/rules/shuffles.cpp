@@ -3,14 +3,11 @@
 
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
-#include "findings/words/uses.hpp"
 #include "hopper_emulator/finding_kinds.hpp"
-#include "rules/analysis/values.hpp"
-#include "rules/rule.hpp"
+#include "rules/use_rule.hpp"
 
 #include <bit>
 #include <cstdio>
-#include <map>
 
 namespace emu::check {
 namespace {
@@ -21,41 +18,18 @@ std::string hexadecimal(LaneMask mask) {
     return text;
 }
 
-class Shuffles final : public Rule, private UseListener {
+class Shuffles final : public UseRule {
   public:
-    using Rule::Rule;
-    void on_shuffle_from_absent(const ShuffleEvent& event) override;
-    void on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) override {
-        if (!values_.empty()) [[unlikely]]
-            values_.before_instruction(warp, pc, mask);
+    using UseRule::UseRule;
+    void on_shuffle_from_absent(const ShuffleEvent& event) override {
+        if (!cluster_.stopped())
+            follow(*event.warp, event.pc, event.lanes, [&] { return describe(event); });
     }
-    void on_skipped(Warp& warp, std::uint32_t pc) override { on_instruction(warp, pc, 0); }
-    void after_access(const AccessEvent& event) override {
-        if (!values_.empty()) [[unlikely]]
-            values_.access(event);
-    }
-    void on_block_start(Block& block) override { values_.start_block(block.rank()); }
-    void tell_the_rest() override;
 
   private:
     Diagnostic describe(const ShuffleEvent& event) const;
-    void on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) override;
-
-    Values values_{*this};
-    std::map<OriginId, Diagnostic> undefined_; ///< Told at the end, of those that were used.
+    std::string_view reason() const override { return "The value that it gets is not defined"; }
 };
-
-void Shuffles::on_shuffle_from_absent(const ShuffleEvent& event) {
-    const OriginId origin = values_.origin_of(event.pc);
-    if (cluster_.stopped() || values_.origin(origin).used)
-        return;
-    if (!undefined_.contains(origin))
-        undefined_[origin] = describe(event);
-    engine_.watch(*this, Watch::instructions);
-    engine_.watch(*this, Watch::results);
-    for_lanes(event.lanes,
-              [&](unsigned lane) { values_.taint_register(*event.warp, event.pc, lane, 0, origin); });
-}
 
 Diagnostic Shuffles::describe(const ShuffleEvent& event) const {
     const auto lane = static_cast<unsigned>(std::countr_zero(event.lanes));
@@ -81,26 +55,6 @@ Diagnostic Shuffles::describe(const ShuffleEvent& event) const {
             " of its warp, which takes no part in the shuffle: it " +
             (named ? std::string("has exited.") : "is not in the mask " + hexadecimal(event.members) + "."),
         std::move(advice), {line(event.pc, "shuffle of " + reader)});
-}
-
-void Shuffles::on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) {
-    const auto found = undefined_.find(origin);
-    if (found == undefined_.end())
-        return;
-    Diagnostic& finding = found->second;
-    finding.message += " The value that it gets is not defined, and it, or what was computed from it, is " +
-                       std::string(deed(use)) + ".";
-    SourceLine use_line = line(pc, "used by " + thread_name(warp, lane));
-    const SourceLine& read = finding.locations.front();
-    if (use_line.file != read.file || use_line.line != read.line)
-        finding.locations.push_back(std::move(use_line));
-}
-
-void Shuffles::tell_the_rest() {
-    for (auto& [id, diagnostic] : undefined_)
-        if (values_.origin(id).used && first_time(diagnostic.finding, values_.origin(id).pc, 0))
-            publish(std::move(diagnostic));
-    undefined_.clear();
 }
 
 } // namespace

@@ -1,0 +1,54 @@
+#pragma once
+/// \file
+/// What rules about values that mean nothing share: to compute one and drop it is no mistake, to use it is.
+
+#include "findings/words/uses.hpp"
+#include "rules/analysis/values.hpp"
+#include "rules/rule.hpp"
+
+#include <map>
+#include <string>
+
+namespace emu::check {
+
+/// Follows such values of one cluster, and tells at the end of those that were used.
+class UseRule : public Rule, private UseListener {
+  public:
+    explicit UseRule(const Desk& desk) : Rule(desk) {}
+    void on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) override {
+        if (!values_.empty()) [[unlikely]]
+            values_.before_instruction(warp, pc, mask);
+    }
+    void on_skipped(Warp& warp, std::uint32_t pc) override { on_instruction(warp, pc, 0); }
+    void after_access(const AccessEvent& event) override {
+        if (!values_.empty()) [[unlikely]]
+            values_.access(event);
+    }
+    void on_block_start(Block& block) override { values_.start_block(block.rank()); }
+    void tell_the_rest() override;
+
+  protected:
+    /// `lanes` get such a value from the instruction at `pc`, which executes. Of its first time `describe`
+    /// makes the finding, whose first line is that instruction.
+    template <class Describe>
+    void follow(Warp& warp, std::uint32_t pc, LaneMask lanes, Describe&& describe) {
+        const OriginId origin = values_.origin_of(pc);
+        if (values_.origin(origin).used)
+            return;
+        if (!found_.contains(origin))
+            found_[origin] = describe();
+        engine_.watch(*this, Watch::instructions);
+        engine_.watch(*this, Watch::results);
+        for_lanes(lanes, [&](unsigned lane) { values_.taint_register(warp, pc, lane, 0, origin); });
+    }
+
+  private:
+    /// Why the value means nothing; ", and it, or what was computed from it, is …" follows.
+    virtual std::string_view reason() const = 0;
+    void on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) override;
+
+    Values values_{*this};
+    std::map<OriginId, Diagnostic> found_;
+};
+
+} // namespace emu::check
