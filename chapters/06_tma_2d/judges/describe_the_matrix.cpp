@@ -1,13 +1,12 @@
 /// @file describe_the_matrix.cpp
 /// Judge of chapter 6's describe_the_matrix.
 #include "judge.hpp"
+#include "layout.hpp"
 
 #include "workbook/matrix.hpp"
-#include "workbook/tensor_map.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,18 +41,6 @@ struct Layout {
     std::uint64_t strides[1];
     std::uint32_t box[2];
 };
-
-/// The map that the driver makes of a layout; a layout that it refuses is a wrong answer.
-CUtensorMap map_of(const int* data, const Layout& layout) {
-    try {
-        return workbook::make_tensor_map(data,
-                                         workbook::TensorLayout<2>{.dims = {layout.dims[0], layout.dims[1]},
-                                                                   .strides = {layout.strides[0]},
-                                                                   .box = {layout.box[0], layout.box[1]}});
-    } catch (const std::invalid_argument& error) {
-        judge::fail("There is no tensor map with this layout: " + std::string(error.what()));
-    }
-}
 
 /// Fails for a layout of another matrix, whose tile may be right all the same.
 void expect_described(const Layout& layout, const Numbered& matrix) {

@@ -1,13 +1,13 @@
 /// @file no_conflicts.cpp
 /// Judge of chapter 7's no_conflicts.
 #include "judge.hpp"
+#include "layout.hpp"
 
 #include "workbook/matrix.hpp"
 #include "workbook/tensor_map.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -23,21 +23,6 @@ struct Layout {
     std::uint32_t box[2];
     workbook::Swizzle swizzle;
 };
-
-/// The map that the driver makes of a layout; a layout that it refuses is a wrong answer.
-CUtensorMap map_of(const unsigned* data, const Layout& layout) {
-    if (layout.swizzle > workbook::Swizzle::bytes128)
-        judge::fail("layout_of returns a swizzle that is none of the four modes.");
-    try {
-        return workbook::make_tensor_map(data,
-                                         workbook::TensorLayout<2>{.dims = {layout.dims[0], layout.dims[1]},
-                                                                   .strides = {layout.strides[0]},
-                                                                   .box = {layout.box[0], layout.box[1]},
-                                                                   .swizzle = layout.swizzle});
-    } catch (const std::invalid_argument& error) {
-        judge::fail("There is no tensor map with this layout: " + std::string(error.what()));
-    }
-}
 
 std::vector<unsigned> column_sums(const std::vector<unsigned>& values, std::size_t width, std::size_t height,
                                   std::size_t pitch) {

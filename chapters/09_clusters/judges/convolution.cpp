@@ -1,6 +1,7 @@
 /// @file convolution.cpp
 /// Judge of chapter 9's convolution.
 #include "judge.hpp"
+#include "layout.hpp"
 
 #include "workbook/matrix.hpp"
 #include "workbook/tensor_map.hpp"
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -103,18 +103,6 @@ std::string explain(const judge::Wrong<float>& wrong, const Image& in) {
                 return place + "That is the result for (" + std::to_string(x + dx) + ", " +
                        std::to_string(y + dy) + ")" + begin;
     return place;
-}
-
-/// The map that the driver makes of a layout; a layout that it refuses is a wrong answer.
-CUtensorMap map_of(const float* data, const Layout& layout) {
-    try {
-        return workbook::make_tensor_map(data,
-                                         workbook::TensorLayout<2>{.dims = {layout.dims[0], layout.dims[1]},
-                                                                   .strides = {layout.strides[0]},
-                                                                   .box = {layout.box[0], layout.box[1]}});
-    } catch (const std::invalid_argument& error) {
-        judge::fail("There is no tensor map with this layout: " + std::string(error.what()));
-    }
 }
 
 /// Small integers, whose sums are exact; where `specials`, a few NaN and infinities among them.

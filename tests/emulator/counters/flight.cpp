@@ -1,33 +1,19 @@
 // What is under way as the program knows it, and how much a thread does before it waits: the same in every
 // order of completion, and 0 where a program has waited.
 
-#include "hopper_emulator/counters.hpp"
-#include "rules/check_support.hpp"
+#include "counters/counters_support.hpp"
 
 using namespace check_test;
+using namespace counters_test;
 using emu::Counter;
 
 namespace {
 
 emu::Counts total_in(const Case& c, const Order& order) {
-    emu::Settings settings;
-    settings.threads = 1;
-    settings.order = order.order;
-    settings.seed = order.seed;
-    emu::Device device(settings, emu::make_reporter());
-    auto owned = std::make_unique<emu::Counters>("");
-    const emu::Counters& counters = *owned;
-    device.add_observer(std::move(owned));
-    const auto in = device.memory().allocate(1 << 16, emu::Allocation::Kind::device);
-    const auto out = device.memory().allocate(1 << 16, emu::Allocation::Kind::device);
-    const std::array<std::uint64_t, 2> parameters{in, out};
-    emu::LaunchConfig config;
-    config.grid = {c.blocks, 1, 1};
-    config.block = {c.threads, 1, 1};
-    config.cluster = {c.cluster, 1, 1};
-    const auto program = device.load(c.text());
-    async_test::require_clean(device.launch(*program, "k", config, std::as_bytes(std::span(parameters))));
-    return counters.launches().front().total;
+    emu::Settings s = settings(1, order.order);
+    s.seed = order.seed;
+    emu::Device device(s, emu::make_reporter());
+    return run_with(c, device, std::make_unique<emu::Counters>("")).launches().front().total;
 }
 
 constexpr Counter steady[] = {Counter::async_waits,

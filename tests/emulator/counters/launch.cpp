@@ -1,12 +1,11 @@
 // Counters and time lines of whole launches.
 
+#include "counters/counters_support.hpp"
 #include "findings/log.hpp"
-#include "hopper_emulator/counters.hpp"
 #include "hopper_emulator/recording.hpp"
 #include "hopper_emulator/settings.hpp"
 #include "json.hpp"
 #include "report.hpp"
-#include "rules/check_support.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -14,33 +13,10 @@
 #include <sstream>
 
 using namespace check_test;
+using namespace counters_test;
 using emu::Counter;
 
 namespace {
-
-/// Runs a case with one more observer, which the device owns.
-template <class O>
-O& run_with(const Case& c, emu::Device& device, std::unique_ptr<O> observer) {
-    O& result = *observer;
-    device.add_observer(std::move(observer));
-    const auto in = device.memory().allocate(1 << 16, emu::Allocation::Kind::device);
-    const auto out = device.memory().allocate(1 << 16, emu::Allocation::Kind::device);
-    const std::array<std::uint64_t, 2> parameters{in, out};
-    emu::LaunchConfig config;
-    config.grid = {c.blocks, 1, 1};
-    config.block = {c.threads, 1, 1};
-    config.cluster = {c.cluster, 1, 1};
-    const auto program = device.load(c.text());
-    async_test::require_clean(device.launch(*program, "k", config, std::as_bytes(std::span(parameters))));
-    return result;
-}
-
-emu::Settings settings(unsigned threads = 1, emu::CompletionOrder order = emu::CompletionOrder::late) {
-    emu::Settings s;
-    s.threads = threads;
-    s.order = order;
-    return s;
-}
 
 emu::LaunchCounts count(const Case& c, const emu::Settings& s = settings()) {
     emu::Device device(s, emu::make_reporter());
