@@ -103,6 +103,11 @@ _WORDS = {
         "instruction between a copy and the wait for it",
         "instructions between copies and the waits for them",
     ),
+    "bytes_loaded_arrival_to_wait": (
+        "byte loaded between an arrival and the wait",
+        "bytes loaded between arrivals and their waits",
+    ),
+    "bytes_announced": ("byte announced at an mbarrier", "bytes announced at mbarriers"),
     "mbarrier_phases": ("completed phase of an mbarrier", "completed phases of mbarriers"),
     "mbarriers": ("mbarrier that completed a phase", "mbarriers that completed a phase"),
 }

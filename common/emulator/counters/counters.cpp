@@ -150,6 +150,8 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
     void on_mbarrier_arrive(const MbarrierEvent& e) override {
         flight_.on_arrive(e);
         ahead_.on_arrive(e);
+        if (e.warp && e.tx > 0)
+            count(e.warp, e.pc, Counter::bytes_announced, static_cast<std::uint64_t>(e.tx));
         if (e.warp && e.count)
             stretch_.on_arrive(*e.warp, LaneMask{1} << e.lane);
         // An arrival of cp.async without .noinc takes back the one by which it raised the pending count.
@@ -203,7 +205,9 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
             sectors - fewest_sectors(addresses, e.mask, e.bytes));
         add(load ? Counter::global_load_requests_wide : Counter::global_store_requests_wide,
             e.bytes == wide ? 1 : 0);
-        if (!load)
+        if (load)
+            stretch_.on_global_load(e);
+        else
             flight_.on_global_store(e);
         add(load ? Counter::bytes_global_to_registers : Counter::bytes_registers_to_global,
             bytes_of_lanes(e, e.mask));

@@ -77,6 +77,8 @@ constexpr std::array<Named, counter_count> names{{
     {"bytes_in_flight_at_issues", "at each copy: of the thread's copies of other groups and phases"},
     {"instructions_arrival_to_wait", "of each thread between an arrival and its first try to wait"},
     {"instructions_issue_to_wait", "of each thread between its last copy and its first try to wait"},
+    {"bytes_loaded_arrival_to_wait", "by ordinary loads between an arrival and the first try to wait"},
+    {"bytes_announced", "to mbarriers, by expect_tx"},
 }};
 
 /// What is worth dividing.

@@ -23,12 +23,21 @@ Stretch::Stretch(CounterSink& sink, const Kernel& kernel) : sink_(sink), waits_(
 void Stretch::on_instruction(Warp& warp, std::uint32_t pc, LaneMask lanes) {
     OfWarp& warps = of(warp);
     const Wait wait = waits_[pc];
+    const bool ends_arrival = wait == Wait::mbarrier || wait == Wait::cluster;
+    if (const LaneMask here = ends_arrival ? warps.arrival.lanes & lanes : 0)
+        for_lanes(here, [&](unsigned lane) {
+            sink_.count(&warp, pc, Counter::bytes_loaded_arrival_to_wait, warps.arrival.loaded[lane]);
+        });
     if (warps.arrival.lanes)
-        go_on(warps.arrival, wait == Wait::mbarrier || wait == Wait::cluster,
-              Counter::instructions_arrival_to_wait, warp, pc, lanes);
+        go_on(warps.arrival, ends_arrival, Counter::instructions_arrival_to_wait, warp, pc, lanes);
     if (warps.issue.lanes)
         go_on(warps.issue, wait == Wait::mbarrier || wait == Wait::group, Counter::instructions_issue_to_wait,
               warp, pc, lanes);
+}
+
+void Stretch::on_global_load(const AccessEvent& event) {
+    Since& since = of(*event.warp).arrival;
+    for_lanes(since.lanes & event.mask, [&](unsigned lane) { since.loaded[lane] += event.bytes; });
 }
 
 Stretch::OfWarp& Stretch::of(const Warp& warp) {
@@ -40,7 +49,7 @@ Stretch::OfWarp& Stretch::of(const Warp& warp) {
 
 void Stretch::begin(Since& since, LaneMask lanes) {
     since.lanes |= lanes;
-    for_lanes(lanes, [&](unsigned lane) { since.instructions[lane] = 0; });
+    for_lanes(lanes, [&](unsigned lane) { since.instructions[lane] = since.loaded[lane] = 0; });
 }
 
 void Stretch::go_on(Since& since, bool ends, Counter counter, Warp& warp, std::uint32_t pc, LaneMask lanes) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// How much a thread does between an arrival at a barrier, or the issue of a copy, and its wait.
+/// How much a thread does and loads between an arrival at a barrier, or the issue of a copy, and its wait.
 
 #include "counters/sink.hpp"
 #include "machine/events.hpp"
@@ -22,13 +22,15 @@ class Stretch {
     void on_instruction(Warp& warp, std::uint32_t pc, LaneMask lanes);
     void on_arrive(const Warp& warp, LaneMask lanes) { begin(of(warp).arrival, lanes); }
     void on_issue(const Warp& warp, LaneMask lanes) { begin(of(warp).issue, lanes); }
+    void on_global_load(const AccessEvent& event);
 
   private:
     enum class Wait : std::uint8_t { none, mbarrier, group, cluster };
-    /// Of the lanes of a warp that something has begun for: instructions since.
+    /// Of the lanes of a warp that something has begun for: what they did since.
     struct Since {
         LaneMask lanes = 0;
         std::array<std::uint32_t, warp_size> instructions{};
+        std::array<std::uint32_t, warp_size> loaded{}; ///< Bytes from global memory.
     };
     struct OfWarp {
         Since arrival, issue;

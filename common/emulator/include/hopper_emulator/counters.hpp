@@ -90,6 +90,8 @@ enum class Counter : std::uint8_t {
     bytes_in_flight_at_issues,    ///< At each copy: of the thread's copies of other groups and phases.
     instructions_arrival_to_wait, ///< Of a thread, from an arrival to its first attempt to wait.
     instructions_issue_to_wait,   ///< The same from its last copy.
+    bytes_loaded_arrival_to_wait, ///< Of a thread from global memory, from an arrival to that attempt.
+    bytes_announced,              ///< By expect_tx, at mbarriers.
     count_
 };
 /// How many counters there are.
