@@ -4,7 +4,8 @@
 /// Given    in: `size` unsigned numbers in global memory. out: as many. Blocks of 128 threads, each for
 ///          `tiles` = 8 neighbouring tiles of 96 elements: the last ones may be cut or empty. The first
 ///          warp copies, the other 96 threads add. Two buffers; `filled[b]` and `empty[b]` are mbarriers,
-///          set up already. `wait` and ptx::mbarrier_arrive are what you need.
+///          set up already. `wait` and ptx::mbarrier_arrive are what you need; produce() and consume() stay
+///          as they are.
 /// Wanted   out[i] = in[i] + its right neighbour in the tile; that of a tile's last element is the tile's
 ///          first. Beside the one barrier behind the set-up there is none for all threads
 ///          (__syncthreads), so that copying tile k + 1 and adding tile k can overlap.

@@ -10,7 +10,8 @@
 /// Missing  Nothing, but the parity that both warps wait for is wrong from some tile on. Which phase of
 ///          its barriers does a buffer have when tile k uses it?
 /// Judged   By the result for several sizes; by counters: one barrier of the block, at least 14 phases of
-///          the four mbarriers, no byte loaded by the second warp and none stored by the first.
+///          the four mbarriers, no byte loaded by the second warp and none stored by the first; and a first
+///          warp that writes the next tile before it knows that the last one was used.
 #include "workbook/tile.cuh"
 
 #include <cuda/ptx>

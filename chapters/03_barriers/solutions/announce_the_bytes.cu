@@ -9,7 +9,7 @@
 ///          must end when thread 0 has arrived and the bytes of both copies have landed, and not before.
 /// Missing  The number of bytes: the tx-count.
 /// Judged   By the result for several sizes; by counters: 1280 bytes for each block by bulk copies, none
-///          through a register, and one phase of one barrier in each block.
+///          through a register, one phase of one barrier in each block, and 1280 bytes announced.
 
 #include <cuda/ptx>
 

@@ -11,8 +11,8 @@
 ///          element of another: so all 96 have worked when the slow warp arrives. Beside the one barrier
 ///          behind the set-up there is none for all threads (__syncthreads).
 /// Missing  The arrival, which gives a token, and the wait, which takes it.
-/// Judged   By the result for several sizes; by counters: the instructions that a thread executes between
-///          its arrival and its wait; the arrivals; the barriers of the block.
+/// Judged   By the result for several sizes; by counters: the bytes that a thread loads between its
+///          arrival and its wait, and in all; the arrivals; the barriers of the block.
 #include "workbook/tile.cuh"
 
 #include <cuda/atomic>

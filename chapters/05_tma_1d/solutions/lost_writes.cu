@@ -4,11 +4,11 @@
 /// Given    A kernel that writes out[i] = 3 · in[i] for `size` ints; `in` and `out` begin at multiples of
 ///          16 bytes, and `size` is a multiple of 4. A block of 128 threads takes every gridDim.x-th tile of
 ///          512 ints (the last may be shorter), computes it in shared memory and stores it with one bulk
-///          copy; there are so many blocks that each takes about three tiles. All fences, waits and
-///          barriers are there, but two of them do not stand where they should.
+///          copy; a block takes about three tiles, and in one case forty. All fences, waits and barriers are
+///          there, but two of them do not stand where they should.
 /// Wanted   Check it, read what the emulator reports, repair that, and check it again.
 /// Judged   By the result for several sizes; by the emulator having nothing to report; by counters: one
-///          bulk store per tile, and no store by a thread.
+///          bulk store per tile, no store by a thread, and loads by all threads.
 #include "workbook/tile.cuh"
 
 #include <cuda/ptx>

@@ -3,10 +3,10 @@
 ///
 /// Given    A kernel that writes out[i] = 3 · in[i] for `size` ints; `in` and `out` begin at multiples of
 ///          16 bytes, and `size` is a multiple of 4. A block of 128 threads takes every gridDim.x-th tile of
-///          512 ints (the last may be shorter); there are so many blocks that each takes about three tiles.
-///          Each thread reads four ints of the tile into registers; when all have read, thread 0 asks for
-///          the next tile, into the same place, and while that is on its way the threads store their
-///          results. On a GPU the result may be right.
+///          512 ints (the last may be shorter); a block takes about three tiles, and in one case forty. Each
+///          thread reads four ints of the tile into registers; when all have read, thread 0 asks for the
+///          next tile, into the same place, and while that is on its way the threads store their results.
+///          On a GPU the result may be right.
 /// Wanted   Check it, read what the emulator reports, repair that, and check it again. The next tile must
 ///          still be on its way while this one is stored.
 /// Judged   By the result for several sizes; by the emulator having nothing to report; by counters: one load

@@ -3,11 +3,11 @@
 ///
 /// Given    An array `in` of `size` floats; `in` and `out` begin at multiples of 16 bytes, and `size` is a
 ///          multiple of 4. A block of 128 threads takes the tiles blockIdx.x, blockIdx.x + gridDim.x, … of
-///          512 floats (the last may be shorter), about eight; Stream counts them as its tiles 0, 1, 2, … A
-///          ring of three stages has for each stage a tile and a barrier. load(ring, k) lets one thread start
-///          the load of tile k into stage k % 3, counted on that stage's barrier. turn(ring, k) lets the
-///          block square the tile's elements where they lie. store(ring, k) lets one thread store the tile to
-///          `out` and commit a group.
+///          512 floats (the last may be shorter), about eight, and in one case forty; Stream counts them as
+///          its tiles 0, 1, 2, … A ring of three stages has for each stage a tile and a barrier. load(ring,
+///          k) lets one thread start the load of tile k into stage k % 3, counted on that stage's barrier.
+///          turn(ring, k) lets the block square the tile's elements where they lie. store(ring, k) lets one
+///          thread store the tile to `out` and commit a group.
 /// Wanted   The kernel: out[i] = in[i]².
 ///          1. thread 0 initialises the three barriers, lets the async proxy see them, and loads the first
 ///             three tiles;
@@ -16,7 +16,7 @@
 ///          3. a stage is loaded again (tile k + 3) as soon as the store has read it, and not before.
 /// Judged   By the result for several sizes; by counters: one load and one store per tile, no byte by a
 ///          thread, and what is under way while thread 0 turns a tile: the load of the next, and of the one
-///          behind it or the store of the one before.
+///          behind it or the store of the one before. The ring never runs empty.
 #include "workbook/tile.cuh"
 
 #include <cuda/ptx>

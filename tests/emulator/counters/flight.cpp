@@ -26,7 +26,9 @@ constexpr Counter steady[] = {Counter::async_waits,
                               Counter::shared_stores_ahead,
                               Counter::bytes_in_flight_at_issues,
                               Counter::instructions_arrival_to_wait,
-                              Counter::instructions_issue_to_wait};
+                              Counter::instructions_issue_to_wait,
+                              Counter::bytes_loaded_arrival_to_wait,
+                              Counter::bytes_announced};
 
 /// What is counted. No order changes what is under test here; how often a wait is repeated may change.
 emu::Counts total(const Case& c) {
@@ -212,6 +214,31 @@ TEST_CASE("instructions between an arrival and the first try to wait") {
     const std::string three = "add.u32 %r5, %r0, 1;\nadd.u32 %r5, %r5, 1;\nadd.u32 %r5, %r5, 1;\n";
     const std::uint64_t without = with("")[Counter::instructions_arrival_to_wait];
     REQUIRE(with(three)[Counter::instructions_arrival_to_wait] == without + 3 * 64);
+}
+
+TEST_CASE("bytes loaded between an arrival and the first try to wait") {
+    const auto with = [](const std::string& before, const std::string& between, const std::string& behind) {
+        const std::string init = "@%p0 mbarrier.init.shared.b64 [bar], 64;\nbar.sync 0;\n";
+        return total({tile_and_bar, addresses(64) + init + before + "mbarrier.arrive.shared.b64 _, [bar];\n" +
+                                        between + wait_parity("bar", "0", "W0") +
+                                        behind})[Counter::bytes_loaded_arrival_to_wait];
+    };
+    const std::string load = "ld.global.u32 %r5, [%rd10];\n";
+    REQUIRE(with("", load + load, "") == 2 * 4 * 64);
+    REQUIRE(with("", "@%p0 " + load, "") == 4);
+    REQUIRE(with(load, "st.shared.u32 [%r10], %r0;\nld.shared.u32 %r5, [%r10];\n", load) == 0);
+}
+
+TEST_CASE("bytes announced, with an arrival and without") {
+    const std::string announce = "@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 256;\n"
+                                 "@%p0 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar + 8], 64;\n"
+                                 "@%p0 mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar + 8], 64;\n";
+    REQUIRE(total(two_loads(""))[Counter::bytes_announced] == 512);
+    REQUIRE(total({".shared .align 128 .b8 tile[4096];\n.shared .align 8 .b8 bar[16];\n",
+                   addresses(32) +
+                       "@%p0 mbarrier.init.shared.b64 [bar], 1;\n"
+                       "@%p0 mbarrier.init.shared.b64 [bar + 8], 1;\n" +
+                       announce})[Counter::bytes_announced] == 256 + 64);
 }
 
 TEST_CASE("instructions between the last copy and the wait") {
