@@ -27,7 +27,7 @@ unsigned opposite(const std::vector<unsigned>& in, std::size_t i) {
 
 void judge::run() {
     const Kernel<void(const unsigned*, unsigned*, std::size_t)> kernel("arrive_then_work");
-    for (const std::size_t size : {128, 1000, 127, 1, 2040, 0}) {
+    for (const std::size_t size : {128, 500, 127, 0}) {
         trying(with_elements(size));
         const std::vector<unsigned> values = workbook::random_values<unsigned>(size, size + 1);
         std::vector<unsigned> expected(size);
