@@ -64,6 +64,8 @@ class Exercise:
     chapter: Chapter
     counters: tuple[Condition, ...] = ()
     advice: tuple[Advice, ...] = ()
+    uses_shared: str = ""
+    """What to say if the results are right although what lies in shared memory was changed; empty: that is not tried."""
 
     def skeleton(self, workspace: Workspace) -> Path:
         return self._directory(workspace) / "exercises" / f"{self.name}.cu"
@@ -113,7 +115,7 @@ def read_manifest(path: Path, chapter: Chapter) -> list[Exercise]:
 
 def _exercise(entry: dict[str, Any], chapter: Chapter, path: Path) -> Exercise:
     name = entry.get("name", "?")
-    values = {key: value for key, value in entry.items() if key not in ("counters", "advice")}
+    values = {key: value for key, value in entry.items() if key not in ("counters", "advice", "uses_shared")}
     if wrong := set(values) ^ _KEYS:
         raise UserError(f"{path}: exercise '{name}': missing or unknown: {', '.join(sorted(wrong))}")
     if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
@@ -126,7 +128,8 @@ def _exercise(entry: dict[str, Any], chapter: Chapter, path: Path) -> Exercise:
     values["learned"] = " ".join(values["learned"].split())
     conditions = tuple(_condition(c, name, f"{path}: exercise '{name}'") for c in entry.get("counters", []))
     advice = tuple(_advice(a, f"{path}: exercise '{name}'") for a in entry.get("advice", []))
-    return Exercise(**values, chapter=chapter, counters=conditions, advice=advice)
+    uses_shared = " ".join(entry.get("uses_shared", "").split())
+    return Exercise(**values, chapter=chapter, counters=conditions, advice=advice, uses_shared=uses_shared)
 
 
 def _advice(entry: object, where: str) -> Advice:

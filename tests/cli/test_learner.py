@@ -1,5 +1,6 @@
 """The parts of the learner's command that need no compiler, and the bundle."""
 
+import itertools
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 from support import ROOT, TreeTest
 
 from cli import chapters, compiling, counted, evidence, exercises, holes, judging, limited, records, verdict
+from cli.commands import hint
 from cli.errors import UsageError, UserError
 from cli.judging import Outcome
 from cli.learner import Learner
@@ -86,6 +88,7 @@ class Manifests(unittest.TestCase):
         (exercise,) = self.read(MANIFEST + f"counters = [{condition}]\n")
         self.assertEqual((exercise.name, exercise.minutes, exercise.hints), ("add_one", 5, ("a", "b", "c")))
         self.assertEqual(exercise.counters, (exercises.Condition("k", "f", "at_most", 4, "s", "g"),))
+        self.assertEqual([e.uses_shared for e in self.read(MANIFEST + 'uses_shared = """\na\nb"""\n')], ["a b"])
 
     def test_what_is_wrong_is_said(self) -> None:
         for old, new, word in (
@@ -311,6 +314,14 @@ class Counters(unittest.TestCase):
                 for field in {c[key] for c in entry.get("counters", []) for key in ("field", "per") if key in c}:
                     with self.subTest(exercise=entry["name"], field=field):
                         self.assertNotEqual(counted.many(field), field.replace("_", " "))
+
+    def test_no_word_of_a_hint_is_broken(self) -> None:
+        for manifest in (ROOT / "chapters").glob("*/exercises/exercises.toml"):
+            for entry in tomllib.loads(manifest.read_text("utf-8"))["exercise"]:
+                for text, columns in itertools.product(entry["hints"], (40, 80)):
+                    lines = hint.wrapped(text, columns).splitlines()
+                    self.assertEqual(" ".join(lines), text)
+                    self.assertTrue(all(len(line) <= columns or " " not in line for line in lines))
 
     def test_what_was_counted_has_words_of_its_own_for_one_and_none(self) -> None:
         launch = {"kernel": "f", "lines": [], "total": {"async_operations": 1, "mbarrier_phases": 0}}

@@ -49,12 +49,23 @@ void expect_described(const Layout& layout, const Numbered& matrix) {
         judge::fail("The tiles are right, but the layout of a matrix of " + std::to_string(matrix.width) +
                     " × " + std::to_string(matrix.height) + " with pitch " + std::to_string(matrix.pitch) +
                     " is that of another one: dims = {" + std::to_string(layout.dims[0]) + ", " +
-                    std::to_string(layout.dims[1]) + "}, strides = {" + std::to_string(layout.strides[0]) +
-                    "}.");
+                    std::to_string(layout.dims[1]) + "} elements, strides = {" +
+                    std::to_string(layout.strides[0]) + "} bytes.");
+}
+
+/// What is wrong with the distance of two rows; empty if nothing is.
+std::string explain_stride(const Layout& layout, const Numbered& matrix) {
+    const std::size_t bytes = matrix.pitch * sizeof(int);
+    if (layout.strides[0] == bytes)
+        return "";
+    return " strides[0] is the distance of two rows in bytes: " + std::to_string(matrix.pitch) +
+           " elements of 4 bytes are " + std::to_string(bytes) + " bytes, and yours is " +
+           std::to_string(layout.strides[0]) + " bytes.";
 }
 
 /// What a wrong element of the tile says about the layout.
-std::string explain(const judge::Wrong<int>& wrong, const Numbered& matrix, int x, int y) {
+std::string explain(const judge::Wrong<int>& wrong, const Layout& layout, const Numbered& matrix, int x,
+                    int y) {
     const int column = static_cast<int>(wrong.index) % tile_width;
     const int row = static_cast<int>(wrong.index) / tile_width;
     const std::string place = "It lies in column " + std::to_string(column) + " of row " +
@@ -69,7 +80,7 @@ std::string explain(const judge::Wrong<int>& wrong, const Numbered& matrix, int 
     return place + "That is element (" + std::to_string(wrong.actual % 1000) + ", " +
            std::to_string(wrong.actual / 1000) + ") of the matrix of " + std::to_string(matrix.width) +
            " × " + std::to_string(matrix.height) + " with rows " + std::to_string(matrix.pitch) +
-           " elements apart.";
+           " elements apart." + explain_stride(layout, matrix);
 }
 
 } // namespace
@@ -105,7 +116,7 @@ void judge::run() {
             for (int column = 0; column < tile_width; ++column)
                 expected.push_back(matrix.at(x + column, y + row));
         expect_exact<int>("out", out, expected,
-                          [&](const auto& wrong) { return explain(wrong, matrix, x, y); });
+                          [&](const auto& wrong) { return explain(wrong, answer, matrix, x, y); });
         answers.emplace_back(answer, matrix);
     }
     for (const auto& [answer, matrix] : answers) // when all tiles are right: a wrong one tells more

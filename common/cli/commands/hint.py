@@ -18,10 +18,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("exercise", nargs="?", metavar="EXERCISE")
 
 
+def wrapped(text: str, columns: int) -> str:
+    """No word is broken: a call that is longer than a line could not be copied."""
+    return textwrap.fill(text, columns, break_long_words=False, break_on_hyphens=False)
+
+
 def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     learner = Learner(workspace)
     exercise = learner.chosen(options.exercise)
     print(f"{exercise.name}: {exercise.title}")
-    print(textwrap.fill(learner.next_hint(exercise), listing.columns(), break_on_hyphens=False))
+    print(wrapped(learner.next_hint(exercise), listing.columns()))
     print(verdict.help_for(exercise, learner.desk.record(exercise)))
     return 0

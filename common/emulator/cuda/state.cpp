@@ -6,6 +6,7 @@
 #include "cuda/streams.hpp"
 #include "cuda/thread_state.hpp"
 #include "cuda/timeline.hpp"
+#include "hopper_emulator/changed_shared.hpp"
 #include "hopper_emulator/finding_kinds.hpp"
 
 #include <cerrno>
@@ -65,10 +66,19 @@ void require_writable(const char* variable, const std::string& file) {
                                  std::strerror(errno) + ")");
 }
 
+/// Throws std::runtime_error if a setting cannot be.
+std::unique_ptr<Device> device_of(const Settings& settings) {
+    auto device = make_device(settings);
+    if (asks_for_changed_shared())
+        device->add_observer(make_shared_changer());
+    return device;
+}
+
 /// A wrong EMULATOR_ variable is the user's mistake, not the program's: no API error could say what is wrong.
 Settings settings_or_exit() {
     try {
         Settings settings = Settings::from_environment();
+        static_cast<void>(asks_for_changed_shared());
         require_writable("EMULATOR_REPORT", settings.report_file);
         if (settings.counters_file != "-")
             require_writable("EMULATOR_COUNTERS", settings.counters_file);
@@ -143,7 +153,7 @@ std::string why_not_zero(const Process& p) {
 } // namespace
 
 State::State()
-    : settings_(settings_or_exit()), device_(make_device(settings_)), streams_(std::make_unique<Streams>()),
+    : settings_(settings_or_exit()), device_(device_of(settings_)), streams_(std::make_unique<Streams>()),
       graphs_(std::make_unique<Graphs>()), timeline_(std::make_unique<Timeline>(*this)) {}
 
 State::~State() = default;
