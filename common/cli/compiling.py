@@ -12,7 +12,8 @@ from .limited import finish, limits
 from .setup import Tools
 from .workspace import Workspace
 
-SECONDS = 120
+SECONDS = 40
+"""Of processor time. The slowest solution takes about two."""
 _MEMORY_KIB = 12 * 1024 * 1024
 _ARCHITECTURE = "compute_90"
 _NVRTC_CANNOT = 2
@@ -37,10 +38,28 @@ def kernels(
         ]
     if library := nvrtc_library(tools):
         done = _run(workspace, _nvrtc_command(tools, library, source, ptx), ptx, [file, *_nvrtc_needs(workspace)], cage)
-        if done[0] not in (_NVRTC_CANNOT, None) and not (done[0] and _meets_the_host(done[2])):
-            return _problem(done, source) or _taken_over(workspace, file, ptx)
+        # One that does not come to its end would not with nvcc either, and the learner waits.
+        if done[0] != _NVRTC_CANNOT and not (done[0] and _meets_the_host(done[2])):
+            return _problem(done, source) or _cannot_be_used(workspace, file, ptx)
     done = _run(workspace, nvcc_command(tools, source, ptx), ptx, [file], cage)
-    return _problem(done, source) or _taken_over(workspace, file, ptx)
+    return _problem(done, source) or _cannot_be_used(workspace, file, ptx)
+
+
+def _cannot_be_used(workspace: Workspace, file: Path, ptx: Path) -> list[str]:
+    """What is wrong with a file that the compiler took."""
+    return _taken_over(workspace, file, ptx) or _of_another_target(file, ptx)
+
+
+def _of_another_target(file: Path, ptx: Path) -> list[str]:
+    """libcu++ takes what it has for other targets only for calls of functions that do not exist, with telling names."""
+    names = r"\b__cuda_ptx_(\w+?)_is_(?:not|only)_supported_(?:before|on)_(SM_[0-9]+[a-z]?)"
+    if not (found := re.search(names, ptx.read_text("utf-8", errors="replace"))):
+        return []
+    function, target = found[1], found[2].lower()
+    return [
+        f"{file.name} calls a form of cuda::ptx::{function} that libcu++ has for {target}, and not for the {_ARCHITECTURE} of exercises.",
+        "Use the function that the exercise gives instead, or the instruction in inline PTX if the PTX ISA has it for sm_90.",
+    ]
 
 
 def _taken_over(workspace: Workspace, file: Path, ptx: Path) -> list[str]:
@@ -122,7 +141,10 @@ def _problem(done: tuple[int | None, str, str], source: str) -> list[str]:
     if status == 0:
         return []
     if status is None:
-        return [f"The compiler had not finished after {SECONDS} s, and was stopped."]
+        return [
+            f"The compiler had not finished after {SECONDS:g} s, and was stopped.",
+            "Look for a template or a constexpr function in your file that calls itself too often.",
+        ]
     return compiler_problem((output + errors).splitlines(), source)
 
 

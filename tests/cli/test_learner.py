@@ -242,6 +242,18 @@ class Verdicts(unittest.TestCase):
                 self.assertTrue(lines[0].startswith(first), lines)
                 self.assertLess(len(lines), 12)
 
+    def test_a_function_that_libcu_has_for_another_target(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            ptx = Path(directory) / "a.ptx"
+            for function, said in (
+                ("__cuda_ptx_cp_async_bulk_is_not_supported_before_SM_90a_SM_100a__", "cp_async_bulk that libcu++ has for sm_90a"),
+                ("__my_cp_async_bulk", ""),
+            ):
+                ptx.write_text(f".extern .func {function}\n()\n;\n", "utf-8")
+                lines = " ".join(compiling._of_another_target(Path("a.cu"), ptx))
+                self.assertIn(said, lines)
+                self.assertEqual(bool(said), bool(lines))
+
     def test_an_error_in_a_header_names_the_learners_line(self) -> None:
         output = (
             "common/include/workbook/launch.hpp(55): error: static assertion failed\n          static_assert(x);\n\n"

@@ -9,11 +9,30 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from cli import apt, build, chapters, main, progress, requirements, results, setup
+from cli import apt, build, chapters, compiling, exercises, main, progress, requirements, results, setup
 from cli.commands import emulate, run, sass
 from cli.commands import test as test_command
 from cli.errors import UsageError, UserError
 from cli.workspace import Workspace
+
+
+class Compiling(unittest.TestCase):
+    def test_a_compiler_that_does_not_end_is_asked_once(self) -> None:
+        asked: list[object] = []
+        exercise = exercises.Exercise("one", "One", "fill", "t", 5, ("a", "b", "c"), "l", "f", chapters.Chapter("01_sync_copy"))
+        with tempfile.TemporaryDirectory() as directory:
+            place = Workspace(Path(directory), Path(directory) / "build")
+            file = Path(directory) / "one.cu"
+            file.write_text("template <int> struct Tree;\n", "utf-8")
+            tools = setup.Tools({"nvcc": requirements.Found("", Path("/usr/local/cuda/bin/nvcc"))})
+            with (
+                mock.patch.object(compiling, "nvrtc_library", lambda _: Path("libnvrtc.so")),
+                mock.patch.object(compiling, "_run", lambda *_: asked.append(1) or (None, "", "")),
+            ):
+                lines = compiling.kernels(place, tools, exercise, file, Path(directory) / "one.ptx")
+        self.assertEqual(len(asked), 1)
+        self.assertIn("had not finished after", lines[0])
+        self.assertIn("calls itself too often", lines[1])
 
 
 class Skips(unittest.TestCase):

@@ -6,6 +6,8 @@
 ///          first block those of the last: out[512 c + (i + 128) % 512] = in[512 c + i]. `size` is a
 ///          multiple of 512. On a GPU it passes nearly always.
 /// Wanted   Run it, read what the emulator reports, repair that, and run it again: there are two mistakes.
+///          Threads go on loading from the neighbour's memory, or store to it: a bulk copy between blocks
+///          ends in another way, at an mbarrier, and is no repair of this kernel.
 /// Judged   By the result for several sizes, and by the emulator having nothing to report; by counters:
 ///          every element comes from a neighbour's shared memory, and two barriers for each cluster.
 #include <cooperative_groups.h>
