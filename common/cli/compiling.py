@@ -57,7 +57,7 @@ def _of_another_target(file: Path, ptx: Path) -> list[str]:
         return []
     function, target = found[1], found[2].lower()
     return [
-        f"{file.name} calls a form of cuda::ptx::{function} that libcu++ has for {target}, and not for the {_ARCHITECTURE} of exercises.",
+        f"{file.name} calls a form of cuda::ptx::{function} that libcu++ has for {target} only; exercises are for {_ARCHITECTURE}.",
         "Use the function that the exercise gives instead, or the instruction in inline PTX if the PTX ISA has it for sm_90.",
     ]
 

@@ -246,7 +246,7 @@ class Verdicts(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             ptx = Path(directory) / "a.ptx"
             for function, said in (
-                ("__cuda_ptx_cp_async_bulk_is_not_supported_before_SM_90a_SM_100a__", "cp_async_bulk that libcu++ has for sm_90a"),
+                ("__cuda_ptx_cp_async_bulk_is_not_supported_before_SM_90a_SM_100a__", "_bulk that libcu++ has for sm_90a"),
                 ("__my_cp_async_bulk", ""),
             ):
                 ptx.write_text(f".extern .func {function}\n()\n;\n", "utf-8")

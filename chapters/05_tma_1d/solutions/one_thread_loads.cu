@@ -8,8 +8,8 @@
 ///          2. thread 0 starts one bulk copy of the tile, from in + start to `tile`, which counts on the
 ///             barrier;
 ///          3. every thread waits until the bytes are there. The barrier is in its first phase: parity 0.
-/// Judged   By the result for several sizes; by counters: one copy per tile and its bytes announced, no load by a
-///          thread, and stores by all.
+/// Judged   By the result for several sizes; by counters: one copy per tile and its bytes announced, no load
+///          by a thread, and stores by all.
 #include "workbook/tile.cuh"
 
 #include <cuda/ptx>
