@@ -25,7 +25,7 @@ struct Bits {
 // Words 0 and 1 are the address, of which the hardware uses 57 bits.
 constexpr Bits im2col{2, 0, 1};
 constexpr Bits last_dimension{2, 4, 3}; ///< Rank less one.
-constexpr Bits format{2, 7, 4};
+constexpr Bits element_format{2, 7, 4};
 constexpr Bits interleave{2, 11, 2};
 constexpr Bits swizzle{2, 13, 2};
 constexpr Bits fill{2, 15, 1};
@@ -68,12 +68,12 @@ void set_type(Words& words, TensorType type) {
     if (rounds)
         type = type == TensorType::tf32 ? TensorType::f32 : TensorType::f32_ftz;
     const auto found = std::ranges::find(formats, type);
-    set(words, format, static_cast<std::uint64_t>(found - formats.begin()));
+    set(words, element_format, static_cast<std::uint64_t>(found - formats.begin()));
     set(words, round_to_tf32, rounds ? 1 : 0);
 }
 
 TensorType type_in(const Words& words) {
-    const std::uint32_t number = get(words, format);
+    const std::uint32_t number = get(words, element_format);
     if (number >= formats.size())
         return TensorType::none;
     const TensorType type = formats[number];
@@ -130,7 +130,7 @@ TensorMap read_tensor_map(std::span<const std::byte, tensor_map_bytes> bytes) {
     map.rank = get(words, last_dimension) + 1;
     map.type = type_in(words);
     map.rounds_other =
-        get(words, round_to_tf32) && !rounds_to_tf32(formats[get(words, format) % formats.size()]);
+        get(words, round_to_tf32) && !rounds_to_tf32(formats[get(words, element_format) % formats.size()]);
     map.interleave = static_cast<TensorInterleave>(get(words, interleave));
     map.swizzle = static_cast<TensorSwizzle>(get(words, swizzle));
     map.oob_fill = static_cast<std::uint8_t>(get(words, fill));
@@ -149,7 +149,7 @@ TensorMap read_tensor_map(std::span<const std::byte, tensor_map_bytes> bytes) {
 bool looks_encoded(std::span<const std::byte, tensor_map_bytes> bytes) {
     Words words = words_of(bytes);
     for (const Bits used :
-         {im2col, last_dimension, format, interleave, swizzle, fill, round_to_tf32, promotion})
+         {im2col, last_dimension, element_format, interleave, swizzle, fill, round_to_tf32, promotion})
         set(words, used, 0);
     if (words[2] != 0 || words[15] != 0 || words[box_bytes + 1] != 0)
         return false;
