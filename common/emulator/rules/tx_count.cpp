@@ -3,10 +3,15 @@
 #include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
 #include "hopper_emulator/finding_kinds.hpp"
+#include "machine/mistake.hpp"
 #include "rules/rule.hpp"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace emu::check {
 namespace {
@@ -20,6 +25,7 @@ class TxCount final : public Rule {
             expected_[event.address] = {event.warp, event.lane, event.pc};
     }
     void on_mbarrier_phase(const MbarrierEvent& event) override;
+    bool on_mistake(const Mistake& mistake) override;
     void tell_the_rest() override;
 
   private:
@@ -32,8 +38,13 @@ class TxCount final : public Rule {
     void unfinished_phase(std::uint32_t index, std::uint32_t address, std::uint64_t phase);
 
     std::unordered_map<std::uint32_t, Expected> expected_; ///< By address of the mbarrier.
-    std::map<std::uint32_t, Diagnostic>
-        unfinished_; ///< By operation: told at the end, unless somebody read too early.
+    /// A phase that ended before its copies had landed.
+    struct Unfinished {
+        std::vector<std::uint32_t> operations; ///< Those copies.
+        Diagnostic finding;                    ///< About the first of them.
+    };
+    /// By mbarrier and phase: told at the end, unless somebody read too early.
+    std::map<std::pair<std::uint32_t, std::uint64_t>, Unfinished> unfinished_;
 };
 
 void TxCount::on_mbarrier_phase(const MbarrierEvent& event) {
@@ -50,6 +61,10 @@ void TxCount::unfinished_phase(std::uint32_t index, std::uint32_t address, std::
     if (operation.surplus)
         return;
     findings_.note_upset_phases();
+    Unfinished& unfinished = unfinished_[{address, phase}];
+    unfinished.operations.push_back(index);
+    if (unfinished.operations.size() > 1)
+        return;
     const std::string what = name_of(operation.kind);
     const std::string issuer = thread_name(*operation.warp, operation.lane);
     std::vector<SourceLine> lines;
@@ -57,21 +72,34 @@ void TxCount::unfinished_phase(std::uint32_t index, std::uint32_t address, std::
         lines.push_back(
             line(by->second.pc, "bytes expected by " + thread_name(*by->second.warp, by->second.lane)));
     lines.push_back(line(operation.pc, what + " issued by " + issuer));
-    unfinished_[index] = make(
+    unfinished.finding = make(
         Finding::tx_count_mismatch,
         "Phase " + std::to_string(phase) + " of mbarrier " +
             shared_name(cluster_.info(), shared_offset(address)) + " ended although a " + what + " of " +
-            std::to_string(operation.bytes) + " bytes that belongs to it has not landed (issued by " +
-            issuer + "): the barrier was told to expect too few bytes, so waiting threads go on too early.",
+            count_of(operation.bytes, "byte") + " that belongs to it has not landed (issued by " + issuer +
+            "): the barrier was told to expect too few bytes, so waiting threads go on too early.",
         "expect_tx must announce the bytes of all copies of the phase, edges included: the full box of a "
         "tensor copy.",
         std::move(lines));
 }
 
+/// The machine sees at the block's end that more bytes came than were expected: it is the same mistake.
+bool TxCount::on_mistake(const Mistake& mistake) {
+    if (mistake.finding != Finding::tx_count_mismatch)
+        return false;
+    const auto fact = std::ranges::find(mistake.facts, "barrier", &Fact::name);
+    const auto* const barrier =
+        fact == mistake.facts.end() ? nullptr : std::get_if<SharedPlace>(&fact->value);
+    return barrier && std::ranges::any_of(unfinished_, [&](const auto& each) {
+               return each.first.first == barrier->address;
+           });
+}
+
 void TxCount::tell_the_rest() {
-    for (auto& [index, diagnostic] : unfinished_)
-        if (!operations_[index].reported)
-            publish(std::move(diagnostic));
+    for (auto& [where, each] : unfinished_)
+        if (std::ranges::none_of(each.operations,
+                                 [&](std::uint32_t index) { return operations_[index].reported; }))
+            publish(std::move(each.finding));
     unfinished_.clear();
 }
 
