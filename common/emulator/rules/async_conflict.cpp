@@ -10,6 +10,8 @@
 #include "hopper_emulator/finding_kinds.hpp"
 #include "rules/rule.hpp"
 
+#include <algorithm>
+
 namespace emu::check {
 namespace {
 
@@ -70,6 +72,7 @@ class AsyncConflict final : public Rule {
     static std::string overwritten(const Conflict& conflict);
     bool was_handed_over_early(const Conflict& conflict, const Diagnostic& not_waited);
     Hint came_too_early(const Conflict& conflict) const;
+    bool somebody_reads_again(const Operation& copy) const;
     void explain(Diagnostic& finding, const Meeting& meeting, const Operation& operation,
                  const Operation* second);
     Finding finding_of_conflict(const Record& old, Ref ref, const Operation& operation,
@@ -261,6 +264,18 @@ std::string AsyncConflict::advice_of(const Conflict& conflict) const {
     return waits_.how_to_wait(conflict.operation, !conflict.meeting.old.is(Record::write));
 }
 
+/// A wait for the copy's mbarrier has returned at once, for a phase that the thread had seen: then that
+/// parity is the mistake, and the arrivals are too many only because of it.
+bool AsyncConflict::somebody_reads_again(const Operation& copy) const {
+    const Mbarrier* const barrier = cluster_.mbarrier(copy.barrier);
+    return barrier && std::ranges::any_of(copy.warp->block().warps(), [&](const auto& warp) {
+               for (unsigned lane = 0; lane < warp_size; ++lane)
+                   if (barrier->history.of(warp_in_cluster(*warp), lane).repeated != 0)
+                       return true;
+               return false;
+           });
+}
+
 /// The reader has waited for the phase before the copy's, and the thread that issued the copy for a phase
 /// that other readers ended: the copy comes too early, and not the read.
 Hint AsyncConflict::came_too_early(const Conflict& conflict) const {
@@ -272,7 +287,7 @@ Hint AsyncConflict::came_too_early(const Conflict& conflict) const {
         copy.warp == reader.clock->warp || barrier == mbarriers_.end())
         return {};
     const BarrierState::Passed* passed = barrier->second.passed_by(reader.clock->first + reader.lane);
-    if (!passed || passed->phases == 0 || passed->phases != copy.issued_in)
+    if (!passed || passed->phases == 0 || passed->phases != copy.issued_in || somebody_reads_again(copy))
         return {};
     return hand_overs_.readers_not_counted(
         {copy.warp, copy.lane, copy.issuer, copy.epoch, copy.pc, true, true}, copy.barrier);

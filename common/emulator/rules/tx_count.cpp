@@ -35,14 +35,15 @@ class TxCount final : public Rule {
         unsigned lane = 0;
         std::uint32_t pc = 0;
     };
-    void unfinished_phase(std::uint32_t index, std::uint32_t address, std::uint64_t phase);
-
-    std::unordered_map<std::uint32_t, Expected> expected_; ///< By address of the mbarrier.
     /// A phase that ended before its copies had landed.
     struct Unfinished {
         std::vector<std::uint32_t> operations; ///< Those copies.
         Diagnostic finding;                    ///< About the first of them.
     };
+    bool is_told(const Unfinished& unfinished) const;
+    void unfinished_phase(std::uint32_t index, std::uint32_t address, std::uint64_t phase);
+
+    std::unordered_map<std::uint32_t, Expected> expected_; ///< By address of the mbarrier.
     /// By mbarrier and phase: told at the end, unless somebody read too early.
     std::map<std::pair<std::uint32_t, std::uint64_t>, Unfinished> unfinished_;
 };
@@ -83,22 +84,33 @@ void TxCount::unfinished_phase(std::uint32_t index, std::uint32_t address, std::
         std::move(lines));
 }
 
-/// The machine sees at the block's end that more bytes came than were expected: it is the same mistake.
+/// The machine sees at the block's end that more bytes came than were expected, and stops: the phase that
+/// ended without them says more of the same mistake.
 bool TxCount::on_mistake(const Mistake& mistake) {
-    if (mistake.finding != Finding::tx_count_mismatch)
-        return false;
     const auto fact = std::ranges::find(mistake.facts, "barrier", &Fact::name);
-    const auto* const barrier =
-        fact == mistake.facts.end() ? nullptr : std::get_if<SharedPlace>(&fact->value);
-    return barrier && std::ranges::any_of(unfinished_, [&](const auto& each) {
-               return each.first.first == barrier->address;
-           });
+    if (mistake.finding != Finding::tx_count_mismatch || fact == mistake.facts.end())
+        return false;
+    const auto* const barrier = std::get_if<SharedPlace>(&fact->value);
+    const auto found = std::ranges::find_if(unfinished_, [&](const auto& each) {
+        return barrier && each.first.first == barrier->address && !is_told(each.second);
+    });
+    if (found == unfinished_.end())
+        return false;
+    Diagnostic finding = std::move(found->second.finding);
+    unfinished_.erase(found);
+    cluster_.report(std::move(finding), mistake.fatal);
+    return true;
+}
+
+/// Somebody has read too early: that was told.
+bool TxCount::is_told(const Unfinished& unfinished) const {
+    return std::ranges::any_of(unfinished.operations,
+                               [&](std::uint32_t index) { return operations_[index].reported; });
 }
 
 void TxCount::tell_the_rest() {
     for (auto& [where, each] : unfinished_)
-        if (std::ranges::none_of(each.operations,
-                                 [&](std::uint32_t index) { return operations_[index].reported; }))
+        if (!is_told(each))
             publish(std::move(each.finding));
     unfinished_.clear();
 }

@@ -42,6 +42,8 @@ TEST_CASE("tx-count-mismatch: told at the end when nobody reads the late bytes")
                                    "[tile], [%rd0], 256, [bar];//!\n" + copy +
                                    "[tile+256], [%rd0+256], 256, [bar];\n" + wait_parity("bar", "0", "W1")};
     const emu::LaunchOutcome outcome = run(c, {emu::CompletionOrder::late, 1});
+    for (const emu::Diagnostic& each : outcome.result.diagnostics)
+        UNSCOPED_INFO(emu::format(each));
     // Once: what the machine sees when the block ends, bytes that no phase expected, is the same mistake.
     REQUIRE(outcome.result.diagnostics.size() == 1);
     const emu::Diagnostic& told = outcome.result.diagnostics.front();
@@ -67,6 +69,8 @@ TEST_CASE("tx-count-mismatch: two copies that no phase expects are one mistake, 
     for (const Order& order : async_test::all_orders()) {
         INFO(async_test::name_of(order));
         const auto outcome = run(program("256"), order);
+        for (const emu::Diagnostic& each : outcome.result.diagnostics)
+            UNSCOPED_INFO(emu::format(each));
         REQUIRE(outcome.result.diagnostics.size() == 1);
         CHECK(outcome.result.diagnostics.front().name() == "tx-count-mismatch");
     }

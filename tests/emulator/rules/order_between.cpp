@@ -38,22 +38,22 @@ TEST_CASE("race-shared: a bulk store reads what all warps wrote, so the barrier 
         return Case{tile, addresses(64) + writer + "st.shared.u32 [%r10], %r6;\n" + between + "@%p0 " +
                               bulk_store + "\n" + commit_and_wait_read};
     };
-    for (const Order& order : async_test::all_orders()) {
-        INFO(async_test::name_of(order));
-        const auto outcome = run(program("", ""), order);
-        REQUIRE_FALSE(outcome.result.diagnostics.empty());
-        for (const emu::Diagnostic& d : outcome.result.diagnostics)
-            if (d.name() == "race-shared") {
-                CHECK_THAT(d.advice, ContainsSubstring("Put __syncthreads() after line") &&
+    const std::string fence = "fence.proxy.async.shared::cta;\n";
+    const auto require_advised = [](const Case& c, const std::string& barrier, const std::string& never) {
+        for (const Order& order : async_test::all_orders()) {
+            INFO(async_test::name_of(order));
+            const auto found = run(c, order).result.diagnostics;
+            const auto race = std::ranges::find(found, "race-shared", &emu::Diagnostic::name);
+            REQUIRE(race != found.end());
+            CHECK_THAT(race->advice, ContainsSubstring("Put " + barrier + " after line") &&
+                                         !ContainsSubstring("Put " + never) &&
                                          ContainsSubstring("executes fence.proxy.async"));
-                CHECK_THAT(d.advice, !ContainsSubstring("Put __syncwarp()"));
-            }
-    }
-    require_silent(program("fence.proxy.async.shared::cta;\nbar.sync 0;\n", ""));
+        }
+    };
+    require_advised(program(fence, ""), "__syncthreads()", "__syncwarp()");
+    require_silent(program(fence + "bar.sync 0;\n", ""));
     // Where one warp writes all of it, its own barrier is enough.
-    const std::string one_warp = "setp.lt.u32 %p1, %r0, 32;\n@%p1 ";
-    CHECK_THAT(advice_for(program("", one_warp)), ContainsSubstring("Put __syncwarp() after line") &&
-                                                      ContainsSubstring("executes fence.proxy.async"));
+    require_advised(program(fence, "setp.lt.u32 %p1, %r0, 32;\n@%p1 "), "__syncwarp()", "__syncthreads()");
 }
 
 TEST_CASE("race-global: two threads that write one place at one line need no barrier") {
