@@ -33,8 +33,8 @@ void finding(const std::string& body, const std::string& name, const std::string
     }
 }
 
-/// Polls and sleeps for a quarter of the time that has passed, as libraries do; `limit` sets %p2 while it goes
-/// on.
+/// Polls and sleeps for a quarter of the time that has passed, as libraries do; `limit` sets %p2 while it
+/// goes on.
 std::string poll_with_back_off(const std::string& limit) {
     return "mbarrier.init.shared.b64 [bar], 1;\nmov.u64 %rd8, %globaltimer;\nmov.u32 %r4, 0;\nL:\n"
            "mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@%p1 bra D;\n"
