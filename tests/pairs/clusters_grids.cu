@@ -336,7 +336,7 @@ constexpr pairs::Pair list[] = {
      .run = scale_read_in_preamble,
      .finding = "race-kernels",
      .says = "has not waited for the kernel before",
-     .remedy = "Move the read behind cudaGridDependencySynchronize()"},
+     .remedy = "Move the read after cudaGridDependencySynchronize()"},
     {.name = "workspace_cleared_early",
      .mistake = "The dependent kernel clears the workspace before it has waited, while the kernel before "
                 "still reads it.",
@@ -344,7 +344,7 @@ constexpr pairs::Pair list[] = {
      .run = workspace_cleared_early,
      .finding = "race-kernels",
      .says = "has not waited for the kernel before",
-     .remedy = "Move the write behind cudaGridDependencySynchronize()"},
+     .remedy = "Move the write after cudaGridDependencySynchronize()"},
     {.name = "chain_without_wait",
      .mistake =
          "The middle kernel never waits for its predecessor, so it can end before it; the third kernel's "

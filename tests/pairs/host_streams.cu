@@ -338,7 +338,7 @@ constexpr pairs::Pair list[] = {
      .run = stream_opts_out,
      .finding = "race-kernels",
      .says = "cudaStreamNonBlocking",
-     .remedy = "Record an event behind kernel affine_kernel (cudaEventRecord) and let stream 1 wait"},
+     .remedy = "Record an event after kernel affine_kernel (cudaEventRecord) and let stream 1 wait"},
     {.name = "buffer_taken_back",
      .mistake = "From the third round on the producing stream overwrites a buffer without waiting until the "
                 "consuming stream has read it.",

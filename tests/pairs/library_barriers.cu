@@ -404,8 +404,8 @@ constexpr pairs::Pair list[] = {
      .fix = "Call exchange.arrive() after the edges are written.",
      .run = relax,
      .finding = "race-shared",
-     .says = "arrived at mbarrier exchange before its write",
-     .remedy = "Move the arrive behind the last write"},
+     .says = "arrived at barrier exchange before its write",
+     .remedy = "Move the arrive after the last write"},
     {.name = "column_wins",
      .mistake = "Threads whose row has ended arrive once more and leave, but stay in the barrier's expected "
                 "count: the "
@@ -422,8 +422,8 @@ constexpr pairs::Pair list[] = {
      .fix = "ready[].arrive() after the second pass.",
      .run = above_mean,
      .finding = "race-shared",
-     .says = "arrived at mbarrier ready before its read",
-     .remedy = "Move the arrive behind the last read"},
+     .says = "arrived at barrier ready before its read",
+     .remedy = "Move the arrive after the last read"},
     {.name = "triple",
      .mistake =
          "The barrier expects the bytes of a full tile also for the last tile, which is smaller: its phase "

@@ -184,7 +184,7 @@ constexpr pairs::Pair list[] = {
      .run = release_before_halo,
      .finding = "race-shared",
      .says = "before its read",
-     .remedy = "behind the last read"},
+     .remedy = "after the last read"},
     {.name = "early_return_at_edge",
      .mistake =
          "In the last block the threads without a column return before the loop; the empty barriers count "

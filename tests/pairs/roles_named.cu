@@ -415,7 +415,7 @@ constexpr pairs::Pair list[] = {
      .run = hands_over_early,
      .finding = "race-shared",
      .says = "arrived at block barrier 2 before its write",
-     .remedy = "Move the bar.arrive behind the last write"},
+     .remedy = "Move the bar.arrive after the last write"},
 };
 
 } // namespace

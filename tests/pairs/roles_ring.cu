@@ -359,7 +359,7 @@ constexpr pairs::Pair list[] = {
      .run = early_release,
      .finding = "race-shared",
      .says = "before its read",
-     .remedy = "Move the arrive behind the last read"},
+     .remedy = "Move the arrive after the last read"},
     {.name = "ring_lane_releases",
      .mistake =
          "Lane 0 releases the stage for its warp, but nothing orders the other lanes' reads before it.",

@@ -145,7 +145,7 @@ std::string Order::how_to_wait(const Overlap& overlap) {
     std::string text;
     if (overlap.early && can_wait(overlap.later->facts))
         text = std::string("Move the ") + (reads ? "read" : "write") +
-               " behind cudaGridDependencySynchronize(), called by the thread itself or by one of its block "
+               " after cudaGridDependencySynchronize(), called by the thread itself or by one of its block "
                "before a __syncthreads(). Only what no kernel before it " +
                (reads ? "writes may be read" : "uses may be written") + " earlier.";
     else if (overlap.early)
@@ -155,8 +155,8 @@ std::string Order::how_to_wait(const Overlap& overlap) {
     if (!overlap.careless.empty())
         text += std::string(text.empty() ? "Call" : " And call") + " cudaGridDependencySynchronize() in " +
                 between(overlap.careless) +
-                (overlap.careless.size() == 1 ? ", before it ends: then its end stands behind that of "
-                                              : ", before they end: then their ends stand behind that of ") +
+                (overlap.careless.size() == 1 ? ", before it ends: then its end stands after that of "
+                                              : ", before they end: then their ends stand after that of ") +
                 overlap.earlier->facts.what + ".";
     return text;
 }

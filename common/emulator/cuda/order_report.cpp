@@ -85,13 +85,13 @@ std::string Order::how_to_order(const Operation& earlier, const Operation& later
     const OperationFacts &a = earlier.facts, &b = later.facts;
     if (a.graph && a.graph == b.graph)
         return b.captured
-                   ? "Record an event behind " + a.what + " in its stream and let the stream of " + b.what +
+                   ? "Record an event after " + a.what + " in its stream and let the stream of " + b.what +
                          " wait for it: cudaStreamWaitEvent before the launch of " + b.what + "."
                    : "Add a dependency of the node of " + b.what + " on the node of " + a.what + ".";
     if (waits_for_early_event(earlier, later))
         return "Record the event after the launch of " + a.what + ", and let " + b.stream +
-               " wait for it behind that.";
-    return "Record an event behind " + a.what + " (cudaEventRecord) and let " + b.stream +
+               " wait for it after that.";
+    return "Record an event after " + a.what + " (cudaEventRecord) and let " + b.stream +
            " wait for it before " + b.what + " (cudaStreamWaitEvent).";
 }
 
@@ -99,7 +99,7 @@ void Order::tell_race(const Operation& earlier, const Operation& later, const Cl
     const OperationFacts &a = earlier.facts, &b = later.facts;
     if (clash.later->touch == Touch::free)
         return tell_freed(earlier, with_stream(b), why_unordered(earlier, later),
-                          "Record an event behind " + a.what + " and let " + b.stream +
+                          "Record an event after " + a.what + " and let " + b.stream +
                               " wait for it: cudaStreamWaitEvent before cudaFreeAsync.",
                           clash);
     std::vector<SourceLine> lines;
@@ -135,15 +135,14 @@ void Order::tell_host_write(const Operation& operation, const HostWatch& watch, 
         if (lines.empty() && watch.overlaps(piece.begin, piece.end))
             add_line(lines, facts, piece);
     const auto found = state_.device().memory().find(begin);
-    tell(
-        Finding::race_host, facts.what + '\n' + std::to_string(found ? found->base : begin),
-        "The host changed " + describe(begin, end) + ", which " + a_kind(facts) +
-            " that has not been waited for may still " + (watch.written() ? "write" : "read") + ": " +
-            with_stream(facts) + ".",
-        "Wait before the host writes there: cudaStreamSynchronize on the stream of the " +
-            (a_kind(facts).substr(2)) +
-            ", or cudaEventSynchronize on an event recorded behind it. Or give each round memory of its own.",
-        std::move(lines));
+    tell(Finding::race_host, facts.what + '\n' + std::to_string(found ? found->base : begin),
+         "The host changed " + describe(begin, end) + ", which " + a_kind(facts) +
+             " that has not been waited for may still " + (watch.written() ? "write" : "read") + ": " +
+             with_stream(facts) + ".",
+         "Wait before the host writes there: cudaStreamSynchronize on the stream of the " +
+             (a_kind(facts).substr(2)) +
+             ", or cudaEventSynchronize on an event recorded after it. Or give each round memory of its own.",
+         std::move(lines));
 }
 
 void Order::tell_host_access(const OperationFacts& facts, const HostGuard::Touched& touched) {
@@ -159,7 +158,7 @@ void Order::tell_host_access(const OperationFacts& facts, const HostGuard::Touch
              (found ? describe(found->base, found->base + found->size) : "memory") + ", which " +
              a_kind(facts) + " that has not been waited for may still write: " + with_stream(facts) + ".",
          std::string("Wait before the host ") + how + " there: cudaStreamSynchronize on the stream of the " +
-             a_kind(facts).substr(2) + ", or cudaEventSynchronize on an event recorded behind it.",
+             a_kind(facts).substr(2) + ", or cudaEventSynchronize on an event recorded after it.",
          std::move(lines));
 }
 

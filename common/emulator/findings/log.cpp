@@ -1,6 +1,7 @@
 #include "findings/log.hpp"
 
 #include "findings/words/deadlock.hpp"
+#include "findings/words/library.hpp"
 #include "findings/words/words.hpp"
 #include "machine/launch.hpp"
 
@@ -95,6 +96,7 @@ void FindingLog::report(Diagnostic diagnostic, bool fatal) {
     const std::lock_guard lock(mutex_);
     const Kernel& kernel = *launch_.info().kernel;
     diagnostic.kernel = kernel.name;
+    use_names_of_library(diagnostic, kernel);
     diagnostic.lines_of_ptx = !diagnostic.locations.empty() && kernel.program->module().locations.size() <= 1;
     const bool error = is_error(diagnostic);
     const bool news = is_news(diagnostic, fatal);

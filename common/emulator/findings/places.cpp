@@ -85,7 +85,7 @@ std::string shared_name(const LaunchInfo& info, std::uint32_t offset) {
     const std::uint32_t dynamic = info.config.dynamic_shared;
     if (dynamic != 0 && offset >= info.shared_size)
         return bytes_behind(offset - info.shared_size,
-                            std::to_string(dynamic) + " bytes of dynamic shared memory");
+                            count_of(dynamic, "byte") + " of dynamic shared memory");
     if (kernel.names_dynamic_shared && offset >= kernel.dynamic_shared_offset)
         return "dynamic shared memory + " + std::to_string(offset - kernel.dynamic_shared_offset) +
                ", of which the launch gave none";
@@ -94,7 +94,7 @@ std::string shared_name(const LaunchInfo& info, std::uint32_t offset) {
     const std::uint32_t inside = offset - nearest->start;
     if (inside >= nearest->size)
         return bytes_behind(inside - nearest->size,
-                            plain_name(nearest->name) + " (" + std::to_string(nearest->size) + " bytes)");
+                            plain_name(nearest->name) + " (" + count_of(nearest->size, "byte") + ")");
     return byte_name(*kernel.program, nearest->name, nearest->size, inside);
 }
 
@@ -107,7 +107,7 @@ std::string advice_for_global_address(const GlobalMemory& memory, Address addres
     if (address < 4096)
         return "Check that the pointer was set, and that the allocation it comes from succeeded.";
     if (!memory.find(address) && memory.find_freed(address))
-        return "Free memory only behind the last kernel, copy or thread that uses it.";
+        return "Free memory only after the last kernel, copy or thread that uses it.";
     const auto near = memory.nearest(address);
     if (!memory.find(address) &&
         (!near || (address < near->base ? near->base - address : address - near->base) > far_away))
@@ -117,27 +117,26 @@ std::string advice_for_global_address(const GlobalMemory& memory, Address addres
 }
 
 std::string describe_global_address(const GlobalMemory& memory, Address address, std::uint64_t bytes) {
-    const std::string what = std::to_string(bytes) + " bytes at " + hexadecimal(address);
+    const std::string what = count_of(bytes, "byte") + " at " + hexadecimal(address);
     if (address < 4096)
         return what + ": a null pointer, or an offset from one";
     if (const auto inside = memory.find(address))
         return what + ": the last ones lie " +
-               std::to_string(address + bytes - (inside->base + inside->size)) +
-               " bytes past the end of an allocation of " + std::to_string(inside->size) + " bytes" +
+               count_of(address + bytes - (inside->base + inside->size), "byte") +
+               " past the end of an allocation of " + count_of(inside->size, "byte") +
                (inside->name.empty() ? "" : " (" + inside->name + ")");
     if (const auto freed = memory.find_freed(address))
-        return what + ": memory that has been freed (an allocation of " + std::to_string(freed->size) +
-               " bytes)";
+        return what + ": memory that has been freed (an allocation of " + count_of(freed->size, "byte") + ")";
     if (const auto near = memory.nearest(address)) {
         const bool before = address < near->base;
         const std::uint64_t distance = before ? near->base - address : address - (near->base + near->size);
         if (distance > far_away)
             return what + ": no memory of the device, and none of it is near. It looks like a pointer to the "
                           "host's memory, or like one that was never set";
-        return what + ": no allocation; the nearest one, of " + std::to_string(near->size) + " bytes" +
+        return what + ": no allocation; the nearest one, of " + count_of(near->size, "byte") +
                (near->name.empty() ? "" : " (" + near->name + ")") + ", " +
-               (before ? "begins " + std::to_string(distance) + " bytes later"
-                       : "ended " + std::to_string(distance) + " bytes before");
+               (before ? "begins " + count_of(distance, "byte") + " later"
+                       : "ended " + count_of(distance, "byte") + " before");
     }
     return what + ": no allocation at all";
 }

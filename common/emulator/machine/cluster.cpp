@@ -188,10 +188,10 @@ bool Cluster::pass_grid_wait() {
     return true;
 }
 
-std::uint64_t Cluster::state_hash() const {
+std::uint64_t Cluster::state_hash(bool with_clocks) const {
     std::uint64_t hash = 0;
     for (const Warp* warp : warps_)
-        hash += warp->state_hash(); // The order of the warps changes in random runs.
+        hash += warp->state_hash(with_clocks); // The order of the warps changes in random runs.
     return hash;
 }
 

@@ -110,8 +110,8 @@ class Cluster {
     /// How often it has used memory that others may write: all but its registers and shared memory.
     std::uint64_t outside_uses() const { return outside_uses_; }
     void note_outside_use() { ++outside_uses_; }
-    /// Stands for the registers and places of all threads.
-    std::uint64_t state_hash() const;
+    /// Stands for the registers and places of all threads, with or without what registers hold of clocks.
+    std::uint64_t state_hash(bool with_clocks) const;
     /// Clock cycles that passed while everybody waited, for %clock.
     std::uint64_t idle_cycles() const { return idle_cycles_; }
     /// Threads that have arrived at the cluster barrier in the phase that is under way.

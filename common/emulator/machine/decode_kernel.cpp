@@ -1,3 +1,4 @@
+#include "machine/clock_registers.hpp"
 #include "machine/decoder.hpp"
 
 #include <algorithm>
@@ -55,6 +56,7 @@ class KernelBuilder {
         for (const auto& function : kernel_->functions)
             decode(*function);
         find_only_calls();
+        kernel_->clock_registers = find_clock_registers(kernel_->entry());
         needs_.assign(kernel_->functions.size(), unknown_need);
         kernel_->local_need = local_need(0);
         return std::move(kernel_);
@@ -114,9 +116,7 @@ class KernelBuilder {
         std::uint32_t offset = 0;
         for (const ptx::Register& r : f.source->registers) {
             f.registers.push_back(offset);
-            const std::uint32_t bytes =
-                r.type == ptx::Type::pred ? 4 : warp_size * std::max(2u, ptx::size_of(r.type));
-            offset = align_up(offset + bytes, 64);
+            offset = align_up(offset + register_bytes(r.type), 64);
         }
         const auto in_frame = [&](const ptx::Variable& v) {
             if (v.in_register)

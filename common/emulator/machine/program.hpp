@@ -8,6 +8,7 @@
 #include "ptx/debug_types.hpp"
 #include "ptx/module.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -63,6 +64,16 @@ struct Op {
     const OpExtra* extra = nullptr;
 };
 
+/// Bytes of a frame, from `begin` to before `end`.
+struct FrameBytes {
+    std::uint32_t begin = 0, end = 0;
+};
+
+/// Bytes of a register's row: a mask, or a value for each lane.
+constexpr std::uint32_t register_bytes(ptx::Type type) {
+    return type == ptx::Type::pred ? 4 : warp_size * std::max(2u, ptx::size_of(type));
+}
+
 /// Placement of a variable declared inside a function.
 struct LocalPlacement {
     ptx::Space space = ptx::Space::local; ///< shared: offset in the block; local: in the thread's frame;
@@ -100,6 +111,8 @@ class Kernel : public KernelFacts {
     std::unordered_map<std::uint32_t, std::uint32_t>
         by_module_index;              ///< ptx function index -> index into `functions`.
     std::vector<std::byte> constants; ///< Constant rows, 32 copies each.
+    /// Of the kernel's own frame: what registers hold of clocks (clock_registers.hpp).
+    std::vector<FrameBytes> clock_registers;
     std::vector<std::unique_ptr<OpExtra>> extras;
     std::vector<std::uint32_t>
         module_shared;                       ///< Offset in the block of each module variable in shared space.

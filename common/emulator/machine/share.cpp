@@ -63,7 +63,10 @@ bool Launch::Share::rests_for_grids(const Cluster& cluster) const {
     return cluster.is_held() || (cluster.waits_for_grids() && !launch_.grids().prerequisites_ended());
 }
 
-/// A wait may count, or read a clock: such a one is given up after very many looks only.
+/// A wait may count: such a one is given up after very many looks only. One that reads a clock is given up
+/// earlier: more than a minute of emulated time passes between two looks (Cluster::time_out_waits), so after
+/// a thousand of them every time limit has run out, and what registers hold of clocks no longer tells two
+/// states apart.
 bool Launch::Share::is_settled(const Resident& resident) const {
     return rests_for_grids(*resident.cluster) || resident.state.found() ||
            resident.looks > std::max(long_wait / residents_.size(), short_wait);
@@ -130,13 +133,14 @@ Launch::Share::Step Launch::Share::step(Resident& resident) {
     if (!resident.gives_way)
         return step_without_progress(resident);
     ++resident.looks;
-    static_cast<void>(resident.state.meets(cluster.state_hash()));
+    const bool clocks_count = resident.looks <= short_wait;
+    static_cast<void>(resident.state.meets(cluster.state_hash(clocks_count)));
     return Step::waits;
 }
 
 Launch::Share::Step Launch::Share::step_without_progress(Resident& resident) {
     Cluster& cluster = *resident.cluster;
-    if (resident.state.meets(cluster.state_hash())) {
+    if (resident.state.meets(cluster.state_hash(true))) {
         if (resident.circles)
             return Step::waits;
         resident.circles = true; // Its states at the ends of short steps are others.

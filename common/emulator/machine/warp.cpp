@@ -115,20 +115,28 @@ void Warp::run(std::uint64_t budget) {
         run_group(budget);
 }
 
-std::uint64_t Warp::state_hash() const {
+std::uint64_t Warp::state_hash(bool with_clocks) const {
     std::uint64_t hash = index_ + 1 + (std::uint64_t{block_.rank()} << 32);
     const auto mix = [&](std::uint64_t value) {
         hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
         hash ^= hash >> 29;
     };
-    std::size_t i = 0;
-    for (; i + 8 <= frames_.size(); i += 8) {
-        std::uint64_t value = 0;
-        std::memcpy(&value, frames_.data() + i, sizeof value);
-        mix(value);
-    }
-    for (; i < frames_.size(); ++i)
-        mix(static_cast<std::uint64_t>(frames_[i]));
+    const auto mix_frames = [&](std::size_t i, std::size_t end) {
+        for (; i + 8 <= end; i += 8) {
+            std::uint64_t value = 0;
+            std::memcpy(&value, frames_.data() + i, sizeof value);
+            mix(value);
+        }
+        for (; i < end; ++i)
+            mix(static_cast<std::uint64_t>(frames_[i]));
+    };
+    std::size_t begin = 0;
+    if (!with_clocks)
+        for (const FrameBytes& each : cluster().info().kernel->clock_registers) {
+            mix_frames(begin, each.begin);
+            begin = each.end;
+        }
+    mix_frames(begin, frames_.size());
     for (unsigned lane = 0; lane < warp_size; ++lane) {
         mix(std::uint64_t{lane_pc_[lane]} << 32 | lane_frame_[lane]);
         mix(std::uint64_t{local_top_[lane]} << 32 | returns_[lane].size());

@@ -142,7 +142,7 @@ class Warp : public Lanes, public LocalMemory {
 
     /// Stands for the registers, the places and the waits of the threads, so that a loop is noticed which
     /// comes back to where it was. Memory is no part of it: whoever writes memory gets on.
-    std::uint64_t state_hash() const;
+    std::uint64_t state_hash(bool with_clocks) const;
 
     /// The condition code CC.CF of the lanes, for carry chains (PTX ISA 9.7.2).
     LaneMask carry = 0;

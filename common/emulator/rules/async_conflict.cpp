@@ -10,6 +10,8 @@
 #include "hopper_emulator/finding_kinds.hpp"
 #include "rules/rule.hpp"
 
+#include <algorithm>
+
 namespace emu::check {
 namespace {
 
@@ -67,7 +69,10 @@ class AsyncConflict final : public Rule {
     void tell_conflict(const Conflict& conflict);
     std::string message_of(const Conflict& conflict) const;
     std::string advice_of(const Conflict& conflict) const;
+    static std::string overwritten(const Conflict& conflict);
     bool was_handed_over_early(const Conflict& conflict, const Diagnostic& not_waited);
+    Hint came_too_early(const Conflict& conflict) const;
+    bool somebody_reads_again(const Operation& copy) const;
     void explain(Diagnostic& finding, const Meeting& meeting, const Operation& operation,
                  const Operation* second);
     Finding finding_of_conflict(const Record& old, Ref ref, const Operation& operation,
@@ -198,6 +203,11 @@ void AsyncConflict::tell_conflict(const Conflict& conflict) {
                       conflict.place + conflict.deed + " reads what a " + conflict.what + " issued by " +
                           conflict.issuer + " writes.",
                       old, ref, actor.shared);
+    if (const Hint early = came_too_early(conflict)) {
+        Diagnostic finding = make(Finding::race_shared, overwritten(conflict), "", std::move(lines));
+        early.extend(finding);
+        return publish_or_hold(std::move(finding));
+    }
     Diagnostic finding = make(conflict.is, message_of(conflict), advice_of(conflict), std::move(lines));
     if (!conflict.theirs && conflict.is != Finding::duplicate_copy &&
         conflict.is != Finding::tx_count_mismatch)
@@ -254,6 +264,40 @@ std::string AsyncConflict::advice_of(const Conflict& conflict) const {
     return waits_.how_to_wait(conflict.operation, !conflict.meeting.old.is(Record::write));
 }
 
+/// A wait for the copy's mbarrier has returned at once, for a phase that the thread had seen: then that
+/// parity is the mistake, and the arrivals are too many only because of it.
+bool AsyncConflict::somebody_reads_again(const Operation& copy) const {
+    const Mbarrier* const barrier = cluster_.mbarrier(copy.barrier);
+    return barrier && std::ranges::any_of(copy.warp->block().warps(), [&](const auto& warp) {
+               for (unsigned lane = 0; lane < warp_size; ++lane)
+                   if (barrier->history.of(warp_in_cluster(*warp), lane).repeated != 0)
+                       return true;
+               return false;
+           });
+}
+
+/// The reader has waited for the phase before the copy's, and the thread that issued the copy for a phase
+/// that other readers ended: the copy comes too early, and not the read.
+Hint AsyncConflict::came_too_early(const Conflict& conflict) const {
+    const Operation& copy = conflict.operation;
+    const Actor& reader = conflict.meeting.actor;
+    const auto barrier = mbarriers_.find(copy.barrier);
+    if (conflict.is != Finding::read_before_completion || conflict.theirs ||
+        reader.record->is(Record::async) || copy.completion != CompletionKind::mbarrier ||
+        copy.warp == reader.clock->warp || barrier == mbarriers_.end())
+        return {};
+    const BarrierState::Passed* passed = barrier->second.passed_by(reader.clock->first + reader.lane);
+    if (!passed || passed->phases == 0 || passed->phases != copy.issued_in || somebody_reads_again(copy))
+        return {};
+    return hand_overs_.readers_not_counted(
+        {copy.warp, copy.lane, copy.issuer, copy.epoch, copy.pc, true, true}, copy.barrier);
+}
+
+std::string AsyncConflict::overwritten(const Conflict& conflict) {
+    return conflict.place + conflict.deed + " reads it after a " + conflict.what + " issued by " +
+           conflict.issuer + " may have overwritten it; nothing orders the two.";
+}
+
 /// The reader, or a lane for it, had told the issuing thread before it read: then the finding is held back,
 /// until it shows which of the two is the mistake.
 bool AsyncConflict::was_handed_over_early(const Conflict& conflict, const Diagnostic& not_waited) {
@@ -261,10 +305,8 @@ bool AsyncConflict::was_handed_over_early(const Conflict& conflict, const Diagno
     if (!copy.clock)
         return false;
     const Access issue{copy.warp, copy.lane, copy.issuer, copy.epoch, copy.pc, true, true};
-    return tells_early_hand_over(
-        HandOverWords::later(conflict.meeting.actor), *copy.clock, issue, copy, not_waited,
-        conflict.place + conflict.deed + " reads it after a " + conflict.what + " issued by " +
-            conflict.issuer + " may have overwritten it; nothing orders the two.");
+    return tells_early_hand_over(HandOverWords::later(conflict.meeting.actor), *copy.clock, issue, copy,
+                                 not_waited, overwritten(conflict));
 }
 
 /// Which wait or hand-over the program has in place of the one that it needs.

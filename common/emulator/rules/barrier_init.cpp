@@ -151,7 +151,7 @@ Diagnostic BarrierInit::init_not_visible(const BarrierState& barrier, std::uint3
         return finding;
     finding.message += " Both passed the cluster barrier, but " + initialiser +
                        " arrived there with .relaxed, which publishes nothing that it wrote.";
-    finding.advice = "The initialising thread executes fence.mbarrier_init.release.cluster behind "
+    finding.advice = "The initialising thread executes fence.mbarrier_init.release.cluster after "
                      "mbarrier.init and before that arrival, or arrives with .release.";
     const auto& arrivals = engine_.cluster_withheld()->arrivals;
     if (const auto own = arrivals.find(barrier.init_component); own != arrivals.end())

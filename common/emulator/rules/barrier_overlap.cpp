@@ -57,7 +57,7 @@ void BarrierOverlap::tell_twice(unsigned id, const WarpLanes& first, const WarpL
                 " twice, and nothing tells it that the barrier was completed in between: both arrivals may "
                 "count in one use, and whoever waits there goes on too early.",
             "Before a thread arrives again it must know that those who meet it there have come: let it wait "
-            "(bar.sync) at a second barrier, at which they arrive behind their work, in every round but the "
+            "(bar.sync) at a second barrier, at which they arrive after their work, in every round but the "
             "first.",
             std::move(lines));
 }

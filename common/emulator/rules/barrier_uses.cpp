@@ -111,10 +111,10 @@ void BarrierUses::check_init_again(const MbarrierEvent& event, const BarrierStat
         const std::string user = thread_name(*use.warp, thread - threads_.of(*use.warp).first);
         return publish(
             Finding::barrier_reinit_in_use,
-            initialiser + " initialises " + name + " again, and nothing orders that behind its last use by " +
+            initialiser + " initialises " + name + " again, and nothing orders that after its last use by " +
                 user + ": a thread that comes later finds another phase than it waits for.",
             "Initialise an mbarrier once, before the loop; its phases follow each other by "
-            "themselves. If another count is needed: a __syncthreads() behind everybody's last "
+            "themselves. If another count is needed: a __syncthreads() after everybody's last "
             "wait, mbarrier.inval, mbarrier.init by one thread, and a __syncthreads() again.",
             {line(use.pc, "used by " + user), line(event.pc, "initialised again by " + initialiser)});
     }

@@ -95,7 +95,7 @@ bool ClusterCopies::is_source_reused(const Meeting& meeting) {
              " issued by " + issuer + " may still read. The copy completes at " +
              barrier_name(cluster_, copy.barrier) + ", where only threads of that block can wait.",
          "Let a thread of that block answer at an mbarrier of this block, and wait for it before the write. "
-         "(Where there is such a wait it comes too late, behind the write.)",
+         "(Where there is such a wait it comes too late, after the write.)",
          {line(old.pc, what + " issued by " + issuer),
           line_of(cluster_, actor, "written by " + who(cluster_, actor, k))});
     return true;

@@ -67,7 +67,7 @@ void DestroyedBarrier::tell(std::uint32_t address, const By& destroyer, const Wa
     const std::string user = thread_name(warp, lane);
     note(Finding::barrier_reinit_in_use,
          by + " invalidates " + barrier_name(cluster_, address) +
-             " (mbarrier.inval; the destructor of cuda::barrier), and nothing orders that behind the last "
+             " (mbarrier.inval; the destructor of cuda::barrier), and nothing orders that after the last "
              "wait "
              "of " +
              user + ": it is invalidated while other threads may still wait.",

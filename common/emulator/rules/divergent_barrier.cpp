@@ -40,14 +40,15 @@ void DivergentBarrier::check_divergence(std::span<const WarpLanes> arrived) {
                 continue;
             const auto arrival = [&](const WarpLanes& lanes) {
                 return line(lanes.pc,
-                            std::to_string(std::popcount(lanes.mask)) + " threads of the warp arrive here");
+                            count_of(static_cast<std::uint64_t>(std::popcount(lanes.mask)), "thread") +
+                                " of the warp arrive here");
             };
             publish(Finding::divergent_barrier,
                     std::string("The threads of one warp arrive at a ") +
                         (a.has("cluster") ? "cluster" : "block") +
                         " barrier by different instructions. The barrier is 'aligned': all threads of a warp "
                         "must execute the same one.",
-                    "Move the barrier behind the if, where all threads meet again.",
+                    "Move the barrier after the if, where all threads meet again.",
                     {arrival(arrived[j]), arrival(arrived[i])});
         }
     }

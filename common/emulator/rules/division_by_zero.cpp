@@ -88,7 +88,7 @@ Diagnostic DivisionByZero::describe(const Warp& warp, LaneMask lanes, std::uint3
     return make(
         Finding::division_by_zero,
         who + (quotient ? " divides an integer by zero." : " takes the remainder of a division by zero."),
-        "Put the division behind if (divisor != 0), and say there what the result is for zero. If the "
+        "Put the division inside an if (divisor != 0), and say there what the result is for zero. If the "
         "divisor "
         "was computed by a division, see whether that was to round up: (n + parts - 1) / parts.",
         {line(pc, (quotient ? "division by " : "remainder by ") + who)}, true);

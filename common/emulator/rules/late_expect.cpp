@@ -102,12 +102,13 @@ void LateExpect::tell(const Late& late, const BarrierState& barrier) {
     const std::string thread = thread_name(*expect.warp, expect.lane);
     publish(
         Finding::tx_count_mismatch,
-        thread + " had arrived before it announced " + std::to_string(expect.tx) + " bytes at " +
+        thread + " had arrived before it announced " +
+            count_of(static_cast<std::uint64_t>(expect.tx), "byte") + " at " +
             barrier_name(cluster_, expect.address) +
             ": where its arrival is the last one the phase ends without these bytes, and they count in the "
             "next.",
         "The thread that copies announces the bytes by expect_tx before its own arrival, or does both in one "
-        "(mbarrier.arrive.expect_tx), and issues the copy behind that.",
+        "(mbarrier.arrive.expect_tx), and issues the copy after that.",
         {line(late.arrive_pc, "arrival of " + thread), line(expect.pc, "announced by " + thread)});
 }
 

@@ -192,8 +192,8 @@ void LibraryPipelines::tell_too_many(const MbarrierEvent& event, const Stage& st
     const char* const who = stage.of_consumers ? "consumers" : "producers";
     const char* const call = stage.of_consumers ? "consumer_release()" : "producer_commit()";
     publish(Finding::arrival_count_mismatch,
-            barrier_name(cluster_, event.address) + " of a cuda::pipeline expects " + std::to_string(count) +
-                " arrivals in a phase, and " + thread +
+            barrier_name(cluster_, event.address) + " of a cuda::pipeline expects " +
+                count_of(count, "arrival") + " in a phase, and " + thread +
                 " is one more than that, with those that "
                 "arrived before: a stage counts as done before all have come.",
             std::string("Give make_pipeline the number of threads that really are ") + who +

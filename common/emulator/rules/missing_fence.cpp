@@ -62,9 +62,9 @@ void MissingFence::explain_fence(Diagnostic& finding, const Meeting& meeting) co
         (copied && operations_[old.operation].kind != AsyncKind::cp_async))
         return;
     if (copied)
-        finding.advice = "Each thread that copied executes fence.proxy.async behind cp.async.wait_group (or "
+        finding.advice = "Each thread that copied executes fence.proxy.async after cp.async.wait_group (or "
                          "wait_all), that is when its copies have landed, and before the barrier; or the "
-                         "issuing thread behind the barrier and before the copy.";
+                         "issuing thread after the barrier and before the copy.";
     const Component writer =
         copied ? operations_[old.operation].issuer + lane_of(ref) : Threads::component_of(old, ref, k);
     if (writer >= fences_.size() || fences_[writer].epoch == 0)

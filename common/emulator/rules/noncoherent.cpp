@@ -21,7 +21,7 @@ class Noncoherent final : public Rule {
         publish(Finding::race_global,
                 reader + " reads " + place(cluster_, actor, k, n) +
                     " by ld.global.nc (__ldg, or a pointer that is const __restrict__), and " + writer +
-                    " has written it in this launch: the read-only path need not see that, not even behind a "
+                    " has written it in this launch: the read-only path need not see that, not even after a "
                     "barrier.",
                 "Read it by an ordinary load: no __ldg(), and no const __restrict__ on a pointer to what the "
                 "kernel writes.",

@@ -64,14 +64,14 @@ Diagnostic OvertakenReads::overtaken(const Record& read, Ref ref, unsigned k, un
         place(cluster_, actor, k, n) + ": read into a register by " + reader +
             ", then overwritten through the async proxy by a copy that " + who(cluster_, actor) +
             " issued. " + reader +
-            " uses the value only behind what lets the copy begin, and no fence.proxy.async lies between: "
+            " uses the value only after what lets the copy begin, and no fence.proxy.async lies between: "
             "the "
             "read may still be under way when the copy lands, and then it gets the new bytes.",
-        "Each reading thread executes fence.proxy.async (cuda::ptx::fence_proxy_async) behind its reads and "
-        "before the barrier or arrival that lets the copy begin; or the issuing thread executes it behind "
+        "Each reading thread executes fence.proxy.async (cuda::ptx::fence_proxy_async) after its reads and "
+        "before the barrier or arrival that lets the copy begin; or the issuing thread executes it after "
         "that and before the copy. A store before that point waits for its value on a GPU, though no rule of "
         "PTX "
-        "says so; arithmetic alone may be moved behind it by the compiler.",
+        "says so; arithmetic alone may be moved after it by the compiler.",
         {line(read.pc, "read by " + reader),
          line(actor.record->pc, "copy issued by " + who(cluster_, actor))});
 }

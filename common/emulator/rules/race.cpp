@@ -49,6 +49,7 @@ class Race final : public Rule {
     bool is_weak_handover(const Record& old, const Record& mine) const;
     std::string how_to_order(const Meeting& meeting);
     std::string how_to_order_in_cluster(const Meeting& meeting) const;
+    static std::string and_fence(const Meeting& meeting);
     std::string if_two_arrays(const Access& first, const Access& second) const;
     bool works_on_older_copy(const Meeting& meeting) const;
     HandOverFault hand_over_of(const Meeting& meeting) const;
@@ -116,12 +117,13 @@ void Race::tell(const Meeting& meeting) {
     Diagnostic plain = finding;
     fault.hint.extend(finding);
     const auto first = hand_overs_.earlier(meeting);
-    if (!fault.hint && first && first->warp == actor.clock->warp && !mine.is(Record::async) &&
-        !is_weak_handover(old, mine)) {
+    if (!fault.hint && first && first->warp == actor.clock->warp &&
+        !(mine.is(Record::async) && actor.is_write) && !is_weak_handover(old, mine)) {
         // Other warps may come there too.
         undecided_.push_back(
-            {std::move(finding), [this, one = *first, two = HandOverWords::later(actor)] {
-                 return Hint{" ", if_two_arrays(one, two) + hand_overs_.order_between(one, two)};
+            {std::move(finding),
+             [this, one = *first, two = HandOverWords::later(actor), fence = and_fence(meeting)] {
+                 return Hint{" ", if_two_arrays(one, two) + hand_overs_.order_between(one, two) + fence};
              }});
         return;
     }
@@ -195,8 +197,8 @@ std::string Race::how_to_order(const Meeting& meeting) {
     }
     if (is_weak_handover(old, mine))
         return std::string("If the store releases a lock or sets a flag: an ordinary store takes no part in "
-                           "the order that atomics make, not even behind __threadfence(). Write "
-                           "atomicExch(&lock, 0) behind the __threadfence(), or cuda::atomic_ref<int, ") +
+                           "the order that atomics make, not even after __threadfence(). Write "
+                           "atomicExch(&lock, 0) after the __threadfence(), or cuda::atomic_ref<int, ") +
                (old.cluster != mine.cluster ? "cuda::thread_scope_device" : "cuda::thread_scope_block") +
                ">(lock).store(0, cuda::memory_order_release) (st.release in PTX)." +
                (old.cluster != mine.cluster
@@ -252,9 +254,19 @@ std::string Race::if_two_arrays(const Access& first, const Access& second) const
     };
     return "If " + name + " (which line " + std::to_string(here.line) + " counts from " + at(*one) +
            ") and " + other_name + " (line " + std::to_string(there.line) + ", from " + at(*other) +
-           ") are two arrays: the two arrays overlap. Let the second begin behind the last byte of the "
+           ") are two arrays: the two arrays overlap. Let the second begin after the last byte of the "
            "first, "
            "padding included. If they are one: ";
+}
+
+/// What an ordinary store leaves in shared memory for a bulk or tensor copy needs more than a barrier (PTX
+/// ISA 9.7.13.4, proxies).
+std::string Race::and_fence(const Meeting& meeting) {
+    const auto& [old, ref, k, n, actor] = meeting;
+    if (!actor.shared || actor.is_write || !actor.record->is(Record::async) || old.is(Record::async))
+        return {};
+    return " Before that barrier each thread that wrote executes fence.proxy.async "
+           "(cuda::ptx::fence_proxy_async), unless it does so already.";
 }
 
 std::string Race::how_to_order_in_cluster(const Meeting& meeting) const {
@@ -274,7 +286,7 @@ std::string Race::how_to_order_in_cluster(const Meeting& meeting) const {
                "told): one that two groups share orders nothing.";
     if (const auto first = hand_overs_.earlier(meeting))
         return if_two_arrays(*first, HandOverWords::later(actor)) +
-               hand_overs_.order_between(*first, HandOverWords::later(actor));
+               hand_overs_.order_between(*first, HandOverWords::later(actor)) + and_fence(meeting);
     return "Put a barrier that both threads pass between the two lines.";
 }
 

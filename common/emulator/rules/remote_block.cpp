@@ -135,7 +135,7 @@ void RemoteBlock::on_block_exit(Block& block) {
             Finding::remote_block_exited,
             user + " uses the shared memory of cluster block " + std::to_string(block.rank()) +
                 ", which has ended, and nothing made it wait for that use: in another run it ends before.",
-            "Put a cluster barrier (cluster.sync(), barrier.cluster) behind the last access to the shared "
+            "Put a cluster barrier (cluster.sync(), barrier.cluster) after the last access to the shared "
             "memory of another block, before any block ends.",
             {line(use.pc, "by " + user)});
     }

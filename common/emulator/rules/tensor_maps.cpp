@@ -16,10 +16,10 @@ constexpr std::uint32_t map_bytes = TensorMapHistory::map_bytes;
 
 const char* const how_to_acquire =
     "In each block that uses the map, a thread executes fence.proxy.tensormap::generic.acquire on it "
-    "(cuda::ptx::fence_proxy_tensormap_generic with sem_acquire) behind the change and before the copy; "
-    "other threads of the block follow behind a __syncthreads().";
+    "(cuda::ptx::fence_proxy_tensormap_generic with sem_acquire) after the change and before the copy; "
+    "other threads of the block follow after a __syncthreads().";
 const char* const how_to_release =
-    "The thread that changed the map executes fence.proxy.tensormap::generic.release behind the change and "
+    "The thread that changed the map executes fence.proxy.tensormap::generic.release after the change and "
     "before the barrier or flag that tells others (cuda::ptx::fence_proxy_tensormap_generic with "
     "sem_release), or changes it in shared memory and copies it with tensormap.cp_fenceproxy.";
 
@@ -131,7 +131,7 @@ Lacking TensorMaps::lacking_in(const Record& write, Ref ref, const Fence& acquir
         for (unsigned i = 0; i < warp_size; ++i)
             known |= acquire.knows(write.cluster, write.component + i, write.epoch);
     if (!known)
-        return {"the acquire in its block does not come behind the change", how_to_acquire};
+        return {"the acquire in its block does not come after the change", how_to_acquire};
     const std::optional<Scope> released = released_at(write, writer, &acquire);
     if (!released)
         return {"nothing releases the change to that proxy", how_to_release};
@@ -200,7 +200,7 @@ void TensorMaps::on_async_issue(const AsyncOperation& operation) {
             "acquired it",
             std::nullopt,
             "One thread of each block executes fence.proxy.tensormap::generic.acquire.sys on "
-            "the map (128 bytes) before the copy, and the others follow behind a "
+            "the map (128 bytes) before the copy, and the others follow after a "
             "__syncthreads(); or pass the map as a const __grid_constant__ CUtensorMap "
             "parameter, which needs none.",
             true);
@@ -226,9 +226,9 @@ void TensorMaps::tell_stale_map(const AsyncOperation& operation, const std::stri
     lines.push_back(line(operation.pc, "tensor copy issued by " + user));
     publish(Finding::missing_proxy_fence,
             "The tensor copy that " + user + " issues reads the tensor map at " +
-                (allocation->name.empty() ? "offset " + offset + " of a global allocation of " +
-                                                std::to_string(allocation->size) + " bytes"
-                                          : allocation->name + " + " + offset + " in global memory") +
+                (allocation->name.empty()
+                     ? "offset " + offset + " of a global allocation of " + count_of(allocation->size, "byte")
+                     : allocation->name + " + " + offset + " in global memory") +
                 ". The map was " + what +
                 ". Tensor copies read maps through the tensormap proxy, which may still hold the map from "
                 "before.",

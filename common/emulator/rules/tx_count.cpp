@@ -3,10 +3,15 @@
 #include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
 #include "hopper_emulator/finding_kinds.hpp"
+#include "machine/mistake.hpp"
 #include "rules/rule.hpp"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace emu::check {
 namespace {
@@ -20,6 +25,7 @@ class TxCount final : public Rule {
             expected_[event.address] = {event.warp, event.lane, event.pc};
     }
     void on_mbarrier_phase(const MbarrierEvent& event) override;
+    bool on_mistake(const Mistake& mistake) override;
     void tell_the_rest() override;
 
   private:
@@ -29,11 +35,17 @@ class TxCount final : public Rule {
         unsigned lane = 0;
         std::uint32_t pc = 0;
     };
+    /// A phase that ended before its copies had landed.
+    struct Unfinished {
+        std::vector<std::uint32_t> operations; ///< Those copies.
+        Diagnostic finding;                    ///< About the first of them.
+    };
+    bool is_told(const Unfinished& unfinished) const;
     void unfinished_phase(std::uint32_t index, std::uint32_t address, std::uint64_t phase);
 
     std::unordered_map<std::uint32_t, Expected> expected_; ///< By address of the mbarrier.
-    std::map<std::uint32_t, Diagnostic>
-        unfinished_; ///< By operation: told at the end, unless somebody read too early.
+    /// By mbarrier and phase: told at the end, unless somebody read too early.
+    std::map<std::pair<std::uint32_t, std::uint64_t>, Unfinished> unfinished_;
 };
 
 void TxCount::on_mbarrier_phase(const MbarrierEvent& event) {
@@ -50,6 +62,10 @@ void TxCount::unfinished_phase(std::uint32_t index, std::uint32_t address, std::
     if (operation.surplus)
         return;
     findings_.note_upset_phases();
+    Unfinished& unfinished = unfinished_[{address, phase}];
+    unfinished.operations.push_back(index);
+    if (unfinished.operations.size() > 1)
+        return;
     const std::string what = name_of(operation.kind);
     const std::string issuer = thread_name(*operation.warp, operation.lane);
     std::vector<SourceLine> lines;
@@ -57,21 +73,45 @@ void TxCount::unfinished_phase(std::uint32_t index, std::uint32_t address, std::
         lines.push_back(
             line(by->second.pc, "bytes expected by " + thread_name(*by->second.warp, by->second.lane)));
     lines.push_back(line(operation.pc, what + " issued by " + issuer));
-    unfinished_[index] = make(
+    unfinished.finding = make(
         Finding::tx_count_mismatch,
         "Phase " + std::to_string(phase) + " of mbarrier " +
             shared_name(cluster_.info(), shared_offset(address)) + " ended although a " + what + " of " +
-            std::to_string(operation.bytes) + " bytes that belongs to it has not landed (issued by " +
-            issuer + "): the barrier was told to expect too few bytes, so waiting threads go on too early.",
+            count_of(operation.bytes, "byte") + " that belongs to it has not landed (issued by " + issuer +
+            "): the barrier was told to expect too few bytes, so waiting threads go on too early.",
         "expect_tx must announce the bytes of all copies of the phase, edges included: the full box of a "
         "tensor copy.",
         std::move(lines));
 }
 
+/// The machine sees at the block's end that more bytes came than were expected, and stops: the phase that
+/// ended without them says more of the same mistake.
+bool TxCount::on_mistake(const Mistake& mistake) {
+    const auto fact = std::ranges::find(mistake.facts, "barrier", &Fact::name);
+    if (mistake.finding != Finding::tx_count_mismatch || fact == mistake.facts.end())
+        return false;
+    const auto* const barrier = std::get_if<SharedPlace>(&fact->value);
+    const auto found = std::ranges::find_if(unfinished_, [&](const auto& each) {
+        return barrier && each.first.first == barrier->address && !is_told(each.second);
+    });
+    if (found == unfinished_.end())
+        return false;
+    Diagnostic finding = std::move(found->second.finding);
+    unfinished_.erase(found);
+    cluster_.report(std::move(finding), mistake.fatal);
+    return true;
+}
+
+/// Somebody has read too early: that was told.
+bool TxCount::is_told(const Unfinished& unfinished) const {
+    return std::ranges::any_of(unfinished.operations,
+                               [&](std::uint32_t index) { return operations_[index].reported; });
+}
+
 void TxCount::tell_the_rest() {
-    for (auto& [index, diagnostic] : unfinished_)
-        if (!operations_[index].reported)
-            publish(std::move(diagnostic));
+    for (auto& [where, each] : unfinished_)
+        if (!is_told(each))
+            publish(std::move(each.finding));
     unfinished_.clear();
 }
 

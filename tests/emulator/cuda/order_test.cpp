@@ -52,7 +52,7 @@ TEST_CASE("two streams and no event") {
           {"Kernel scale in stream 2 reads the 4096 bytes of device memory, which kernel scale in "
            "stream 1 writes",
            "no event orders the two", "order_program.cu",
-           "Record an event behind kernel scale (cudaEventRecord) and let stream 2 wait for it"});
+           "Record an event after kernel scale (cudaEventRecord) and let stream 2 wait for it"});
     check("write-behind-read", "race-kernels", {"stream 2 writes", "in stream 1 reads"});
     check("copies", "race-kernels", {"The copy from device to device memory in stream 2 reads"});
 }

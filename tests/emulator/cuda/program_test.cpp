@@ -208,7 +208,7 @@ TEST_CASE("grid.sync() in a plain launch, or not by all blocks, is named") {
 TEST_CASE("a kernel that waits for one behind it is a deadlock, and the report says what stands behind") {
     const std::pair<const char*, const char*> ways[]{
         {"later-same", "both are in the same stream"},
-        {"later-event", "an event or an edge of a graph puts it behind"},
+        {"later-event", "an event or an edge of a graph orders it after this one"},
         {"later-default",
          "the default stream and streams made without cudaStreamNonBlocking wait for each other"},
     };

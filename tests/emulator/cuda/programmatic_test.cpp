@@ -82,7 +82,7 @@ TEST_CASE("a read before the wait") {
     const std::string says =
         "reads the 2048 bytes of device memory, which kernel produce<(At)1> before it writes, "
         "and has not waited for the kernel before: it may begin before that one has ended";
-    const std::string advice = "Move the read behind cudaGridDependencySynchronize()";
+    const std::string advice = "Move the read after cudaGridDependencySynchronize()";
     check("early-read", {says, advice, "consume<(At)2> reads here", "produce<(At)1> writes here"});
     check("late-trigger", {"has not waited for the kernel before", advice});
     check("copy", {"consume_by_copy<true>", "has not waited for the kernel before", advice});
@@ -91,9 +91,9 @@ TEST_CASE("a read before the wait") {
 TEST_CASE("a write before the wait") {
     check("early-clear",
           {"writes the 2048 bytes of device memory, which kernel trigger_then_read before it reads",
-           "Move the write behind cudaGridDependencySynchronize()"});
+           "Move the write after cudaGridDependencySynchronize()"});
     check("early-overwrite", {"which kernel set_late<(At)1> before it writes as well",
-                              "Move the write behind cudaGridDependencySynchronize()"});
+                              "Move the write after cudaGridDependencySynchronize()"});
 }
 
 TEST_CASE("no wait at all") {
@@ -126,7 +126,7 @@ TEST_CASE("a kernel between that never waits") {
 TEST_CASE("a kernel before the one before") {
     check("early-of-two", {"which kernel produce<(At)1> before it writes, and has not waited for the kernels "
                            "before: it may begin before they have ended",
-                           "Move the read behind cudaGridDependencySynchronize()"});
+                           "Move the read after cudaGridDependencySynchronize()"});
 }
 
 TEST_CASE("edges of graphs that let a kernel begin early") {
@@ -140,7 +140,7 @@ TEST_CASE("an error that comes of an early read does not hide the early read") {
         INFO(text_of("early-places", way, wrong));
         CHECK(has(wrong.err, "warning[race-kernels]\n"));
         CHECK(has(wrong.err, "Kernel use_places<true> in the default stream reads"));
-        CHECK(has(wrong.err, "Move the read behind cudaGridDependencySynchronize()"));
+        CHECK(has(wrong.err, "Move the read after cudaGridDependencySynchronize()"));
         if (way.order == std::string("late"))
             CHECK(has(wrong.err, "error[out-of-bounds]"));
     }

@@ -14,7 +14,7 @@ namespace {
 
 /// The facts that a text asks for.
 std::set<std::string> asked_by(std::string_view text) {
-    static const std::regex placeholder("\\{([a-z0-9_]+)(\\.advice)?\\}");
+    static const std::regex placeholder("\\{([a-z0-9_]+)(\\.advice|:[a-z ]+)?\\}");
     const std::string all(text);
     std::set<std::string> names;
     for (auto it = std::sregex_iterator(all.begin(), all.end(), placeholder); it != std::sregex_iterator();

@@ -33,6 +33,17 @@ void finding(const std::string& body, const std::string& name, const std::string
     }
 }
 
+/// Polls and sleeps for a quarter of the time that has passed, as libraries do; `limit` sets %p2 while it
+/// goes on.
+std::string poll_with_back_off(const std::string& limit) {
+    return "mbarrier.init.shared.b64 [bar], 1;\nmov.u64 %rd8, %globaltimer;\nmov.u32 %r4, 0;\nL:\n"
+           "mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@%p1 bra D;\n"
+           "mov.u64 %rd9, %globaltimer;\nsub.u64 %rd10, %rd9, %rd8;\nshr.u64 %rd11, %rd10, 2;\n"
+           "min.u64 %rd11, %rd11, 1000000;\ncvt.u32.u64 %r5, %rd11;\nnanosleep.u32 %r5;\n"
+           "add.u32 %r4, %r4, 1;\n" +
+           limit + "@%p2 bra L;\nD:\n" + store_predicate(0);
+}
+
 } // namespace
 
 TEST_CASE("A fresh barrier passes parity 1 at once and parity 0 after its first phase") {
@@ -298,6 +309,20 @@ TEST_CASE("A poll with a time limit ends") {
                              store_predicate(0);
     for (const Order& order : all_orders())
         REQUIRE(words(order, body)[0] == 0);
+}
+
+TEST_CASE("A poll with back-off that nothing can end is told soon, and one with a limit comes to its end") {
+    for (const Order& order : all_orders()) {
+        Machine machine(order);
+        const auto out = machine.buffer(std::vector<std::uint32_t>(64, 99));
+        const auto endless = machine.run(
+            kernel(1, bar, poll_with_back_off("mov.u32 %r4, 0;\nsetp.eq.u32 %p2, %r4, 0;\n")), {out}, 1);
+        INFO(name_of(order));
+        require_finding(endless, "deadlock");
+        REQUIRE(endless.result.instructions < 200'000);
+        REQUIRE(words(order, poll_with_back_off("setp.lt.u64 %p2, %rd10, 3600000000000;\n"))[0] == 0);
+        REQUIRE(words(order, poll_with_back_off("setp.lt.u32 %p2, %r4, 20000;\n"))[0] == 0);
+    }
 }
 
 TEST_CASE("Forms of mbarrier that ptxas refuses are refused") {

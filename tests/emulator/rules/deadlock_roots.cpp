@@ -29,11 +29,12 @@ std::string drop(const std::string& barrier, const std::string& guard) {
 }
 
 /// The producer, thread 32, and the 32 consumers; the rest of the producer's warp ends. `releases` is the
-/// count of `empty`, that of `full` is 1. %p3: lane 0; %p4: lane 20 and those behind it.
-Case two_roles(int releases, const std::string& producer, const std::string& consumer, int starts = 1) {
+/// count of `empty`, `fulls` that of `full`. %p3: lane 0; %p4: lane 20 and those behind it.
+Case two_roles(int releases, const std::string& producer, const std::string& consumer, int starts = 1,
+               int fulls = 1) {
     return {rings, "setp.eq.u32 %p0, %r0, 0;\nsetp.eq.u32 %p1, %r0, 32;\nsetp.gt.u32 %p2, %r0, 32;\n"
                    "and.b32 %r3, %r0, 31;\nsetp.eq.u32 %p3, %r3, 0;\nsetp.ge.u32 %p4, %r3, 20;\n" +
-                       init("full", 1) + init("empty", releases) + init("go", starts) +
+                       init("full", fulls) + init("empty", releases) + init("go", starts) +
                        "bar.sync 0;\n@%p2 exit;\n@%p1 bra PRODUCE;\n" + consumer + "bra DONE;\nPRODUCE:\n" +
                        producer + "DONE:\n"};
 }
@@ -167,6 +168,20 @@ TEST_CASE("deadlock: the waiter's own parity is out of step") {
                   "phase 0 has ended, and a wait for its parity, 0, would have returned at once",
                   "its parity must be 0", "release (arrive)"});
     require_silent(program("0"));
+}
+
+TEST_CASE("deadlock: a wait may be meant for the phase that lacks an arrival, and then its parity is right") {
+    const auto program = [](const std::string& second) {
+        const std::string plain = arrive("full") + arrive("full"); // Phase 0, which brings nothing.
+        return two_roles(32, plain + arrive("full") + second + arrive("go") + wait_parity("empty", "0", "P"),
+                         wait_parity("go", "0", "G") + wait_parity("full", "1", "C") + arrive("empty"), 1, 2);
+    };
+    require_root(program(""),
+                 {consumers_at + "phase 1: 1 of 2 arrivals missing", "1 of 2 arrivals missing",
+                  "If the wait is meant for phase 1, its parity is right, and 1 of 2 arrivals is "
+                  "missing there",
+                  "no thread is left"});
+    require_silent(program(arrive("full")));
 }
 
 TEST_CASE("deadlock: threads that the count includes have ended") {

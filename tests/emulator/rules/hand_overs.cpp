@@ -61,7 +61,7 @@ TEST_CASE("a thread that arrives before its last read is told to arrive behind i
     require_told("race-shared",
                  {ring, two_rounds(one_reader, wait_empty, read_tile + arrive + read_tile, read_tile)},
                  "thread (0,0,0) of block (0,0,0) had arrived at mbarrier empty before its read",
-                 "Move the arrive behind the last read");
+                 "Move the arrive after the last read");
     require_silent({ring, two_rounds(one_reader, wait_empty, read_tile + read_tile + arrive, read_tile)});
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("bar.arrive before the write that it hands over") {
     };
     require_told("race-shared", program("bar.arrive 3, 64;\n", ""),
                  "had arrived at block barrier 3 before its write",
-                 "Move the bar.arrive behind the last write");
+                 "Move the bar.arrive after the last write");
     require_silent(program("", "bar.arrive 3, 64;\n"));
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("barriers that order less than the two threads: the remedy is by who t
     require_told("race-shared", program("bar.warp.sync -1;\n", "%r11"),
                  "__syncwarp() orders the threads of one warp only", "Put __syncthreads() in its place");
     require_silent(program("bar.sync 0;\n", "%r11"));
-    require_told("race-shared", program("", "%r11"), "nothing orders", "Put __syncthreads() behind line");
+    require_told("race-shared", program("", "%r11"), "nothing orders", "Put __syncthreads() after line");
 }
 
 namespace {

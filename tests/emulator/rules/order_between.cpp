@@ -29,8 +29,31 @@ TEST_CASE("race-shared: in a loop with one barrier the other one lacks at its en
     // Where no loop leads back, the barrier belongs between the two lines.
     const Case once{tile, addresses(64) + "st.shared.u32 [%r10], %r0;\nld.shared.u32 %r5, [%r11];\n"
                                           "st.global.u32 [%rd11], %r5;\n"};
-    CHECK_THAT(advice_for(once), ContainsSubstring("Put __syncthreads() behind line"));
+    CHECK_THAT(advice_for(once), ContainsSubstring("Put __syncthreads() after line"));
     CHECK_THAT(advice_for(once), !ContainsSubstring("again"));
+}
+
+TEST_CASE("race-shared: a bulk store reads what all warps wrote, so the barrier is the block's") {
+    const auto program = [](const std::string& between, const std::string& writer) {
+        return Case{tile, addresses(64) + writer + "st.shared.u32 [%r10], %r6;\n" + between + "@%p0 " +
+                              bulk_store + "\n" + commit_and_wait_read};
+    };
+    const std::string fence = "fence.proxy.async.shared::cta;\n";
+    const auto require_advised = [](const Case& c, const std::string& barrier, const std::string& never) {
+        for (const Order& order : async_test::all_orders()) {
+            INFO(async_test::name_of(order));
+            const auto found = run(c, order).result.diagnostics;
+            const auto race = std::ranges::find(found, "race-shared", &emu::Diagnostic::name);
+            REQUIRE(race != found.end());
+            CHECK_THAT(race->advice, ContainsSubstring("Put " + barrier + " after line") &&
+                                         !ContainsSubstring("Put " + never) &&
+                                         ContainsSubstring("executes fence.proxy.async"));
+        }
+    };
+    require_advised(program(fence, ""), "__syncthreads()", "__syncwarp()");
+    require_silent(program(fence + "bar.sync 0;\n", ""));
+    // Where one warp writes all of it, its own barrier is enough.
+    require_advised(program(fence, "setp.lt.u32 %p1, %r0, 32;\n@%p1 "), "__syncwarp()", "__syncthreads()");
 }
 
 TEST_CASE("race-global: two threads that write one place at one line need no barrier") {

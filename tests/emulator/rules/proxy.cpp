@@ -166,9 +166,9 @@ TEST_CASE("missing-proxy-fence: a fence that came too early is named") {
     const std::string copy = addresses(64) + "cp.async.ca.shared.global [%r10], [%rd10], 4;\n";
     CHECK_THAT(message(copy + "fence.proxy.async;\ncp.async.wait_all;\n" + store),
                ContainsSubstring("executed its fence before it waited for its copies") &&
-                   ContainsSubstring("behind cp.async.wait_group"));
+                   ContainsSubstring("after cp.async.wait_group"));
     CHECK_THAT(message(copy + "cp.async.wait_all;\n" + store),
-               !ContainsSubstring("executed its fence") && ContainsSubstring("behind cp.async.wait_group"));
+               !ContainsSubstring("executed its fence") && ContainsSubstring("after cp.async.wait_group"));
     require_silent({tile, copy + "cp.async.wait_all;\nfence.proxy.async;\n" + store});
 }
 

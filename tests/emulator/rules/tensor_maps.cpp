@@ -129,7 +129,7 @@ TEST_CASE("missing-proxy-fence: a map that this launch changed is released and a
         require_stale(Maps(order).run(start + change + "\n" + meet + acquire + use), "nothing releases",
                       "fence.proxy.tensormap::generic.release", 2);
         require_stale(Maps(order).run(start + acquire + change + "\n" + release + meet + use),
-                      "does not come behind the change", "behind the change", 2);
+                      "does not come after the change", "after the change", 2);
     }
 }
 

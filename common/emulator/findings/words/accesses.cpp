@@ -87,7 +87,7 @@ std::string place(Cluster& cluster, const Actor& actor, unsigned k, unsigned n) 
     const std::uint64_t offset = actor.word + k - allocation->base;
     if (allocation->name.empty())
         return bytes + "offset " + std::to_string(offset) + " of a global allocation of " +
-               std::to_string(allocation->size) + " bytes";
+               count_of(allocation->size, "byte");
     return bytes + global_byte_name(*cluster.info().kernel->program, *allocation, offset) +
            " in global memory";
 }

@@ -11,8 +11,9 @@ constexpr MistakeWords table[] = {
     {"mbarrier-count", "mbarrier.init with a count of {count}: it must be between 1 and 1048575.",
      "Give the number of arrivals each phase needs."},
     {"mbarrier-in-use",
-     "mbarrier.init on the valid mbarrier {barrier} in the middle of phase {phase}: {pending} of {expected} "
-     "arrivals and {tx} bytes are pending.",
+     "mbarrier.init on the valid mbarrier {barrier} in the middle of phase {phase}: {pending} of "
+     "{expected:arrival} "
+     "and {tx:byte} are pending.",
      "Initialise a barrier once, or invalidate it with mbarrier.inval when nobody uses it any more."},
     {"mbarrier-of-other-block",
      "This form works only on mbarriers of the own block, but mbarrier {barrier} belongs to the block with "
@@ -34,7 +35,7 @@ constexpr MistakeWords table[] = {
     {.kind = "mbarrier-invalidated",
      .message = "The mbarrier at {barrier} has been invalidated.",
      .advice = "mbarrier.inval, or the destructor of a cuda::barrier, must come after everybody's last use, "
-               "behind a block (or cluster) barrier.",
+               "after a block (or cluster) barrier.",
      .other_role = "invalidated"},
     {"mbarrier-would-complete",
      "An arrival with .noComplete would complete phase {phase} of mbarrier {barrier}, which is not allowed.",
@@ -43,30 +44,28 @@ constexpr MistakeWords table[] = {
      "An arrival of {count} at mbarrier {barrier}, which expects {expected} per phase.",
      "The count must be at least 1 and at most the expected arrivals."},
     {"mbarrier-too-many-arrivals",
-     "An arrival of {count} at mbarrier {barrier}, whose phase {phase} expects only {pending} more "
-     "arrival(s).",
+     "An arrival of {count} at mbarrier {barrier}, whose phase {phase} expects only {pending:more arrival}.",
      "The number of arrivals in each phase must equal the count given to mbarrier.init. Who arrives again "
      "must have waited for the end of the phase before: check that there is such a wait, and that its parity "
      "changes with every phase."},
     {"mbarrier-only-bytes-missing",
-     "An arrival of {count} at mbarrier {barrier}, whose phase {phase} expects only {pending} more "
-     "arrival(s) and {tx} bytes.",
+     "An arrival of {count} at mbarrier {barrier}, whose phase {phase} expects only {pending:more arrival} "
+     "and {tx:byte}.",
      "The number of arrivals in each phase must equal the count given to mbarrier.init. Who arrives again "
      "must have waited for the end of the phase before: check that there is such a wait, and that its parity "
      "changes with every phase."},
     {"mbarrier-arrivals-of-one-line",
-     "An arrival of {count} at mbarrier {barrier}, whose phase {phase} expects only {pending} more "
-     "arrival(s) and "
-     "{tx} bytes: {other} has arrived at it in this phase too, and {thread} is one too many, all at this "
+     "An arrival of {count} at mbarrier {barrier}, whose phase {phase} expects only {pending:more arrival} "
+     "and "
+     "{tx:byte}: {other} has arrived at it in this phase too, and {thread} is one too many, all at this "
      "line.",
      "Give mbarrier.init the number of threads that arrive in a phase. Where one thread alone is to announce "
      "and issue "
      "the copies, let one warp come here and choose a lane (elect.sync in one warp), or the one thread whose "
      "threadIdx.x, y and z are 0."},
     {.kind = "mbarrier-arrived-already",
-     .message =
-         "An arrival of {count} at mbarrier {barrier}, whose phase {phase} expects only {pending} more "
-         "arrival(s) and {tx} bytes: {thread} has arrived in this phase already.",
+     .message = "An arrival of {count} at mbarrier {barrier}, whose phase {phase} expects only {pending:more "
+                "arrival} and {tx:byte}: {thread} has arrived in this phase already.",
      .advice =
          "The number of arrivals in each phase must equal the count given to mbarrier.init. Arrive once in a "
          "phase: expect the bytes of all its copies with one arrive.expect_tx, or announce the others with "
@@ -79,17 +78,17 @@ constexpr MistakeWords table[] = {
     {"mbarrier-pending-range", "cp.async.mbarrier.arrive raised the pending arrivals above 2^20 - 1.",
      "Use the .noinc form and count these arrivals in mbarrier.init."},
     {"mbarrier-unexpected-bytes",
-     "Asynchronous copies complete {bytes} bytes more at mbarrier {barrier} than were expected there: a "
+     "Asynchronous copies complete {bytes:byte} more at mbarrier {barrier} than were expected there: a "
      "phase could end before this one had landed.",
      "Expect all bytes of the phase: the sum of the sizes of its copies, a full box for each tensor copy."},
 
     // -- barriers of a block
     {"barrier-operands",
-     "Barrier {id} for {threads} threads: the number must be below 16 and the count a positive multiple of "
+     "Barrier {id} for {threads:thread}: the number must be below 16 and the count a positive multiple of "
      "32.",
      "Correct the operands of the barrier instruction."},
     {.kind = "barrier-counts-differ",
-     .message = "Barrier {id} of the block: {first} arrives with a count of {expected} threads, {thread} "
+     .message = "Barrier {id} of the block: {first} arrives with a count of {expected:thread}, {thread} "
                 "with {threads}.",
      .advice = "All threads that meet at a barrier name the same number of threads.",
      .role = "arrival of {thread}",

@@ -13,7 +13,7 @@ constexpr std::string_view how_to_launch =
 constexpr MistakeWords table[] = {
     {"mapa-address", "mapa of {address}, which is not a shared memory address.",
      "Map the address of a __shared__ object."},
-    {"mapa-rank", "mapa to the block with rank {rank}, but the cluster has {blocks} block(s).",
+    {"mapa-rank", "mapa to the block with rank {rank}, but the cluster has {blocks:block}.",
      "Use ranks below cluster_group::num_blocks()."},
     {"store-async-blocks",
      "The destination lies in the block with rank {rank} and the mbarrier in the block with rank "

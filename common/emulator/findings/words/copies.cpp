@@ -7,13 +7,13 @@ namespace emu {
 namespace {
 
 constexpr MistakeWords table[] = {
-    {"bulk-size", "A bulk copy of {bytes} bytes: the size must be a multiple of 16.",
+    {"bulk-size", "A bulk copy of {bytes:byte}: the size must be a multiple of 16.",
      "Copy size / 16 * 16 bytes in bulk and announce exactly these; the rest with ordinary loads and stores, "
      "and a barrier before others use it."},
-    {"cp-async-source-size", "cp.async with a src-size of {bytes} bytes, more than its cp-size of {size}.",
+    {"cp-async-source-size", "cp.async with a src-size of {bytes:byte}, more than its cp-size of {size}.",
      "src-size says how many of the cp-size bytes are read; the rest becomes zero."},
     {"multicast-mask",
-     "The multicast mask {mask} names blocks outside the cluster, which has {blocks} block(s).",
+     "The multicast mask {mask} names blocks outside the cluster, which has {blocks:block}.",
      "Bit i of the mask stands for the block with rank i: use bits below the cluster's size."},
     {"copy-outlives-block-it-reads",
      "All threads of the block with rank {rank} have exited, and nobody has waited for the end of this "
@@ -35,7 +35,7 @@ constexpr MistakeWords table[] = {
      "asynchronous operation, which {uses} the block's shared memory. It belongs to no group: no "
      "commit_group follows it in "
      "{thread}, and a wait_group waits for committed groups only.",
-     "Put {commit} behind it, and the wait of the same thread behind that, before the block ends: "
+     "Put {commit} after it, and the wait of the same thread after that, before the block ends: "
      "cp.async.wait_group 0, or for a bulk store cp.async.bulk.wait_group.read 0."},
 
     // -- tensor copies

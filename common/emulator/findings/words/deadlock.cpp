@@ -43,7 +43,7 @@ const char* reason_for(NearbyKernel::Place place) {
     case NearbyKernel::Place::behind_by_default_stream:
         return "the default stream and streams made without cudaStreamNonBlocking wait for each other";
     case NearbyKernel::Place::behind_by_edge:
-        return "an event or an edge of a graph puts it behind";
+        return "an event or an edge of a graph orders it after this one";
     case NearbyKernel::Place::beside:
         break;
     }
@@ -62,9 +62,8 @@ bool tell_nearby(const Launch& launch, Diagnostic& d) {
                              : " runs beside it, and waits too.");
     }
     if (behind)
-        d.advice =
-            "If one of the kernels behind it is to end the wait, launch that one first, or in another "
-            "stream that is made with cudaStreamNonBlocking and waits for no event behind this kernel.";
+        d.advice = "If one of the kernels after it is to end the wait, launch that one first, or in another "
+                   "stream that is made with cudaStreamNonBlocking and waits for no event after this kernel.";
     return behind;
 }
 

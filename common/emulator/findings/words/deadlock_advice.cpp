@@ -1,6 +1,7 @@
 /// \file
 /// What mends a deadlock, by its root.
 
+#include "findings/places.hpp"
 #include "findings/words/deadlock.hpp"
 
 namespace emu {
@@ -11,19 +12,31 @@ bool in_pipeline(const DeadlockFacts& facts, const WaitGroup& group) {
     return is_inlined_from(facts.kernel(), group.pc, "/cuda/pipeline");
 }
 
+/// Some have arrived in the phase under way: the wait may be meant for it, and others be missing there.
+std::string if_meant_for_phase(const Mbarrier& b) {
+    if (b.pending == b.expected)
+        return {};
+    return " If the wait is meant for phase " + std::to_string(b.phase) + ", its parity is right, and " +
+           std::to_string(b.pending) + " of " + count_of(b.expected, "arrival") +
+           (b.pending == 1 ? " is" : " are") +
+           " missing there: let as many arrive in each phase as mbarrier.init was told (an announcement of "
+           "bytes alone, expect_tx, is no arrival), or give it the number of those that do.";
+}
+
 std::string parity_advice(const Mbarrier& b) {
     return "A wait for parity " + std::to_string(b.phase & 1) + " lasts until phase " +
            std::to_string(b.phase) + " ends, and nobody is left to arrive in it. The thread has not waited " +
            "for phase " + std::to_string(b.phase - 1) + ", which has ended, so its parity must be " +
            std::to_string(~b.phase & 1) +
            ": phase n has parity n & 1, beginning with 0, and each thread flips its own parity once after "
-           "each wait at the mbarrier (in a ring of stages once in each lap, through all tiles of work).";
+           "each wait at the mbarrier (in a ring of stages once in each lap, through all tiles of work)." +
+           if_meant_for_phase(b);
 }
 
 std::string release_advice(const DeadlockFacts& facts, const Root& root) {
     const WaitGroup& group = *root.group;
     if (in_pipeline(facts, group))
-        return "The stage was never released: call consumer_release() behind the last use of each stage that "
+        return "The stage was never released: call consumer_release() after the last use of each stage that "
                "consumer_wait() has given.";
     const std::string phase = std::to_string(group.barrier->phase);
     const std::string who = describe_threads(facts, root.who);
@@ -70,7 +83,7 @@ std::string advice_about_arrivals(const DeadlockFacts& facts, const Root& root) 
     case Cause::ran_ahead:
         return "Whoever arrives at " + barrier_name(facts, group) +
                " must first wait until those who read it have arrived: give them a second "
-               "mbarrier at which they arrive behind the read, and wait for that before each round but the "
+               "mbarrier at which they arrive after the read, and wait for that before each round but the "
                "first (with parity 1 in the first round).";
     case Cause::stale_wait:
         return "Check the parity of the wait of " + describe_threads(facts, root.who) +
@@ -97,16 +110,22 @@ std::string advice_about_bytes(const Root& root) {
     const Mbarrier& b = *root.group->barrier;
     switch (root.cause) {
     case Cause::too_many_bytes:
-        return "All arrivals have come, but copies brought " + std::to_string(-b.tx) +
-               " bytes more than expect_tx announced in this phase. Announce all the bytes that copies "
+        return "All arrivals have come, but copies brought " +
+               count_of(static_cast<std::uint64_t>(-b.tx), "byte") +
+               " more than expect_tx announced in this phase. Announce all the bytes that copies "
                "bring, in the phase in which they land.";
     case Cause::too_few_bytes:
-        return "All arrivals have come, but expect_tx announced " + std::to_string(b.tx) +
-               " bytes more than copies bring in this phase. Announce exactly what they copy, or issue the "
+        return "All arrivals have come, but expect_tx announced " +
+               count_of(static_cast<std::uint64_t>(b.tx), "byte") +
+               " more than copies bring in this phase. Announce exactly what they copy, or issue the "
                "copy that is missing.";
     case Cause::arrive_missing:
-        return "The bytes have been announced and have landed, but expect_tx is no arrival: use "
-               "mbarrier.arrive.expect_tx, or arrive as well.";
+        return std::string(
+                   "The bytes have been announced and have landed, but expect_tx is no arrival: use ") +
+               "mbarrier.arrive.expect_tx, or arrive as well." +
+               (b.expected > 1
+                    ? " The phase waits for " + count_of(b.expected, "arrival") + ", and none has come."
+                    : std::string());
     case Cause::arrivals_raised:
         return "cp.async.mbarrier.arrive without .noinc first raises the arrivals that the phase waits for "
                "by one, so its own arrival changes nothing. Use the .noinc form, which mbarrier.init counts, "
@@ -114,8 +133,8 @@ std::string advice_about_bytes(const Root& root) {
     default:
         break;
     }
-    const std::string text = "Copies brought " + std::to_string(-b.tx) +
-                             " bytes that nobody announced, and an arrival is missing: ";
+    const std::string text = "Copies brought " + count_of(static_cast<std::uint64_t>(-b.tx), "byte") +
+                             " that nobody announced, and an arrival is missing: ";
     if (b.history.fed_from_elsewhere)
         return text + "in every block that the multicast reaches, a thread of its own must arrive at its own "
                       "mbarrier with mbarrier.arrive.expect_tx and the bytes that come there, whoever issues "
@@ -128,9 +147,9 @@ std::string advice_about_bytes(const Root& root) {
 std::string advice_for_held(const DeadlockFacts& facts, const Root& root) {
     const WaitGroup& group = *root.group;
     if (group.what == WaitGroup::For::cluster_barrier)
-        return "No thread may wait in front of a cluster barrier for what others do behind it: move that "
+        return "No thread may wait before a cluster barrier for what others do after it: move that "
                "wait "
-               "behind the barrier, or the arrival for which it waits in front of it.";
+               "after the barrier, or the arrival for which it waits before it.";
     const ThreadSet alive = facts.alive();
     bool whole = true;
     group.threads.each(
@@ -151,7 +170,7 @@ std::string advice_about_barriers(const DeadlockFacts& facts, const Root& root) 
                "branch.";
     case Cause::barrier_cycle:
         return "The group whose turn comes second must bar.arrive before its first wait, at the barrier at "
-               "which the other one waits; afterwards each arrives there behind its own turn.";
+               "which the other one waits; afterwards each arrives there after its own turn.";
     case Cause::held_at_barrier:
         return advice_for_held(facts, root);
     case Cause::too_few_threads:
@@ -201,9 +220,9 @@ std::string advice_for(const DeadlockFacts& facts, const Root& root) {
     case Cause::fresh_barrier:
         if (facts.history(group).waits != 0)
             return "Somebody must arrive at the mbarrier: the arrive that lets its waiter go on is missing, "
-                   "or stands behind another wait that this one holds up.";
+                   "or stands after another wait that this one holds up.";
         return "Somebody must arrive at the mbarrier: the arrive (for a copy: arrive.expect_tx) is missing, "
-               "or stands behind this wait. A producer that waits until a stage is free begins with parity "
+               "or stands after this wait. A producer that waits until a stage is free begins with parity "
                "1, which a fresh barrier passes at once.";
     case Cause::phase_at_rest:
         return "The arrivals of phase " + std::to_string(group.barrier->phase) +

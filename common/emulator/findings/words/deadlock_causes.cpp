@@ -37,12 +37,12 @@ std::string describe_arrivals(const DeadlockFacts& facts, const Root& root) {
                " in one round and so ended two phases, of " + count_of(group.barrier->expected, "arrival") +
                " each.";
     case Cause::stale_wait:
-        return barrier_name(facts, group) + ": " + std::to_string(root.number) +
-               " phases ended that the waiter had not waited for; " + who +
+        return barrier_name(facts, group) + ": " + count_of(root.number, "phase") +
+               " ended that the waiter had not waited for; " + who +
                " went on without a wait: it returned at once for a phase that an earlier one had seen.";
     case Cause::ran_ahead:
-        return barrier_name(facts, group) + ": " + std::to_string(root.number) +
-               " phases ended that nobody had waited for; " + who + " arrived in each of them.";
+        return barrier_name(facts, group) + ": " + count_of(root.number, "phase") +
+               " ended that nobody had waited for; " + who + " arrived in each of them.";
     case Cause::ended_silently:
         return "The " + count_of(root.number, "missing arrival") + " should come from " + who +
                ": they have ended without arriving.";

@@ -9,7 +9,8 @@ namespace {
 
 /// "tx-count 2048 bytes (4096 expected, 2048 arrived)".
 std::string describe_bytes(const Mbarrier& barrier) {
-    const std::string count = "tx-count " + std::to_string(barrier.tx) + " bytes";
+    const std::string count =
+        "tx-count " + std::to_string(barrier.tx) + (barrier.tx == 1 ? " byte" : " bytes");
     if (barrier.expected_bytes == 0 && barrier.arrived_bytes == 0)
         return count;
     return count + " (" + std::to_string(barrier.expected_bytes) + " expected, " +

@@ -180,15 +180,14 @@ Hint FlagWords::weak_words(const End& data, const FlagGive& give, const FlagEnd&
                        " counted with release order only: that publishes what it has done, and acquires "
                        "nothing of what the others released.";
         hint.advice =
-            "Count with cuda::memory_order_acq_rel (atom.acq_rel in PTX), or put " + fence + " behind it.";
+            "Count with cuda::memory_order_acq_rel (atom.acq_rel in PTX), or put " + fence + " after it.";
         hint.lines = {source_line(cluster_, give.pc, "counted by " + name_of(give)),
                       source_line(cluster_, take.pc, "counted by " + name_of(take))};
         return hint;
     }
     if (!give.ordered)
-        hint.message += " " + name_of(give) + " sets a flag behind the " +
-                        (data.is_write ? "write" : "read") + ", but by a " + kind(give) +
-                        " store: it does not order the data before it.";
+        hint.message += " " + name_of(give) + " sets a flag after the " + (data.is_write ? "write" : "read") +
+                        ", but by a " + kind(give) + " store: it does not order the data before it.";
     if (weak_take)
         hint.message += " " + name_of(take) + " read the flag by a " + kind(take) +
                         " load, with no fence between the flag and the data.";
@@ -231,7 +230,7 @@ Hint FlagWords::set_early(const End& data, const End& user) const {
             if (give.is_same_thread(data)) {
                 hint.message = " " + giver + " had released the flag before this " + deed +
                                ", and with that told the others that it was done.";
-                hint.advice = "Move the release behind the " + deed + ".";
+                hint.advice = "Move the release after the " + deed + ".";
                 continue;
             }
             const bool one_warp =

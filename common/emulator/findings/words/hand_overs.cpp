@@ -144,8 +144,7 @@ HandOverFault HandOverWords::by_own_step(const Access& early, const SharedClock&
                          name_of(*give, false) + " before its " + deed +
                          ", and with that told the others that it was done.";
     fault.hint.advice = std::string("The hand-over comes too early. Move the ") + arrive_word(*give) +
-                        " behind the last " + deed + " (" + line_number(early.pc) +
-                        ") of what it hands over.";
+                        " after the last " + deed + " (" + line_number(early.pc) + ") of what it hands over.";
     return fault;
 }
 
@@ -198,10 +197,12 @@ Hint HandOverWords::too_many_arrivals(const Step& step, const Warp& warp) const 
     }
     if (warps && mates > warps)
         arriving = arriving / warps * mates;
+    if (arriving <= barrier->expected)
+        return {};
     const std::string count = std::to_string(barrier->expected), all = std::to_string(arriving);
     std::string message = " Phase " + std::to_string(step.phase) + " of " + name_of(step, false) +
-                          " ended with " + count + " arrivals, before the warp of " + thread_name(warp, 0) +
-                          " had arrived";
+                          " ended with " + count_of(barrier->expected, "arrival") + ", before the warp of " +
+                          thread_name(warp, 0) + " had arrived";
     const std::uint32_t phases = arriving / barrier->expected;
     if (arriving % barrier->expected == 0 && phases > 1)
         message += ": " + all + " arrivals, which ended " + (phases == 2 ? "two" : std::to_string(phases)) +
@@ -280,7 +281,7 @@ Hint HandOverWords::told_by_lane(const HandOverFault& fault) const {
                        " for its warp; nothing orders what " + thread_of(early) +
                        " did before that: lanes of a warp do not run in lockstep.";
         hint.advice = std::string("Put a __syncwarp() before the ") + arrive_word(give) + " of " +
-                      line_number(give.pc) + ", behind the last " + deed + " of all lanes" +
+                      line_number(give.pc) + ", after the last " + deed + " of all lanes" +
                       (give.kind == Kind::mbarrier
                            ? "; or let each lane arrive, and give mbarrier.init as many arrivals."
                            : ".");
@@ -290,7 +291,7 @@ Hint HandOverWords::told_by_lane(const HandOverFault& fault) const {
                    name_of(give, false) + " for its warp before the " + deed + " by " + thread_of(early) +
                    ", and with that told the others that the warp was done.";
     hint.advice = std::string("The hand-over comes too early. Move the ") + arrive_word(give) +
-                  " behind the last " + deed + " (" + line_number(early.pc) +
+                  " after the last " + deed + " (" + line_number(early.pc) +
                   ") by any lane of the warp, with a __syncwarp() between them.";
     return hint;
 }
@@ -342,7 +343,7 @@ Hint HandOverWords::told_by_warp(const HandOverFault& fault) const {
                              ", with an ID from 1 to 15 that no other group uses)"
                        : std::string("__syncthreads()")) +
                 " before that " + (give.kind == Kind::mbarrier ? "arrival" : arrive_word(give)) +
-                ", so that it comes behind every thread's " + deed +
+                ", so that it comes after every thread's " + deed +
                 "; or let each thread arrive, and count all of them in mbarrier.init.",
             lines(give, giver, fault.other)};
 }
@@ -403,7 +404,7 @@ std::string HandOverWords::order_between(const Access& first, const Access& seco
     // An unrolled loop has a copy of its earlier lines behind its later ones.
     const bool again = second.pc <= first.pc || (here.file == there.file && there.line <= here.line);
     const std::string where =
-        " behind " + from + " and before " + (from == to ? "it" : to) + (again ? " is reached again." : ".");
+        " after " + from + " and before " + (from == to ? "it" : to) + (again ? " is reached again." : ".");
     const bool others_too = engine_.is_for_several_warps(first.pc) || engine_.is_for_several_warps(second.pc);
     if (first.warp == second.warp && !others_too)
         return "Put __syncwarp()" + where;
@@ -411,11 +412,11 @@ std::string HandOverWords::order_between(const Access& first, const Access& seco
     if (&first.warp->block() != &second.warp->block())
         return "Put a cluster barrier between the two lines (barrier.cluster, cluster.sync())"
                ", or an mbarrier: " +
-               thread_of(first) + " arrives at it behind " + from + " with .release.cluster, and " +
+               thread_of(first) + " arrives at it after " + from + " with .release.cluster, and " +
                thread_of(second) + " waits for it before " + to + " with .acquire.cluster.";
     if (steps.have_roles(*first.warp, *second.warp))
         return "The two have different parts in the kernel, so they need a hand-over: " + thread_of(first) +
-               " arrives at an mbarrier (or at a named barrier, bar.arrive) behind " + from + ", and " +
+               " arrives at an mbarrier (or at a named barrier, bar.arrive) after " + from + ", and " +
                thread_of(second) + " waits there before " + to + ".";
     const bool roles = std::ranges::any_of(
         first.warp->block().warps(), [&](const auto& each) { return steps.have_roles(*first.warp, *each); });

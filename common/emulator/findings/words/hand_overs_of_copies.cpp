@@ -72,7 +72,7 @@ Hint HandOverWords::came_to_barrier(const Step& give, const std::string& who, co
     Hint hint;
     hint.message = " " + who + (give.takes ? " came to " : " arrived at ") + name_of(give, false) + " (" +
                    at + ") without having waited until " + done +
-                   "; a wait behind the barrier tells the others nothing.";
+                   "; a wait after the barrier tells the others nothing.";
     if (!bulk) // How to wait is known already, and then comes a barrier.
         return hint;
     hint.advice = "The thread that issued it must " + wait;

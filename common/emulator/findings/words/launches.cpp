@@ -13,10 +13,10 @@ constexpr MistakeWords table[] = {
     {"launch-required-threads", "the kernel requires blocks of exactly {threads} x ... threads"},
     {"launch-bounds", "block {block} exceeds the kernel's __launch_bounds__({threads})"},
     {"launch-shared",
-     "{dynamic} bytes of dynamic and {static} of static shared memory exceed the limit; above 48 KiB set "
+     "{dynamic:byte} of dynamic and {static} of static shared memory exceed the limit; above 48 KiB set "
      "cudaFuncAttributeMaxDynamicSharedMemorySize, up to 227 KiB"},
     {"launch-cluster-shape", "grid {grid} is not a multiple of the cluster {cluster}"},
-    {"launch-cluster-size", "a cluster of {blocks} blocks is too large: 8 is portable, 16 needs "
+    {"launch-cluster-size", "a cluster of {blocks:block} is too large: 8 is portable, 16 needs "
                             "cudaFuncAttributeNonPortableClusterSizeAllowed"},
     {"launch-no-kernel", "the module has no kernel {name}"},
     {"launch-no-parameters", "no memory is left for the kernel's parameters"},

@@ -9,7 +9,7 @@ namespace {
 constexpr MistakeWords table[] = {
     // -- ordinary accesses
     {"access-misaligned",
-     "The instruction {does} {bytes} bytes at address {address}, which is not a multiple of {bytes}.",
+     "The instruction {does} {bytes:byte} at address {address}, which is not a multiple of {bytes}.",
      "Align the pointer to the size of the access, or use a narrower type."},
     {"access-no-such-block",
      "The instruction {does} an address of cluster block {rank}, but the cluster has {blocks}.",
@@ -23,10 +23,10 @@ constexpr MistakeWords table[] = {
      "End the kernel with a cluster barrier, so that no block leaves while others use its shared memory. No "
      "thread may return before it: it does not wait for threads that have ended."},
     {"access-outside-shared",
-     "The instruction {does} {bytes} bytes at offset {offset} of {size} bytes of shared memory ({place}).",
+     "The instruction {does} {bytes:byte} at offset {offset} of {size:byte} of shared memory ({place}).",
      "Check the index against the size of the array."},
     {"access-outside-local",
-     "The instruction {does} {bytes} bytes at offset {offset} of the thread's local memory.",
+     "The instruction {does} {bytes:byte} at offset {offset} of the thread's local memory.",
      "Check the index against the size of the array."},
     {"access-outside-global", "The instruction {does} {where}.", "{where.advice}"},
 
@@ -39,10 +39,10 @@ constexpr MistakeWords table[] = {
      "The {what} {address} lies in {space} memory, but this instruction needs global memory.",
      "Pass a pointer to global memory."},
     {"operand-no-such-block",
-     "The {what} {address} names the block with rank {rank}, but the cluster has {blocks} block(s).",
+     "The {what} {address} names the block with rank {rank}, but the cluster has {blocks:block}.",
      "Use ranks below cluster_group::num_blocks()."},
     {"operand-no-shared-address",
-     "The {what} {address} names the block with rank {rank}, but the cluster has {blocks} block(s).",
+     "The {what} {address} names the block with rank {rank}, but the cluster has {blocks:block}.",
      "It is no address of shared memory: declare the object __shared__, and check where the pointer comes "
      "from."},
     {"operand-block-ended",
@@ -50,7 +50,7 @@ constexpr MistakeWords table[] = {
      "Synchronise the cluster before a block exits: all threads pass a cluster barrier (cluster.sync()), and "
      "each block first waits at its own mbarriers for what still lands in its shared memory."},
     {"operand-outside-shared",
-     "The {what} covers {bytes} bytes from {place}, but the block's shared memory is [{begin}, {end}).",
+     "The {what} covers {bytes:byte} from {place}, but the block's shared memory is [{begin}, {end}).",
      "Check the size of the copy and of the shared array (dynamic shared memory is set at the launch)."},
     {"operand-outside-global", "The {what}: {where}",
      "Check the address, the number of bytes and the tail of the array."},

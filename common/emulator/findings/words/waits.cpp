@@ -162,7 +162,7 @@ Hint Waits::unfenced_flag(const Record& old, Ref ref, unsigned k, const Actor& a
         return {};
     return {
         " " + who(cluster_, actor) +
-            " has read a flag that is set behind the write, but by a relaxed or volatile read, with no fence "
+            " has read a flag that is set after the write, but by a relaxed or volatile read, with no fence "
             "between the flag and the data.",
         "Put a __threadfence() between the read of the flag and the read of the data, or load the flag with "
         "cuda::memory_order_acquire (ld.acquire in PTX).",

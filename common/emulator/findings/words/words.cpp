@@ -53,6 +53,11 @@ std::string fill(std::string_view text, std::span<const Fact> facts, const FactT
         const std::size_t close = text.find('}', open);
         std::string_view name = text.substr(open + 1, close - open - 1);
         at = close + 1;
+        std::string_view noun; // {number:noun}: "1 noun", "2 nouns"
+        if (const std::size_t colon = name.find(':'); colon != name.npos) {
+            noun = name.substr(colon + 1);
+            name = name.substr(0, colon);
+        }
         constexpr std::string_view suffix = ".advice";
         const bool wants_advice = name.ends_with(suffix);
         if (wants_advice)
@@ -60,7 +65,10 @@ std::string fill(std::string_view text, std::span<const Fact> facts, const FactT
         const auto fact = std::ranges::find(facts, name, &Fact::name);
         if (fact == facts.end())
             throw std::logic_error("no fact " + std::string(name) + " for: " + std::string(text));
-        filled += wants_advice ? text_of.advice(*fact) : std::visit(text_of, fact->value);
+        const std::string value = wants_advice ? text_of.advice(*fact) : std::visit(text_of, fact->value);
+        filled += value;
+        if (!noun.empty())
+            filled += " " + std::string(noun) + (value == "1" ? "" : "s");
     }
     return filled;
 }

@@ -13,7 +13,8 @@
 namespace emu {
 
 /// How one kind of mistake is said. `{name}` stands for the fact of that name, `{thread}` for the thread that
-/// made it, and `{name.advice}` for what to do about bytes of global memory.
+/// made it, `{name.advice}` for what to do about bytes of global memory, and `{name:noun}` for a number of
+/// them: "1 noun", "2 nouns".
 struct MistakeWords {
     std::string_view kind; ///< Mistake::kind or Flaw::kind.
     std::string_view message;
