@@ -9,6 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -24,7 +25,9 @@ namespace emu::cuda {
 namespace {
 
 constinit std::atomic<const GlobalMemory*> watched{nullptr};
-constinit std::array<char, PATH_MAX> report_path{}; ///< Written before `watched`.
+// Written before `watched`.
+constinit std::array<char, PATH_MAX> report_path{};
+constinit std::string_view name;
 struct sigaction previous {};
 
 /// Text of limited length, on the stack.
@@ -82,16 +85,16 @@ std::string_view does(void* context) {
 std::string_view variable_name(std::string_view symbol) {
     if (!symbol.starts_with("_Z"))
         return symbol;
-    std::string_view name = symbol;
+    std::string_view last = symbol;
     for (std::size_t at = symbol.find_first_of("0123456789"), length = 0; at < symbol.size(); at += length) {
         for (length = 0; at < symbol.size() && symbol[at] >= '0' && symbol[at] <= '9'; ++at)
             length =
                 std::min<std::size_t>(10 * length + static_cast<std::size_t>(symbol[at] - '0'), 1u << 20);
         if (length == 0 || length > symbol.size() - at)
             break;
-        name = symbol.substr(at, length);
+        last = symbol.substr(at, length);
     }
-    return name;
+    return last;
 }
 
 bool was_host_memory(const AddressFacts& facts) {
@@ -121,6 +124,9 @@ void describe(Text& text, const AddressFacts& facts, Address at) {
 std::string_view advice_for(const AddressFacts& facts) {
     if (facts.state == AddressFacts::State::freed && was_host_memory(facts))
         return "Free memory only after the host's last use.";
+    if (facts.state == AddressFacts::State::never)
+        return "Check the pointer: only kernels and CUDA's functions reach device memory, and cudaFree frees "
+               "it.";
     if (facts.kind == Allocation::Kind::module)
         return "Copy it with cudaMemcpyFromSymbol or cudaMemcpyToSymbol, or declare it __managed__: only "
                "kernels "
@@ -131,7 +137,6 @@ std::string_view advice_for(const AddressFacts& facts) {
 }
 
 void tell(const AddressFacts& facts, Address at, void* context) {
-    constexpr std::string_view name = "host-touched-device-memory"; // No constructor may run in a handler.
     Text message, line;
     message << "The host " << does(context) << " ";
     describe(message, facts, at);
@@ -196,6 +201,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 void HostFaults::watch(const GlobalMemory& memory, const std::string& report_file) {
     if (report_file.size() < report_path.size())
         report_file.copy(report_path.data(), report_file.size());
+    name = name_of(Finding::host_touched_device_memory);
     watched.store(&memory, std::memory_order_release);
     install();
 }

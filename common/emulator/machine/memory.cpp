@@ -53,8 +53,9 @@ struct GlobalMemory::Arena {
         if (close && leaves_room(3 * wanted) && map(3 * wanted, PROT_NONE)) {
             closed = mprotect(base_ + wanted, wanted, PROT_READ | PROT_WRITE) == 0;
             if (closed) {
-                device = {address(), wanted};
-                host = {address() + 2 * wanted, wanted};
+                // What lies before the first allocation belongs to the device as well.
+                device = {address(), wanted, page};
+                host = {address() + 2 * wanted, wanted, page};
                 return;
             }
             munmap(base_, mapped_);
