@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 
 namespace emu {
@@ -26,7 +27,6 @@ constexpr std::uint64_t bytes_with_gap(std::uint64_t size, bool whole_pages) {
     return round_up(std::max<std::uint64_t>(size, 1) + gap, whole_pages ? page : 256);
 }
 
-/// Neighbours that are open are one mapping to the kernel, which has not many: the gaps are open, too.
 bool set_rights(Address begin, std::uint64_t bytes, int rights) {
     return mprotect(reinterpret_cast<void*>(begin), bytes, rights) == 0;
 }
@@ -68,6 +68,43 @@ struct GlobalMemory::Arena {
     Arena& operator=(const Arena&) = delete;
 
     Part& part(bool host_too) { return closed && host_too ? host : device; }
+
+    /// Lets the host touch memory in its part.
+    bool open(Address begin, std::uint64_t bytes) {
+        if (!set_rights(begin, bytes, PROT_READ | PROT_WRITE))
+            return false;
+        const auto behind = holes_.upper_bound(begin);
+        if (behind == holes_.begin() || std::prev(behind)->second <= begin)
+            return true;
+        const auto hole = std::prev(behind);
+        if (const Address end = begin + bytes; end < hole->second)
+            holes_[end] = hole->second;
+        if (hole->first < begin)
+            hole->second = begin;
+        else
+            holes_.erase(hole);
+        return true;
+    }
+    /// Keeps the host away from it again, unless that would take too many mappings, of which a process has
+    /// about 65,000: open neighbours are one, so the gaps between them are open as well.
+    void shut(Address begin, std::uint64_t bytes) {
+        constexpr std::size_t most_holes = 8192;
+        Address end = begin + bytes;
+        const auto above = holes_.find(end);
+        const auto behind = holes_.lower_bound(begin);
+        const bool joins_below = behind != holes_.begin() && std::prev(behind)->second == begin;
+        if (!joins_below && above == holes_.end() && holes_.size() >= most_holes)
+            return;
+        if (!set_rights(begin, bytes, PROT_NONE))
+            return;
+        if (joins_below)
+            begin = std::prev(behind)->first;
+        if (above != holes_.end()) {
+            end = above->second;
+            holes_.erase(above);
+        }
+        holes_[begin] = end;
+    }
     bool contains(Address address) const { return device.contains(address) || host.contains(address); }
 
   private:
@@ -111,6 +148,7 @@ struct GlobalMemory::Arena {
 
     std::byte* base_ = nullptr;
     std::uint64_t mapped_ = 0;
+    std::map<Address, Address> holes_; ///< What was shut among what was given, from begin to end.
 };
 
 GlobalMemory::GlobalMemory(std::uint64_t capacity, bool closed)
@@ -141,7 +179,7 @@ Address GlobalMemory::allocate(std::uint64_t size, Allocation::Kind kind, std::s
         part.next = offset + need;
     else if (base = reuse(need, alignment, host_too); base == 0)
         return 0;
-    if (arena_->host.contains(base) && !set_rights(base, need, PROT_READ | PROT_WRITE))
+    if (arena_->host.contains(base) && !arena_->open(base, need))
         return 0;
     if (size <= poison_limit)
         std::memset(bytes(base), poison, size);
@@ -222,9 +260,8 @@ bool GlobalMemory::release(Address base) {
     const Address last_page = (base + gone.size) / page * page;
     if (last_page > first_page)
         madvise(bytes(first_page), last_page - first_page, MADV_DONTNEED);
-    // It stays open where the host has no more mappings to give: nothing is lost but a fault.
     if (arena_->host.contains(base))
-        set_rights(base, bytes_with_gap(gone.size, true), PROT_NONE);
+        arena_->shut(base, bytes_with_gap(gone.size, true));
     freed_[base] = gone;
     allocations_.erase(it);
     generation_.fetch_add(1, std::memory_order_acq_rel);
