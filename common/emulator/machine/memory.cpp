@@ -191,10 +191,13 @@ Address GlobalMemory::allocate(std::uint64_t size, Allocation::Kind kind, std::s
 /// The addresses ran out: the lowest freed range that fits, or 0.
 Address GlobalMemory::reuse(std::uint64_t need, std::uint64_t alignment, bool host_too) {
     const Arena::Part& part = arena_->part(host_too);
+    const auto had_pages = [&](const Allocation& freed) {
+        return arena_->host.contains(freed.base) || is_host_visible(freed.kind);
+    };
     const auto fits = [&](const auto& entry) {
         const std::uint64_t start = round_up(entry.first, alignment);
         return !entry.second.kept && part.contains(entry.first) &&
-               start + need <= entry.first + bytes_with_gap(entry.second.size, false);
+               start + need <= entry.first + bytes_with_gap(entry.second.size, had_pages(entry.second));
     };
     const auto it = std::find_if(freed_.begin(), freed_.end(), fits);
     if (it == freed_.end())

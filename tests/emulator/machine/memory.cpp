@@ -325,7 +325,7 @@ TEST_CASE("what a signal handler is told of an address") {
 }
 
 TEST_CASE("memory that the host may touch is open while it is allocated, in whatever order it is freed") {
-    constexpr std::uint64_t page = 4096, capacity = 64u << 20;
+    constexpr std::uint64_t page = 4096, capacity = 8u << 20;
     GlobalMemory memory(capacity, true);
     std::vector<Address> kept;
     std::uint32_t random = 1;
