@@ -112,6 +112,14 @@ void read_freed_beside_used() {
     fill<<<1, count>>>(used, 2);
     read(p + 1);
 }
+/// The kernel's guard of the pages is still there when they go. The emulator lets a stream free such memory.
+void read_freed_in_stream() {
+    int* const p = managed();
+    fill<<<1, count>>>(p, 1);
+    require(cudaFreeAsync(p, nullptr));
+    require(cudaDeviceSynchronize());
+    read(p + 1);
+}
 void read_in_host_function() {
     static int* p = device();
     require(cudaLaunchHostFunc(
@@ -226,6 +234,7 @@ constexpr Case cases[] = {{"read", read_device},
                           {"freed-managed", read_freed_managed},
                           {"freed-page-locked", write_freed_page_locked},
                           {"freed-beside-used", read_freed_beside_used},
+                          {"freed-in-stream", read_freed_in_stream},
                           {"host-function", read_in_host_function},
                           {"thread", read_in_thread},
                           {"own-handler", read_with_own_handler},

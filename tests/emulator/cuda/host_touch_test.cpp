@@ -101,6 +101,12 @@ TEST_CASE("the host touches memory that was freed") {
                free_later);
 }
 
+TEST_CASE("the host touches managed memory that a stream freed") {
+    if (on_gpu())
+        SKIP("not said to work on a GPU");
+    check_told("freed-in-stream", "reads byte 4 of 4096 bytes of managed memory that was freed.", free_later);
+}
+
 TEST_CASE("other threads of the host touch memory of the device") {
     check_told("host-function", "reads byte 0 of 4096 bytes of device memory.", copy_it);
     check_told("thread", "reads byte 0 of 4096 bytes of device memory.", copy_it);
