@@ -1,11 +1,11 @@
 #include "cuda/host_guard.hpp"
 
+#include "cuda/host_faults.hpp"
+
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include <array>
 #include <atomic>
-#include <csignal>
 
 namespace emu::cuda {
 namespace {
@@ -19,55 +19,9 @@ struct Slot {
 constinit std::array<Slot, HostGuard::slots> table{};
 /// Everything that was ever guarded lies in here. Another thread may open a page while this one faults.
 constinit std::atomic<Address> lowest{~Address{0}}, highest{0};
-struct sigaction previous {};
 
 void set_rights(Address begin, Address end, int rights) {
     mprotect(reinterpret_cast<void*>(begin), end - begin, rights);
-}
-
-bool is_write([[maybe_unused]] void* context) {
-#ifdef __x86_64__
-    constexpr greg_t write_bit = 2;
-    return static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & write_bit;
-#else
-    return false;
-#endif
-}
-
-/// Only what a signal handler may do.
-void on_fault(int signal, siginfo_t* info, void* context) {
-    const auto at = reinterpret_cast<Address>(info->si_addr);
-    if (info->si_code == SEGV_ACCERR && at >= lowest && at < highest) {
-        for (Slot& slot : table)
-            if (at >= slot.begin && at < slot.end && slot.closed.exchange(false)) {
-                slot.write = is_write(context);
-                slot.touched = at;
-                set_rights(slot.begin, slot.end, PROT_READ | PROT_WRITE);
-            }
-        const Address page = at / HostGuard::page_bytes * HostGuard::page_bytes;
-        set_rights(page, page + HostGuard::page_bytes, PROT_READ | PROT_WRITE);
-        return;
-    }
-    if (previous.sa_flags & SA_SIGINFO)
-        previous.sa_sigaction(signal, info, context);
-    else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN)
-        previous.sa_handler(signal);
-    else
-        sigaction(signal, &previous, nullptr); // The instruction faults again.
-}
-
-/// The program may have set a handler of its own meanwhile.
-void install() {
-    struct sigaction now {};
-    sigaction(SIGSEGV, nullptr, &now);
-    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault)
-        return;
-    previous = now;
-    struct sigaction own {};
-    own.sa_sigaction = on_fault;
-    own.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-    sigemptyset(&own.sa_mask);
-    sigaction(SIGSEGV, &own, nullptr);
 }
 
 } // namespace
@@ -85,7 +39,7 @@ void HostGuard::set(std::size_t slot, Address begin, Address end) {
 void HostGuard::clear(std::size_t slot) { table[slot].begin = table[slot].end = 0; }
 
 void HostGuard::close() {
-    install();
+    HostFaults::install(); // The program may have set a handler of its own meanwhile.
     for (Slot& slot : table)
         if (slot.begin != slot.end && slot.touched == 0) {
             slot.closed = true;
@@ -97,6 +51,24 @@ void HostGuard::open() {
     for (Slot& slot : table)
         if (slot.closed.exchange(false))
             set_rights(slot.begin, slot.end, PROT_READ | PROT_WRITE);
+}
+
+bool HostGuard::overlaps(std::size_t slot, Address begin, Address end) {
+    return table[slot].begin < end && begin < table[slot].end;
+}
+
+bool HostGuard::knows(Address at) { return at >= lowest && at < highest; }
+
+bool HostGuard::touch(Address at, bool write) {
+    bool closed = false;
+    for (Slot& slot : table)
+        if (at >= slot.begin && at < slot.end && slot.closed.exchange(false)) {
+            slot.write = write;
+            slot.touched = at;
+            set_rights(slot.begin, slot.end, PROT_READ | PROT_WRITE);
+            closed = true;
+        }
+    return closed;
 }
 
 std::optional<HostGuard::Touched> HostGuard::touched(std::size_t slot) {

@@ -27,6 +27,13 @@ class HostGuard {
     static void close();
     /// Gives them back.
     static void open();
+    /// Whether a slot guards any of these pages.
+    static bool overlaps(std::size_t slot, Address begin, Address end);
+    /// Somebody faulted here: opens the pages of the slots that keep it closed, and remembers that. False if
+    /// no slot did. For a signal handler.
+    static bool touch(Address at, bool write);
+    /// Whether a slot ever guarded this page. For a signal handler.
+    static bool knows(Address at);
     /// The first touch since set().
     static std::optional<Touched> touched(std::size_t slot);
 

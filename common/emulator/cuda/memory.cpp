@@ -3,6 +3,7 @@
 #include "cuda/pools.hpp"
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
+#include "cuda/timeline.hpp"
 
 #include <optional>
 
@@ -27,6 +28,12 @@ abi::MemoryType type_of(Allocation::Kind kind) {
 
 bool may_free(Allocation::Kind kind) {
     return kind == Allocation::Kind::device || kind == Allocation::Kind::managed;
+}
+
+Error give_back(State& state, const Allocation& memory) {
+    if (is_host_visible(memory.kind))
+        state.timeline().order().forget(memory.base, memory.base + memory.size);
+    return state.device().memory().release(memory.base) ? Error::success : Error::invalid_value;
 }
 
 } // namespace
@@ -77,7 +84,7 @@ Error release(State& state, void* pointer) {
         return Error::invalid_value;
     }
     Pools::get().forget(pointer);
-    return state.device().memory().release(found->base) ? Error::success : Error::invalid_value;
+    return give_back(state, *found);
 }
 
 Error release_host(State& state, void* pointer) {
@@ -86,7 +93,7 @@ Error release_host(State& state, void* pointer) {
     const auto found = find(state, pointer);
     if (!found || found->base != reinterpret_cast<Address>(pointer) || found->kind != Allocation::Kind::host)
         return Error::invalid_value;
-    return state.device().memory().release(found->base) ? Error::success : Error::invalid_value;
+    return give_back(state, *found);
 }
 
 Error register_host(State& state, void* pointer, std::size_t size) {
@@ -102,6 +109,10 @@ Error register_host(State& state, void* pointer, std::size_t size) {
 bool is_host_memory(State& state, const void* pointer) {
     const auto found = find(state, pointer);
     return found && type_of(found->kind) != abi::MemoryType::device;
+}
+
+std::byte* bytes_of(State& state, const void* pointer) {
+    return state.device().memory().bytes(reinterpret_cast<Address>(pointer));
 }
 
 Error memory_info(State& state, std::size_t* free, std::size_t* total) {

@@ -23,6 +23,8 @@ Error release(State& state, void* pointer);
 Error release_host(State& state, void* pointer);
 Error register_host(State& state, void* pointer, std::size_t size);
 bool is_host_memory(State& state, const void* pointer);
+/// Where the bytes are that a program's pointer names: of device memory, not there.
+std::byte* bytes_of(State& state, const void* pointer);
 Error memory_info(State& state, std::size_t* free, std::size_t* total);
 abi::PointerAttributes describe(State& state, const void* pointer);
 /// Success if the range is managed memory, where advice and prefetching have no effect here.

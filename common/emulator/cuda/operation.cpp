@@ -93,18 +93,20 @@ void note_row(State& state, const std::byte* row, std::uint64_t bytes) {
 Error run(State& state, const CopyOperation& c) {
     if (c.width == 0 || c.height == 0 || c.depth == 0)
         return Error::success;
+    std::byte* const to = bytes_of(state, c.destination);
+    const std::byte* const from = bytes_of(state, c.source);
     const bool flat =
         c.depth == 1 && (c.height == 1 || (c.destination_pitch == c.width && c.source_pitch == c.width));
     if (flat) {
-        std::memmove(c.destination, c.source, c.width * c.height);
+        std::memmove(to, from, c.width * c.height);
         note_row(state, c.destination, c.width * c.height);
         return Error::success;
     }
     for (std::size_t z = 0; z < c.depth; ++z)
         for (std::size_t y = 0; y < c.height; ++y) {
-            std::byte* const row = c.destination + z * c.destination_slice + y * c.destination_pitch;
-            std::memmove(row, c.source + z * c.source_slice + y * c.source_pitch, c.width);
-            note_row(state, row, c.width);
+            const std::size_t row = z * c.destination_slice + y * c.destination_pitch;
+            std::memmove(to + row, from + z * c.source_slice + y * c.source_pitch, c.width);
+            note_row(state, c.destination + row, c.width);
         }
     return Error::success;
 }
@@ -126,7 +128,7 @@ Error run(State& state, const FillOperation& f) {
     for (std::size_t z = 0; z < f.depth; ++z)
         for (std::size_t y = 0; y < f.height; ++y) {
             std::byte* const row = f.destination + z * f.slice + y * f.pitch;
-            fill_row(row, f);
+            fill_row(bytes_of(state, row), f);
             note_row(state, row, f.width * f.element_size);
         }
     return Error::success;

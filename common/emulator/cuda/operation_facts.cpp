@@ -1,5 +1,6 @@
 #include "cuda/operation_facts.hpp"
 
+#include "cuda/memory.hpp"
 #include "cuda/registry.hpp"
 #include "cuda/state.hpp"
 #include "cuda/timeline.hpp"
@@ -161,16 +162,19 @@ bool all_rows(const Box& box, Row&& row) {
 }
 
 /// The copy changes nothing.
-bool is_there_already(const CopyOperation& c) {
+bool is_there_already(State& state, const CopyOperation& c) {
+    const std::byte* const to = bytes_of(state, c.destination);
+    const std::byte* const from = bytes_of(state, c.source);
     return all_rows(destination_of(c), [&](std::size_t z, std::size_t y) {
-        return std::memcmp(c.destination + z * c.destination_slice + y * c.destination_pitch,
-                           c.source + z * c.source_slice + y * c.source_pitch, c.width) == 0;
+        return std::memcmp(to + z * c.destination_slice + y * c.destination_pitch,
+                           from + z * c.source_slice + y * c.source_pitch, c.width) == 0;
     });
 }
 
-bool is_there_already(const FillOperation& f) {
+bool is_there_already(State& state, const FillOperation& f) {
+    const std::byte* const to = bytes_of(state, f.destination);
     return all_rows(destination_of(f), [&](std::size_t z, std::size_t y) {
-        const std::byte* const row = f.destination + z * f.slice + y * f.pitch;
+        const std::byte* const row = to + z * f.slice + y * f.pitch;
         for (std::size_t i = 0; i < f.width; ++i)
             if (std::memcmp(row + i * f.element_size, &f.value, f.element_size) != 0)
                 return false;
@@ -185,7 +189,7 @@ void note_write(State& state, const WritingOperation& operation, OperationFacts&
     for (const FootprintPiece& piece : facts.footprint->pieces)
         if (piece.touch == Touch::write)
             state.timeline().order().before_write(piece.begin, piece.end);
-    if (state.device().footprint_wish() != FootprintWish::all || !is_there_already(operation))
+    if (state.device().footprint_wish() != FootprintWish::all || !is_there_already(state, operation))
         return;
     auto unchanged = std::make_shared<Footprint>(*facts.footprint);
     for (FootprintPiece& piece : unchanged->pieces)

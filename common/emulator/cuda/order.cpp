@@ -410,6 +410,18 @@ void Order::host_frees(Address begin, Address end) {
                         found.clash);
 }
 
+void Order::forget(Address begin, Address end) {
+    if (!enabled_)
+        return;
+    const std::lock_guard lock(mutex_);
+    open_guards();
+    for (std::size_t slot = 0; slot < guarded_.size(); ++slot)
+        if (guarded_[slot] && HostGuard::overlaps(slot, begin, end))
+            drop_guard(slot);
+    drop_watches({{{begin, end, Touch::free}}, {}, false});
+    close_guards();
+}
+
 void Order::drop_oldest(Line& line) {
     for (std::size_t slot = 0; slot < guarded_.size(); ++slot)
         if (guarded_[slot] && guarded_[slot]->line == line.live.front().place.line &&

@@ -106,6 +106,8 @@ class Order {
     void finish();
     /// The host frees memory without waiting for anything.
     void host_frees(Address begin, Address end);
+    /// This memory of the host is about to go: nobody looks at it any more, and its pages are open.
+    void forget(Address begin, Address end);
 
   private:
     /// An operation that others may still have to be compared with.

@@ -2,6 +2,7 @@
 
 #include "cuda/diagnostics.hpp"
 #include "cuda/graph.hpp"
+#include "cuda/host_faults.hpp"
 #include "cuda/owner.hpp"
 #include "cuda/streams.hpp"
 #include "cuda/thread_state.hpp"
@@ -83,6 +84,7 @@ Settings settings_or_exit() {
         if (settings.counters_file != "-")
             require_writable("EMULATOR_COUNTERS", settings.counters_file);
         require_writable("EMULATOR_TRACE", settings.trace_file);
+        settings.closed_memory = true;
         return settings;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "emulator: %s\n", error.what());
@@ -154,7 +156,9 @@ std::string why_not_zero(const Process& p) {
 
 State::State()
     : settings_(settings_or_exit()), device_(device_of(settings_)), streams_(std::make_unique<Streams>()),
-      graphs_(std::make_unique<Graphs>()), timeline_(std::make_unique<Timeline>(*this)) {}
+      graphs_(std::make_unique<Graphs>()), timeline_(std::make_unique<Timeline>(*this)) {
+    HostFaults::watch(device_->memory(), settings_.report_file);
+}
 
 State::~State() = default;
 

@@ -108,10 +108,11 @@ std::byte* overhanging_pointer(Warp& warp, const AccessExtra& access, Space spac
         p = owner->shared_granule(shared_offset(at), bytes);
         end = owner->shared_base() + owner->shared().size();
     } else if (space == Space::global) {
-        const auto allocation = warp.cluster().launch().device().memory().find(a);
+        const GlobalMemory& memory = warp.cluster().launch().device().memory();
+        const auto allocation = memory.find(a);
         if (!allocation || allocation->kind == Allocation::Kind::registered)
             return nullptr;
-        p = reinterpret_cast<std::byte*>(a);
+        p = memory.bytes(a);
         end = allocation->base + allocation->size;
     }
     if (p) {
@@ -139,7 +140,7 @@ bool resolve_space(Warp& warp, const AccessExtra& access, Space space, LaneMask 
         } else {
             if (!window.contains(a, bytes))
                 window = cluster.window(a);
-            p = window.contains(a, bytes) ? reinterpret_cast<std::byte*>(a) : nullptr;
+            p = window.contains(a, bytes) ? window.at(a) : nullptr;
         }
         if (!p) [[unlikely]]
             p = overhanging_pointer(warp, access, space, lane, bytes, out);

@@ -14,10 +14,10 @@ AsyncOperation make_operation(const Place& place, AsyncKind kind, CompletionKind
     return operation;
 }
 
-void CopyTask::read(Cluster&) {
+void CopyTask::read(Cluster& cluster) {
     buffer_.fill(std::byte{0});
     if (source_bytes)
-        std::memcpy(buffer_.data(), reinterpret_cast<const std::byte*>(source), source_bytes);
+        std::memcpy(buffer_.data(), cluster.memory().bytes(source), source_bytes);
 }
 
 void CopyTask::write(Cluster& cluster) {

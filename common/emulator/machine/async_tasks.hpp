@@ -17,13 +17,13 @@ namespace emu {
 /// A new operation of the thread at `place`.
 AsyncOperation make_operation(const Place& place, AsyncKind kind, CompletionKind completion);
 
-/// One end of a copy. Global addresses are host addresses; shared ones are looked up when the bytes move.
+/// One end of a copy. Its bytes are looked up when they move.
 struct CopyEnd {
     bool global = false;
     Address address = 0; ///< Global address, or shared-window address.
 
     std::byte* bytes(Cluster& cluster, std::uint32_t count) const {
-        return global ? reinterpret_cast<std::byte*>(address)
+        return global ? cluster.memory().bytes(address)
                       : cluster.shared_bytes(static_cast<std::uint32_t>(address), count);
     }
 };

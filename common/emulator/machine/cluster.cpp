@@ -235,7 +235,7 @@ Cluster::Window Cluster::find_window(Address address) {
     const auto found = memory_.find(address);
     if (!found)
         return {};
-    const Window window{found->base, found->base + found->size};
+    const Window window{found->base, found->base + found->size, memory_.bytes(found->base)};
     windows_[next_window_++ % windows_.size()] = window;
     return window;
 }

@@ -53,14 +53,17 @@ class Cluster {
 
     /// Host address of `bytes` at a shared-window address of any block of the cluster, or nullptr.
     std::byte* shared_bytes(std::uint32_t address, std::uint32_t bytes);
+    const GlobalMemory& memory() const { return memory_; }
     /// Host address of global memory if [address, address + bytes) lies in one allocation, else nullptr.
     std::byte* global_bytes(Address address, std::uint64_t bytes) {
         const Window w = window(address);
-        return w.contains(address, bytes) ? reinterpret_cast<std::byte*>(address) : nullptr;
+        return w.contains(address, bytes) ? w.at(address) : nullptr;
     }
     /// A range of addresses that belong to one allocation.
     struct Window {
         Address base = 0, end = 0;
+        std::byte* first = nullptr; ///< Where its bytes begin.
+        std::byte* at(Address a) const { return first + (a - base); }
         bool contains(Address a, std::uint64_t bytes) const {
             return a >= base && a < end && bytes <= end - a;
         }

@@ -74,7 +74,7 @@ Refusal check(const Kernel& kernel, const LaunchConfig& c, std::uint32_t max_dyn
 } // namespace
 
 Device::Device(MachineSettings settings, std::shared_ptr<Reporter> reporter)
-    : settings_(settings), reporter_(std::move(reporter)), memory_(usable_memory()),
+    : settings_(settings), reporter_(std::move(reporter)), memory_(usable_memory(), settings_.closed_memory),
       executor_(std::make_unique<Executor>(settings_.threads)) {}
 
 Device::~Device() { finish(); }
@@ -191,7 +191,7 @@ std::shared_ptr<Launch> Device::place(LaunchInfo info, std::span<const std::byte
     }
     // A kernel without parameters has no bytes to copy, and perhaps not even an address of them.
     std::ranges::copy(parameters.first(std::min<std::size_t>(parameters.size(), bytes)),
-                      reinterpret_cast<std::byte*>(info.parameters));
+                      memory_.bytes(info.parameters));
     // Two words, size and barrier (cooperative_groups/details/driver_abi.h); the barrier starts at zero.
     constexpr std::array<std::uint32_t, 2> workspace{8, 0};
     if (info.config.cooperative) {
@@ -202,7 +202,7 @@ std::shared_ptr<Launch> Device::place(LaunchInfo info, std::span<const std::byte
             refused = refusal(LaunchError::out_of_resources, {"launch-no-grid-barrier"});
             return nullptr;
         }
-        std::memcpy(reinterpret_cast<void*>(info.grid_workspace), workspace.data(), sizeof workspace);
+        std::memcpy(memory_.bytes(info.grid_workspace), workspace.data(), sizeof workspace);
     }
     return std::make_shared<Launch>(*this, std::move(info));
 }

@@ -2,9 +2,11 @@
 #include "machine/written.hpp"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 
 namespace emu {
@@ -20,80 +22,188 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) {
     return (value + alignment - 1) / alignment * alignment;
 }
 
+/// What an allocation takes of the addresses.
+constexpr std::uint64_t bytes_with_gap(std::uint64_t size, bool whole_pages) {
+    return round_up(std::max<std::uint64_t>(size, 1) + gap, whole_pages ? page : 256);
+}
+
+bool set_rights(Address begin, std::uint64_t bytes, int rights) {
+    return mprotect(reinterpret_cast<void*>(begin), bytes, rights) == 0;
+}
+
 } // namespace
 
-/// A reserved range of address space; pages become memory when touched.
+/// Reserved address space; pages become memory when touched. Closed, it has three parts of equal size:
+/// addresses of device memory, at which nobody has any rights; the bytes of that; memory that the host
+/// reaches, at its own addresses. Open, all that is one part.
 struct GlobalMemory::Arena {
-    std::byte* base = nullptr;
-    std::uint64_t size = 0;
-    std::uint64_t next = 0;
+    /// Addresses that programs get.
+    struct Part {
+        Address begin = 0;
+        std::uint64_t size = 0;
+        std::uint64_t next = 0; ///< Behind the last that was ever given, as an offset.
+        bool contains(Address address) const { return address - begin < size; }
+    };
+    bool closed = false;
+    Part device, host; ///< `host` is empty while all is one part.
     std::uint64_t used = 0;
 
-    /// Where the host sets a limit (`ulimit -v`), the rest of the process gets at least as much of it as
-    /// this.
-    explicit Arena(std::uint64_t wanted) {
-        size = round_up(wanted, page);
-        while (!map())
-            shrink();
-        if (size < wanted) {
-            munmap(base, size);
-            do
-                shrink();
-            while (!map());
+    Arena(std::uint64_t wanted, bool close) {
+        wanted = round_up(wanted, granule);
+        if (close && leaves_room(3 * wanted) && map(3 * wanted, PROT_NONE)) {
+            closed = mprotect(base_ + wanted, wanted, PROT_READ | PROT_WRITE) == 0;
+            if (closed) {
+                // What lies before the first allocation belongs to the device as well.
+                device = {address(), wanted, page};
+                host = {address() + 2 * wanted, wanted, page};
+                return;
+            }
+            munmap(base_, mapped_);
         }
+        map_open(wanted);
+        device = {address(), mapped_};
     }
-    bool map() {
-        void* p =
-            mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        base = p == MAP_FAILED ? nullptr : static_cast<std::byte*>(p);
-        return base != nullptr;
+    ~Arena() { munmap(base_, mapped_); }
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+
+    Part& part(bool host_too) { return closed && host_too ? host : device; }
+
+    /// Lets the host touch memory in its part.
+    bool open(Address begin, std::uint64_t bytes) {
+        if (!set_rights(begin, bytes, PROT_READ | PROT_WRITE))
+            return false;
+        const auto behind = holes_.upper_bound(begin);
+        if (behind == holes_.begin() || std::prev(behind)->second <= begin)
+            return true;
+        const auto hole = std::prev(behind);
+        if (const Address end = begin + bytes; end < hole->second)
+            holes_[end] = hole->second;
+        if (hole->first < begin)
+            hole->second = begin;
+        else
+            holes_.erase(hole);
+        return true;
     }
-    void shrink() {
+    /// Keeps the host away from it again, unless that would take too many mappings, of which a process has
+    /// about 65,000: open neighbours are one, so the gaps between them are open as well.
+    void shut(Address begin, std::uint64_t bytes) {
+        constexpr std::size_t most_holes = 8192;
+        Address end = begin + bytes;
+        const auto above = holes_.find(end);
+        const auto behind = holes_.lower_bound(begin);
+        const bool joins_below = behind != holes_.begin() && std::prev(behind)->second == begin;
+        if (!joins_below && above == holes_.end() && holes_.size() >= most_holes)
+            return;
+        if (!set_rights(begin, bytes, PROT_NONE))
+            return;
+        if (joins_below)
+            begin = std::prev(behind)->first;
+        if (above != holes_.end()) {
+            end = above->second;
+            holes_.erase(above);
+        }
+        holes_[begin] = end;
+    }
+    bool contains(Address address) const { return device.contains(address) || host.contains(address); }
+
+  private:
+    static constexpr std::uint64_t granule = 2u << 20; ///< So that no part begins within a huge page.
+
+    Address address() const { return reinterpret_cast<Address>(base_); }
+    /// Where the host sets a limit (`ulimit -v`), the rest of the process gets at least as much of it.
+    static bool leaves_room(std::uint64_t bytes) {
+        struct rlimit limit {};
+        return getrlimit(RLIMIT_AS, &limit) == 0 &&
+               (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur / 2);
+    }
+    bool map(std::uint64_t bytes, int rights) {
+        void* p = mmap(nullptr, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED)
+            return false;
+        base_ = static_cast<std::byte*>(p);
+        mapped_ = bytes;
+        return true;
+    }
+    /// If less is granted, the rest of the process gets at least as much as this.
+    void map_open(std::uint64_t wanted) {
+        std::uint64_t size = wanted;
+        const auto map_most = [&] {
+            while (!map(size, PROT_READ | PROT_WRITE))
+                size = half(size);
+        };
+        map_most();
+        if (size == wanted)
+            return;
+        munmap(base_, mapped_);
+        size = half(size);
+        map_most();
+    }
+    static std::uint64_t half(std::uint64_t size) {
         size = round_up(size / 2, page);
         if (size < (64u << 20))
             throw std::bad_alloc();
+        return size;
     }
-    ~Arena() { munmap(base, size); }
-    Arena(const Arena&) = delete;
-    Arena& operator=(const Arena&) = delete;
+
+    std::byte* base_ = nullptr;
+    std::uint64_t mapped_ = 0;
+    std::map<Address, Address> holes_; ///< What was shut among what was given, from begin to end.
 };
 
-GlobalMemory::GlobalMemory(std::uint64_t capacity)
+GlobalMemory::GlobalMemory(std::uint64_t capacity, bool closed)
     // Twice the capacity in addresses, so that freed ranges need not be reused at once.
-    : arena_(std::make_unique<Arena>(2 * capacity)), capacity_(std::min(capacity, arena_->size)) {}
+    : arena_(std::make_unique<Arena>(2 * capacity, closed)),
+      capacity_(std::min(capacity, arena_->device.size)) {
+    if (arena_->closed) {
+        closed_begin_ = arena_->device.begin;
+        closed_size_ = arena_->device.size;
+    }
+}
 
 GlobalMemory::~GlobalMemory() = default;
 
 Address GlobalMemory::allocate(std::uint64_t size, Allocation::Kind kind, std::string name,
-                               std::uint64_t alignment) {
+                               std::uint64_t alignment, bool host_too) {
     std::unique_lock lock(mutex_);
     if (size > capacity_ || arena_->used + size > capacity_)
         return 0;
     // What the host reaches has its pages for itself, as from cudaMallocHost, so that they can be guarded.
-    const std::uint64_t least = is_host_visible(kind) ? page : 256;
-    alignment = std::max<std::uint64_t>(alignment, least);
-    const std::uint64_t need = round_up(std::max<std::uint64_t>(size, 1) + gap, least);
-    std::uint64_t offset = round_up(arena_->next, alignment);
-    if (offset + need <= arena_->size) {
-        arena_->next = offset + need;
-    } else {
-        // The addresses ran out: take the lowest freed range that fits.
-        const auto fits = [&](const auto& entry) {
-            const std::uint64_t start = round_up(entry.first, alignment);
-            return !entry.second.kept && start + need <= entry.first + round_up(entry.second.size + gap, 256);
-        };
-        const auto it = std::find_if(freed_.begin(), freed_.end(), fits);
-        if (it == freed_.end())
-            return 0;
-        offset = round_up(it->first, alignment) - reinterpret_cast<Address>(arena_->base);
-        freed_.erase(it);
-    }
-    std::byte* const p = arena_->base + offset;
+    host_too |= is_host_visible(kind);
+    alignment = std::max<std::uint64_t>(alignment, host_too ? page : 256);
+    const std::uint64_t need = bytes_with_gap(size, host_too);
+    Arena::Part& part = arena_->part(host_too);
+    const std::uint64_t offset = round_up(part.next, alignment);
+    Address base = part.begin + offset;
+    if (offset + need <= part.size)
+        part.next = offset + need;
+    else if (base = reuse(need, alignment, host_too); base == 0)
+        return 0;
+    if (arena_->host.contains(base) && !arena_->open(base, need))
+        return 0;
     if (size <= poison_limit)
-        std::memset(p, poison, size);
-    const auto base = reinterpret_cast<Address>(p);
+        std::memset(bytes(base), poison, size);
     arena_->used += size;
     allocations_[base] = Allocation{base, size, kind, std::move(name), ++serial_};
+    return base;
+}
+
+/// The addresses ran out: the lowest freed range that fits, or 0.
+Address GlobalMemory::reuse(std::uint64_t need, std::uint64_t alignment, bool host_too) {
+    const Arena::Part& part = arena_->part(host_too);
+    const auto had_pages = [&](const Allocation& freed) {
+        return arena_->host.contains(freed.base) || is_host_visible(freed.kind);
+    };
+    const auto fits = [&](const auto& entry) {
+        const std::uint64_t start = round_up(entry.first, alignment);
+        return !entry.second.kept && part.contains(entry.first) &&
+               start + need <= entry.first + bytes_with_gap(entry.second.size, had_pages(entry.second));
+    };
+    const auto it = std::find_if(freed_.begin(), freed_.end(), fits);
+    if (it == freed_.end())
+        return 0;
+    const Address base = round_up(it->first, alignment);
+    freed_.erase(it);
     return base;
 }
 
@@ -118,7 +228,7 @@ bool GlobalMemory::restore(Address base) {
     back.serial = ++serial_;
     arena_->used += back.size;
     if (back.size <= poison_limit)
-        std::memset(reinterpret_cast<void*>(base), poison, back.size);
+        std::memset(bytes(base), poison, back.size);
     freed_.erase(it);
     return true;
 }
@@ -152,7 +262,9 @@ bool GlobalMemory::release(Address base) {
     const Address first_page = round_up(base, page);
     const Address last_page = (base + gone.size) / page * page;
     if (last_page > first_page)
-        madvise(reinterpret_cast<void*>(first_page), last_page - first_page, MADV_DONTNEED);
+        madvise(bytes(first_page), last_page - first_page, MADV_DONTNEED);
+    if (arena_->host.contains(base))
+        arena_->shut(base, bytes_with_gap(gone.size, true));
     freed_[base] = gone;
     allocations_.erase(it);
     generation_.fetch_add(1, std::memory_order_acq_rel);
@@ -215,6 +327,34 @@ std::optional<Allocation> GlobalMemory::find_freed(Address address) const {
     if (address - it->first >= it->second.size)
         return std::nullopt;
     return it->second;
+}
+
+AddressFacts GlobalMemory::facts_of(Address address) const noexcept {
+    AddressFacts facts;
+    if (!arena_->contains(address))
+        return facts;
+    facts.closed = address - closed_begin_ < closed_size_;
+    facts.state = AddressFacts::State::unknown;
+    const std::shared_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock())
+        return facts;
+    const auto look_in = [&](const std::map<Address, Allocation>& all, AddressFacts::State state) {
+        auto it = all.upper_bound(address);
+        if (it == all.begin() || address - (--it)->first >= std::max<std::uint64_t>(it->second.size, 1))
+            return false;
+        facts.state = state;
+        facts.base = it->first;
+        facts.size = it->second.size;
+        facts.kind = it->second.kind;
+        it->second.name.copy(facts.name.data(), facts.name.size() - 1);
+        return true;
+    };
+    if (look_in(allocations_, AddressFacts::State::live))
+        return facts;
+    facts.closed |= arena_->host.contains(address);
+    if (!look_in(freed_, AddressFacts::State::freed))
+        facts.state = AddressFacts::State::never;
+    return facts;
 }
 
 std::uint64_t GlobalMemory::in_use() const {

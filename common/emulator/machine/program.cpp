@@ -46,19 +46,18 @@ Program::Program(ptx::Module module, GlobalMemory& memory)
         if (v.linkage == ptx::Linkage::external && v.initial.empty() && v.size == 0)
             continue;
         const Address address =
-            memory.allocate(v.size, Allocation::Kind::module, std::string(v.name), v.alignment);
+            memory.allocate(v.size, Allocation::Kind::module, std::string(v.name), v.alignment, v.managed);
         if (address == 0)
             throw std::runtime_error("the module's variables do not fit in device memory: " +
                                      std::string(v.name));
         variable_address_[i] = address;
-        auto* bytes = reinterpret_cast<std::byte*>(address);
+        std::byte* const bytes = memory.bytes(address);
         std::memset(bytes, 0, v.size);
         std::copy(v.initial.begin(), v.initial.end(), bytes);
     }
     for (std::size_t i = 0; i < module_.variables.size(); ++i)
         if (variable_address_[i])
-            relocate(module_.variables[i], reinterpret_cast<std::byte*>(variable_address_[i]),
-                     variable_address_);
+            relocate(module_.variables[i], memory.bytes(variable_address_[i]), variable_address_);
 }
 
 Program::~Program() {

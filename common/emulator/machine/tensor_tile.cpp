@@ -122,7 +122,7 @@ std::uint32_t TensorTile::store_sectors() const {
     return sum;
 }
 
-void TensorTile::gather(std::span<std::byte> box) const {
+void TensorTile::gather(const GlobalMemory& memory, std::span<std::byte> box) const {
     const std::uint64_t fill = fill_bits(map_);
     for (std::uint32_t r = 0; r < rows_; ++r) {
         const Row part = row(r, Clip::at_element);
@@ -131,19 +131,20 @@ void TensorTile::gather(std::span<std::byte> box) const {
             for (std::uint32_t i = 0; i < row_bytes_; i += std::min(element_, 8u))
                 std::memcpy(to + i, &fill, std::min(element_, 8u));
         if (part.bytes)
-            std::memcpy(to + part.first, reinterpret_cast<const std::byte*>(part.global), part.bytes);
+            std::memcpy(to + part.first, memory.bytes(part.global), part.bytes);
         if (map_.type == TensorType::tf32 || map_.type == TensorType::tf32_ftz)
             round_to_tf32({to + part.first, part.bytes});
     }
 }
 
-void TensorTile::scatter(std::span<const std::byte> box, const std::optional<Reduction>& reduction) const {
+void TensorTile::scatter(const GlobalMemory& memory, std::span<const std::byte> box,
+                         const std::optional<Reduction>& reduction) const {
     for (std::uint32_t r = 0; r < rows_; ++r) {
         const Row part = row(r, Clip::at_chunk);
         if (!part.bytes)
             continue;
         const std::byte* from = box.data() + part.index * row_bytes_ + part.first;
-        auto* to = reinterpret_cast<std::byte*>(part.global);
+        std::byte* const to = memory.bytes(part.global);
         if (reduction)
             reduction->apply(to, from, part.bytes);
         else
@@ -220,9 +221,9 @@ void TensorTile::list_store(std::uint32_t shared, std::vector<AsyncPiece>& piece
 
 // -- operations
 
-void TensorLoadTask::read(Cluster&) {
+void TensorLoadTask::read(Cluster& cluster) {
     box_.resize(tile_.bytes());
-    tile_.gather(box_);
+    tile_.gather(cluster.memory(), box_);
 }
 
 void TensorLoadTask::write(Cluster& cluster) { tile_.to_shared(cluster, shared_, box_); }
@@ -232,7 +233,7 @@ void TensorStoreTask::read(Cluster& cluster) {
     tile_.from_shared(cluster, shared_, box_);
 }
 
-void TensorStoreTask::write(Cluster&) { tile_.scatter(box_, reduction_); }
+void TensorStoreTask::write(Cluster& cluster) { tile_.scatter(cluster.memory(), box_, reduction_); }
 
 // -- tensor maps in memory
 

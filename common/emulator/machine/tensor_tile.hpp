@@ -44,10 +44,11 @@ class TensorTile {
     std::uint32_t store_sectors() const;
 
     /// Fills `box` from global memory, with the map's fill value outside the tensor.
-    void gather(std::span<std::byte> box) const;
+    void gather(const GlobalMemory& memory, std::span<std::byte> box) const;
     /// Writes the part of `box` inside the tensor, and what lies in the same 16 bytes, to global memory, or
     /// combines it with what is there.
-    void scatter(std::span<const std::byte> box, const std::optional<Reduction>& reduction) const;
+    void scatter(const GlobalMemory& memory, std::span<const std::byte> box,
+                 const std::optional<Reduction>& reduction) const;
     /// Copies between the dense box and the tile at a shared-window address.
     void to_shared(Cluster& cluster, std::uint32_t shared, std::span<const std::byte> box) const;
     void from_shared(Cluster& cluster, std::uint32_t shared, std::span<std::byte> box) const;

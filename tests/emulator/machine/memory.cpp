@@ -268,3 +268,96 @@ TEST_CASE("what was never freed is known, without the emulator's own") {
     CHECK(left[0].size == 400);
     CHECK(left[1].size == 8);
 }
+
+namespace {
+
+using State = AddressFacts::State;
+
+MachineSettings closed_settings() {
+    MachineSettings settings;
+    settings.closed_memory = true;
+    return settings;
+}
+
+} // namespace
+
+TEST_CASE("closed memory: the bytes of device memory are elsewhere, those that the host may touch are not") {
+    GlobalMemory memory(1u << 30, true);
+    const Address device = memory.allocate(400, Allocation::Kind::device);
+    const Address variable = memory.allocate(8, Allocation::Kind::module, "shared_number", 256, true);
+    CHECK(memory.bytes(device) != reinterpret_cast<std::byte*>(device));
+    CHECK(memory.bytes(device + 399) == memory.bytes(device) + 399);
+    CHECK(memory.bytes(device)[399] == std::byte{0xff});
+    for (const Address open : {variable, memory.allocate(8, Allocation::Kind::managed),
+                               memory.allocate(8, Allocation::Kind::host)}) {
+        CHECK(memory.bytes(open) == reinterpret_cast<std::byte*>(open));
+        CHECK(*reinterpret_cast<std::byte*>(open) == std::byte{0xff});
+        CHECK_FALSE(memory.facts_of(open).closed);
+    }
+    const int own = 0;
+    const auto here = reinterpret_cast<Address>(&own);
+    CHECK(memory.bytes(here) == reinterpret_cast<const std::byte*>(&own));
+    CHECK(memory.facts_of(here).state == State::outside);
+    GlobalMemory plain(1u << 30);
+    const Address open = plain.allocate(400, Allocation::Kind::device);
+    CHECK(plain.bytes(open) == reinterpret_cast<std::byte*>(open));
+    CHECK_FALSE(plain.facts_of(open).closed);
+}
+
+TEST_CASE("what a signal handler is told of an address") {
+    GlobalMemory memory(1u << 30, true);
+    const Address device = memory.allocate(400, Allocation::Kind::device);
+    const AddressFacts live = memory.facts_of(device + 7);
+    CHECK(live.state == State::live);
+    CHECK(live.closed);
+    CHECK(live.base == device);
+    CHECK(live.size == 400);
+    CHECK(memory.facts_of(device - 16).state == State::never);
+    CHECK(memory.facts_of(device + 400).state == State::never);
+    const Address managed = memory.allocate(8, Allocation::Kind::managed);
+    REQUIRE(memory.release(managed));
+    const AddressFacts freed = memory.facts_of(managed);
+    CHECK(freed.state == State::freed);
+    CHECK(freed.closed);
+    CHECK(freed.kind == Allocation::Kind::managed);
+    const Address variable = memory.allocate(8, Allocation::Kind::module, "a_variable");
+    CHECK(std::string(memory.facts_of(variable).name.data()) == "a_variable");
+}
+
+TEST_CASE("memory that the host may touch is open while it is allocated, in whatever order it is freed") {
+    constexpr std::uint64_t page = 4096, capacity = 8u << 20;
+    GlobalMemory memory(capacity, true);
+    std::vector<Address> kept;
+    std::uint32_t random = 1;
+    // Much more than there are addresses, so that freed ones come again.
+    for (int i = 0; i < 20000; ++i) {
+        random = random * 1664525 + 1013904223;
+        const Address base = memory.allocate(2 * page, Allocation::Kind::managed);
+        REQUIRE(base != 0);
+        REQUIRE_FALSE(memory.facts_of(base).closed);
+        *reinterpret_cast<volatile char*>(base) = 1;
+        kept.push_back(base);
+        if (kept.size() < 64)
+            continue;
+        const std::size_t gone = (random >> 8) % kept.size();
+        REQUIRE(memory.release(kept[gone]));
+        kept[gone] = kept.back();
+        kept.pop_back();
+        for (const Address each : kept)
+            *reinterpret_cast<volatile char*>(each) = 2;
+    }
+}
+
+TEST_CASE("kernels do in closed memory what they do in open memory") {
+    Device device(closed_settings(), make_reporter());
+    const auto program = device.load(kernel_text("  ld.global.u32 %r2, [%rd0];\n  add.u32 %r2, %r2, 1;\n"
+                                                 "  st.global.u32 [%rd0+4], %r2;\n  ret;"));
+    const Address address = device.memory().allocate(8, Allocation::Kind::device);
+    auto* const words = reinterpret_cast<std::uint32_t*>(device.memory().bytes(address));
+    words[0] = 41;
+    const LaunchOutcome outcome = device.launch(*program, "k", {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 0, false},
+                                                std::as_bytes(std::span(&address, 1)));
+    CHECK(outcome.error == LaunchError::none);
+    CHECK(outcome.result.diagnostics.empty());
+    CHECK(words[1] == 42);
+}

@@ -1,6 +1,7 @@
 /// \file
 /// CUDA driver: advice, batches, copies between devices, and values that streams write and wait for.
 
+#include "cuda/memory.hpp"
 #include "cuda/runtime/batch.hpp"
 #include "cuda/state.hpp"
 #include "cuda/streams.hpp"
@@ -50,7 +51,7 @@ std::atomic_ref<Word> word_at(State& state, void* stream, DevicePointer address)
     const auto found = state.device().memory().find(address);
     if (!found || address % sizeof(Word) != 0 || found->base + found->size - address < sizeof(Word))
         throw ApiError(Error::invalid_value);
-    return std::atomic_ref<Word>(*reinterpret_cast<Word*>(address));
+    return std::atomic_ref<Word>(*reinterpret_cast<Word*>(bytes_of(state, host(address))));
 }
 
 // What is wrong with an operation is thrown as ApiError before any of it is done.

@@ -67,7 +67,7 @@ class Device {
     /// As given.
     const MachineSettings& settings() const { return settings_; }
     /// Its global memory. Addresses are those of the host: what memory().allocate() returns may be read and
-    /// written through a pointer.
+    /// written through a pointer, unless MachineSettings::closed_memory is set.
     GlobalMemory& memory() { return memory_; }
     /// Stops what still runs (LaunchResult::stopped), waits for its end, and destroys the observers, which
     /// then tell what they tell last: pointers to them dangle. Nothing may be launched any more.

@@ -4,6 +4,7 @@
 
 #include "hopper_emulator/address.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -42,11 +43,25 @@ constexpr bool is_host_visible(Allocation::Kind kind) {
            kind == Allocation::Kind::registered;
 }
 
+/// What is known of an address, for a signal handler.
+struct AddressFacts {
+    /// `outside`: no address of the arena. `never`: an address of the arena that nobody was given, or a gap
+    /// between allocations. `unknown`: the record is being changed.
+    enum class State : std::uint8_t { outside, never, live, freed, unknown };
+    State state = State::outside;                     ///< Whose it is.
+    bool closed = false;                              ///< The host has no rights there now.
+    Address base = 0;                                 ///< Of the allocation, if it is `live` or `freed`.
+    std::uint64_t size = 0;                           ///< Bytes.
+    Allocation::Kind kind = Allocation::Kind::device; ///< As in Allocation.
+    std::array<char, 128> name{};                     ///< Of a module's variable, cut if it is longer.
+};
+
 /// Allocates, frees and finds global memory. Thread-safe.
 class GlobalMemory {
   public:
-    /// Reserves address space (not memory) of `capacity` bytes, less if the host grants less.
-    explicit GlobalMemory(std::uint64_t capacity);
+    /// Reserves address space (not memory) for `capacity` bytes, less if the host grants less. `closed`: see
+    /// MachineSettings::closed_memory.
+    explicit GlobalMemory(std::uint64_t capacity, bool closed = false);
     ~GlobalMemory();
     GlobalMemory(const GlobalMemory&) = delete;
     GlobalMemory& operator=(const GlobalMemory&) = delete;
@@ -55,9 +70,17 @@ class GlobalMemory {
     /// filled with bytes 0xff; more is not filled. Returns 0 if the capacity does not suffice; a `size` of 0
     /// has an address of its own. `kind`: any but `registered` and `mapped`; `managed` and `host` get whole
     /// pages. `name`: of a module's variable; unfreed() does not tell what has one. Freed addresses are
-    /// reused as late as possible, so that stale pointers are found.
+    /// reused as late as possible, so that stale pointers are found. `host_too`: the host may touch it,
+    /// whatever its kind, as it may a `__managed__` variable.
     Address allocate(std::uint64_t size, Allocation::Kind kind, std::string name = {},
-                     std::uint64_t alignment = 256);
+                     std::uint64_t alignment = 256, bool host_too = false);
+
+    /// Where the bytes are of an address that kernels use: there itself, unless it is closed to the host.
+    /// Whatever address is given, nothing is looked at.
+    std::byte* bytes(Address address) const {
+        const bool moved = address - closed_begin_ < closed_size_;
+        return reinterpret_cast<std::byte*>(moved ? address + closed_size_ : address);
+    }
 
     /// Makes memory outside the arena accessible to kernels: `registered` memory of the host, or `mapped`
     /// memory of the driver's virtual memory functions; std::invalid_argument for another kind. It must stay
@@ -94,6 +117,9 @@ class GlobalMemory {
     /// The freed allocation that last contained `address`, for "use after free" messages.
     std::optional<Allocation> find_freed(Address address) const;
 
+    /// The same for a signal handler, of any address: allocates nothing and waits for nobody.
+    AddressFacts facts_of(Address address) const noexcept;
+
     /// Bytes that can be allocated in all.
     std::uint64_t capacity() const { return capacity_; }
     /// Bytes that are allocated now, adopted memory not among them.
@@ -110,7 +136,11 @@ class GlobalMemory {
 
   private:
     struct Arena;
+    Address reuse(std::uint64_t need, std::uint64_t alignment, bool host_too);
+
     std::unique_ptr<Arena> arena_;
+    Address closed_begin_ = 0;      ///< Addresses of device memory, if they are closed to the host.
+    std::uint64_t closed_size_ = 0; ///< So many of them; the bytes follow behind the last.
     std::uint64_t capacity_ = 0;
     std::atomic<std::uint64_t> generation_{1};
     mutable std::shared_mutex mutex_;
