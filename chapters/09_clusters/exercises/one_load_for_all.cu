@@ -6,8 +6,7 @@
 ///          in[i] · table[k], where k is i modulo 512. The judge launches clusters of four blocks; a block
 ///          may find no element. copy_multicast(…, mask) lets one thread copy from global memory to the same
 ///          place in the shared memory of every block whose bit is set in `mask`; in each of them the bytes
-///          count on the barrier at the same place. (cuda::ptx::cp_async_bulk with a mask is the same
-///          instruction, but libcu++ gives it to the target sm_90a alone, and this is compiled for sm_90.)
+///          count on the barrier at the same place.
 /// Wanted   The kernel. The table lies in the shared memory of every block, but each cluster loads it once:
 ///          1. thread 0 of every block initialises its barrier for one arrival, makes that visible to the
 ///             cluster, arrives, and announces the bytes that will come to its own block;
