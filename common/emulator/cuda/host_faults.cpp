@@ -125,15 +125,13 @@ std::string_view advice_for(const AddressFacts& facts) {
     if (facts.state == AddressFacts::State::freed && was_host_memory(facts))
         return "Free memory only after the host's last use.";
     if (facts.state == AddressFacts::State::never)
-        return "Check the pointer: only kernels and CUDA's functions reach device memory, and cudaFree frees "
-               "it.";
+        return "Check the pointer: only kernels and CUDA's functions reach device memory, and cudaFree "
+               "frees it.";
     if (facts.kind == Allocation::Kind::module)
         return "Copy it with cudaMemcpyFromSymbol or cudaMemcpyToSymbol, or declare it __managed__: only "
-               "kernels "
-               "and CUDA's functions reach device memory.";
+               "kernels and CUDA's functions reach device memory.";
     return "Copy it with cudaMemcpy, or allocate it with cudaMallocManaged: only kernels and CUDA's "
-           "functions "
-           "reach device memory.";
+           "functions reach device memory.";
 }
 
 void tell(const AddressFacts& facts, Address at, void* context) {

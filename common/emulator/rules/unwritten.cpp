@@ -6,7 +6,7 @@
 #include "hopper_emulator/finding_kinds.hpp"
 #include "machine/device.hpp"
 #include "rules/analysis/values.hpp"
-#include "rules/rule.hpp"
+#include "rules/use_rule.hpp"
 
 #include <bit>
 #include <map>
@@ -24,41 +24,25 @@ enum Reason : unsigned {
     outside,          ///< From behind the end of its array, as part of a wider load.
 };
 
-class Unwritten final : public Rule, private UseListener {
+class Unwritten final : public FollowingRule {
   public:
-    using Rule::Rule;
+    using FollowingRule::FollowingRule;
     void on_unwritten(unsigned k, unsigned n, const Actor& actor) override;
     void on_unwritten_copied(unsigned k, unsigned n, const Actor& actor) override;
     void on_overhang(const AccessEvent& event) override;
     void tell_the_rest() override;
 
-    void on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) override {
-        if (!values_.empty()) [[unlikely]]
-            values_.before_instruction(warp, pc, mask);
-    }
-    void on_skipped(Warp& warp, std::uint32_t pc) override { on_instruction(warp, pc, 0); }
-    void after_access(const AccessEvent& event) override {
-        if (!values_.empty()) [[unlikely]]
-            values_.access(event);
-    }
     void after_issue(const AsyncOperation& operation) override;
-    void on_block_start(Block& block) override { values_.start_block(block.rank()); }
 
   private:
     void taint_lane(Warp& warp, std::uint32_t pc, unsigned lane, std::int64_t offset, OriginId origin) {
-        follow();
+        follow_values();
         values_.taint_register(warp, pc, lane, offset, origin);
     }
     Diagnostic describe(Reason reason, unsigned k, unsigned n, const Actor& actor) const;
     void tell_short_copy(Diagnostic& finding, std::uint32_t address) const;
     void on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) override;
-    /// Values must be followed from now on.
-    void follow() {
-        engine_.watch(*this, Watch::instructions);
-        engine_.watch(*this, Watch::results);
-    }
 
-    Values values_{*this};
     std::map<OriginId, Diagnostic> meaningless_; ///< Told at the end, of those that were used.
     std::map<std::uint32_t, Diagnostic>
         copied_unwritten_; ///< Copies of memory that nobody wrote, by instruction; told at the end.
@@ -133,7 +117,7 @@ void Unwritten::on_unwritten(unsigned k, unsigned n, const Actor& actor) {
     if (actor.is_write && !actor.shared) // An atomic: its result is in global memory.
         return values_.use(origin, Use::stored, *actor.clock->warp, actor.lane, pc);
     if (actor.is_write) // What it leaves is as meaningless as what it found.
-        return follow(), values_.mark(static_cast<std::uint32_t>(actor.word) + k, n, origin);
+        return follow_values(), values_.mark(static_cast<std::uint32_t>(actor.word) + k, n, origin);
     Warp& warp = *actor.clock->warp;
     for (unsigned i = k; i < k + n; ++i) {
         const unsigned lane = lane_at(actor.ref, *actor.record, i);

@@ -11,10 +11,10 @@
 
 namespace emu::check {
 
-/// Follows such values of one cluster, and tells at the end of those that were used.
-class UseRule : public Rule, private UseListener {
+/// Follows values of one cluster from where they come to where they are used.
+class FollowingRule : public Rule, protected UseListener {
   public:
-    explicit UseRule(const Desk& desk) : Rule(desk) {}
+    explicit FollowingRule(const Desk& desk) : Rule(desk) {}
     void on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) override {
         if (!values_.empty()) [[unlikely]]
             values_.before_instruction(warp, pc, mask);
@@ -25,6 +25,21 @@ class UseRule : public Rule, private UseListener {
             values_.access(event);
     }
     void on_block_start(Block& block) override { values_.start_block(block.rank()); }
+
+  protected:
+    /// Values must be followed from now on.
+    void follow_values() {
+        engine_.watch(*this, Watch::instructions);
+        engine_.watch(*this, Watch::results);
+    }
+
+    Values values_{*this};
+};
+
+/// Tells at the end of those values that were used.
+class UseRule : public FollowingRule {
+  public:
+    using FollowingRule::FollowingRule;
     void tell_the_rest() override;
 
   protected:
@@ -37,8 +52,7 @@ class UseRule : public Rule, private UseListener {
             return;
         if (!found_.contains(origin))
             found_[origin] = describe();
-        engine_.watch(*this, Watch::instructions);
-        engine_.watch(*this, Watch::results);
+        follow_values();
         for_lanes(lanes, [&](unsigned lane) { values_.taint_register(warp, pc, lane, 0, origin); });
     }
 
@@ -47,7 +61,6 @@ class UseRule : public Rule, private UseListener {
     virtual std::string_view reason() const = 0;
     void on_use(OriginId origin, Use use, const Warp& warp, unsigned lane, std::uint32_t pc) override;
 
-    Values values_{*this};
     std::map<OriginId, Diagnostic> found_;
 };
 

@@ -17,12 +17,9 @@ O& run_with(const Case& c, emu::Device& device, std::unique_ptr<O> observer) {
     const auto in = device.memory().allocate(1 << 16, emu::Allocation::Kind::device);
     const auto out = device.memory().allocate(1 << 16, emu::Allocation::Kind::device);
     const std::array<std::uint64_t, 2> parameters{in, out};
-    emu::LaunchConfig config;
-    config.grid = {c.blocks, 1, 1};
-    config.block = {c.threads, 1, 1};
-    config.cluster = {c.cluster, 1, 1};
     const auto program = device.load(c.text());
-    async_test::require_clean(device.launch(*program, "k", config, std::as_bytes(std::span(parameters))));
+    async_test::require_clean(
+        device.launch(*program, "k", check_test::config_of(c), std::as_bytes(std::span(parameters))));
     return result;
 }
 

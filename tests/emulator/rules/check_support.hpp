@@ -42,6 +42,14 @@ inline std::set<unsigned> marked_lines(const std::string& text) {
     return lines;
 }
 
+inline emu::LaunchConfig config_of(const Case& c) {
+    emu::LaunchConfig config;
+    config.grid = {c.blocks, 1, 1};
+    config.block = {c.threads, 1, 1};
+    config.cluster = {c.cluster, 1, 1};
+    return config;
+}
+
 inline emu::LaunchOutcome run(const Case& c, const Order& order, unsigned host_threads = 1) {
     emu::Settings settings;
     settings.order = order.order;
@@ -57,12 +65,8 @@ inline emu::LaunchOutcome run(const Case& c, const Order& order, unsigned host_t
         reinterpret_cast<std::uint32_t*>(out)[i] = 0;
     }
     const std::array<std::uint64_t, 2> parameters{in, out};
-    emu::LaunchConfig config;
-    config.grid = {c.blocks, 1, 1};
-    config.block = {c.threads, 1, 1};
-    config.cluster = {c.cluster, 1, 1};
     const auto program = device.load(c.text());
-    return device.launch(*program, "k", config, std::as_bytes(std::span(parameters)));
+    return device.launch(*program, "k", config_of(c), std::as_bytes(std::span(parameters)));
 }
 
 /// No order of completion gives any finding.
