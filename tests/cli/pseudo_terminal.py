@@ -10,7 +10,7 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 SECONDS = 30
@@ -71,6 +71,10 @@ class PseudoTerminal:
         self._until(is_there, f"a frame with {words}")
         return self.frame
 
+    def until_new_frame(self, wanted: Callable[[list[str]], bool], what: str, *, after: int = 0) -> None:
+        """Waits until the last of the frames written behind `after` is as wanted."""
+        self._until(lambda: _FRAME.search(self.seen[after:]) is not None and wanted(self.frame), what)
+
     def until(self, pattern: str, *, after: int = 0) -> int:
         """Waits until the pattern was written behind `after`; returns where it ends."""
         self._until(lambda: re.search(pattern, self.seen[after:]) is not None, repr(pattern))
@@ -82,9 +86,9 @@ class PseudoTerminal:
         """Waits until a local mode of the terminal is set or cleared."""
         self._until(lambda: bool(int(str(self.modes[3])) & condition) == on, f"mode {condition} {on}")
 
-    def _until(self, condition: object, what: str) -> None:
+    def _until(self, condition: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + SECONDS
-        while not condition():  # type: ignore[operator]
+        while not condition():
             if time.monotonic() > deadline:
                 raise AssertionError(f"{what} did not come; the end of what did:\n{self.seen[-3000:]!r}")
             self._read(0.1)
