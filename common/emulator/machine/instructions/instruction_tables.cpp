@@ -20,6 +20,7 @@ std::span<const InstructionRow> logic_instructions();
 std::span<const InstructionRow> mbarrier_instructions();
 std::span<const InstructionRow> memory_instructions();
 std::span<const InstructionRow> misc_instructions();
+std::span<const InstructionRow> mma_instructions();
 std::span<const InstructionRow> move_instructions();
 std::span<const InstructionRow> tensor_copy_instructions();
 std::span<const InstructionRow> video_instructions();
@@ -33,7 +34,7 @@ std::span<const std::span<const InstructionRow>> all_instruction_tables() {
         atomic_instructions(),     control_instructions(),   warp_instructions(),
         barrier_instructions(),    fence_instructions(),     mbarrier_instructions(),
         async_copy_instructions(), bulk_copy_instructions(), tensor_copy_instructions(),
-        cluster_instructions(),    misc_instructions(),
+        cluster_instructions(),    misc_instructions(),      mma_instructions(),
     };
     return tables;
 }
