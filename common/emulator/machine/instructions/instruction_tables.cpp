@@ -16,6 +16,7 @@ std::span<const InstructionRow> fence_instructions();
 std::span<const InstructionRow> floating_instructions();
 std::span<const InstructionRow> half_instructions();
 std::span<const InstructionRow> integer_instructions();
+std::span<const InstructionRow> ldmatrix_instructions();
 std::span<const InstructionRow> logic_instructions();
 std::span<const InstructionRow> mbarrier_instructions();
 std::span<const InstructionRow> memory_instructions();
@@ -35,6 +36,7 @@ std::span<const std::span<const InstructionRow>> all_instruction_tables() {
         barrier_instructions(),    fence_instructions(),     mbarrier_instructions(),
         async_copy_instructions(), bulk_copy_instructions(), tensor_copy_instructions(),
         cluster_instructions(),    misc_instructions(),      mma_instructions(),
+        ldmatrix_instructions(),
     };
     return tables;
 }
