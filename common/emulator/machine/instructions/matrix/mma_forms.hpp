@@ -25,6 +25,8 @@ struct MmaForm {
     unsigned stored_k() const { return sparse ? k / 2 : k; }
     /// m8n8k4 of f16: four products at once.
     bool is_quad() const { return k == 4 && a == Element::f16; }
+    /// wmma of 8 rows and 32 columns, which is the product of the transposed matrices.
+    bool turned() const { return n == 32; }
     unsigned registers_of_a() const;
     unsigned registers_of_b() const;
     unsigned registers_of(Element accumulator) const;

@@ -1,0 +1,66 @@
+#pragma once
+/// \file
+/// The operands of an mma or wmma.mma in the registers of a warp, element by element.
+
+#include "machine/instructions/matrix/fragments.hpp"
+#include "machine/instructions/matrix/mma_forms.hpp"
+#include "machine/instructions/matrix/registers.hpp"
+
+#include <array>
+
+namespace emu::matrix {
+
+struct MmaPlan final : WarpPlan {
+    MmaForm form;
+    Rows d, a, b, c;
+    Row metadata;          ///< Of a sparse A.
+    unsigned selector = 0; ///< Which lanes of a group hold the metadata.
+};
+
+inline const MmaPlan& plan_of(const Op& op) { return *static_cast<const MmaPlan*>(op.extra); }
+
+/// Lanes of a group of four that hold the metadata of a row.
+unsigned lanes_of_metadata(const MmaForm& form);
+
+/// What computes a product of this form.
+Warp::MeetingAction action_of(const MmaForm& form);
+
+/// The bits of the elements of A, B and C, and a place for those of D.
+class MmaOperands {
+  public:
+    MmaOperands(Warp& warp, const Op& op);
+
+    /// `stored` counts the elements that a row of A has: k, or where A is sparse half as many; see k_of().
+    std::uint32_t a(unsigned row, unsigned stored) const;
+    std::uint32_t b(unsigned k, unsigned column) const;
+    std::uint32_t c(unsigned row, unsigned column) const;
+    void set_d(unsigned row, unsigned column, std::uint32_t bits);
+
+    double wide_a(unsigned row, unsigned k) const;
+    double wide_b(unsigned k, unsigned column) const;
+    double wide_c(unsigned row, unsigned column) const;
+    void set_wide_d(unsigned row, unsigned column, double value);
+
+    /// The 32 elements of one bit from k on.
+    std::uint32_t bits_of_a(unsigned row, unsigned k) const;
+    std::uint32_t bits_of_b(unsigned k, unsigned column) const;
+
+    /// One of the four products of m8n8k4.
+    float quad_a(unsigned quad, unsigned row, unsigned k) const;
+    float quad_b(unsigned quad, unsigned k, unsigned column) const;
+    float quad_c(unsigned quad, unsigned row, unsigned column) const;
+    void set_quad_d(unsigned quad, unsigned row, unsigned column, std::uint32_t bits);
+
+    /// Which k a stored element of A has.
+    unsigned k_of(unsigned row, unsigned stored) const;
+
+    void write_d(Warp& warp, const Op& op, LaneMask lanes) const;
+
+  private:
+    const MmaPlan& plan_;
+    const MmaForm& form_;
+    Registers a_, b_, c_, d_;
+    std::array<std::uint32_t, warp_size> metadata_{};
+};
+
+} // namespace emu::matrix
