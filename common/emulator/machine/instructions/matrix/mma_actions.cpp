@@ -23,19 +23,23 @@ constexpr unsigned most_lines = 32;
 using Line = std::array<std::uint32_t, most_lines>; ///< A row of C or D.
 
 constexpr bool is_bytes(const MmaForm& form) { return bits_of(form.a) == 8; }
-constexpr bool is_in_step(const MmaForm& form, unsigned stored, unsigned step) {
-    return !is_bytes(form) || stored % 4 / 2 == step;
+/// wmma of tf32 is two products of half the depth, too.
+constexpr unsigned steps_of(const MmaForm& form) {
+    return is_bytes(form) || (form.a == Element::tf32 && form.n == 16) ? 2 : 1;
+}
+constexpr unsigned step_of(const MmaForm& form, unsigned stored) {
+    return is_bytes(form) ? stored % 4 / 2 : steps_of(form) * stored / form.k;
 }
 /// The sum is worked out in binary16; in binary32 where C or D is one.
 constexpr bool sums_halves(const MmaForm& form) { return form.c == Element::f16 && form.d == Element::f16; }
 
 /// Adds the products of a step to all rows. A's elements stand in the places of their k.
 void add_dense(const MmaForm& form, const MmaOperands& operands, unsigned step, std::span<Line> lines) {
-    const unsigned depth = is_bytes(form) ? form.k / 2 : form.k;
+    const unsigned depth = form.k / steps_of(form);
     const FloatFormat format_a = format_of(form.a), format_b = format_of(form.b);
     Factors a(Factors::Order::by_line, form.m, depth), b(Factors::Order::by_k, form.n, depth);
     for (unsigned k = 0, at = 0; k < form.k; ++k) {
-        if (!is_in_step(form, k, step))
+        if (step_of(form, k) != step)
             continue;
         for (unsigned row = 0; row < form.m; ++row)
             a.set(row, at, operands.a(row, k), format_a);
@@ -51,12 +55,12 @@ void add_dense(const MmaForm& form, const MmaOperands& operands, unsigned step, 
 /// The same of a sparse A: each row meets other elements of B, and those that it does not meet count for
 /// nothing, not even infinities.
 void add_sparse(const MmaForm& form, const MmaOperands& operands, unsigned step, std::span<Line> lines) {
-    const unsigned depth = is_bytes(form) ? form.stored_k() / 2 : form.stored_k();
+    const unsigned depth = form.stored_k() / steps_of(form);
     const FloatFormat format_a = format_of(form.a), format_b = format_of(form.b);
     for (unsigned row = 0; row < form.m; ++row) {
         Factors a(Factors::Order::by_line, 1, depth), b(Factors::Order::by_k, form.n, depth);
         for (unsigned i = 0, at = 0; i < form.stored_k(); ++i) {
-            if (!is_in_step(form, i, step))
+            if (step_of(form, i) != step)
                 continue;
             a.set(0, at, operands.a(row, i), format_a);
             for (unsigned column = 0; column < form.n; ++column)
@@ -89,7 +93,7 @@ void multiply_floats(Warp& warp, const Op& op, LaneMask lanes) {
     for (unsigned row = 0; row < form.m && !is_bytes(form); ++row)
         for (unsigned column = 0; column < form.n; ++column)
             lines[row][column] = addend(form, operands.c(row, column));
-    for (unsigned step = 0; step < (is_bytes(form) ? 2u : 1u); ++step)
+    for (unsigned step = 0; step < steps_of(form); ++step)
         form.sparse ? add_sparse(form, operands, step, lines) : add_dense(form, operands, step, lines);
     for (unsigned row = 0; row < form.m; ++row)
         for (unsigned column = 0; column < form.n; ++column)

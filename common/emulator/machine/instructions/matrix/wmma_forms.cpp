@@ -1,0 +1,106 @@
+#include "machine/instructions/matrix/wmma_forms.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace emu::matrix {
+namespace {
+
+struct Shape {
+    std::string_view name;
+    unsigned m, n, k;
+};
+constexpr Shape shapes[] = {{"m16n16k16", 16, 16, 16}, {"m32n8k16", 32, 8, 16}, {"m8n32k16", 8, 32, 16},
+                            {"m16n16k8", 16, 16, 8},   {"m8n8k4", 8, 8, 4},     {"m8n8k32", 8, 8, 32},
+                            {"m8n8k128", 8, 8, 128}};
+
+/// The depth of a product of elements of this type.
+unsigned depth_of(Element element) {
+    switch (element) {
+    case Element::f16:
+    case Element::bf16:
+    case Element::s8:
+    case Element::u8:
+        return 16;
+    case Element::tf32:
+        return 8;
+    case Element::f64:
+        return 4;
+    case Element::s4:
+    case Element::u4:
+        return 32;
+    case Element::b1:
+        return 128;
+    default:
+        return 0;
+    }
+}
+
+bool accumulators_fit(const MmaForm& form) {
+    if (form.a == Element::f16)
+        return (form.c == Element::f16 || form.c == Element::f32) &&
+               (form.d == Element::f16 || form.d == Element::f32);
+    const Element wanted = form.a == Element::f64 ? Element::f64
+                           : is_integer(form.a)   ? Element::s32
+                                                  : Element::f32;
+    return form.c == wanted && form.d == wanted;
+}
+
+void check(const DecodeContext& context, const MmaForm& form) {
+    if (form.a != form.b || form.k != depth_of(form.a) || !accumulators_fit(form))
+        context.malformed("has a shape that does not go with its types");
+    const bool sub_byte = bits_of(form.a) < 8;
+    if (sub_byte && (form.a_by_column || form.b_by_row))
+        context.malformed("takes A by rows and B by columns, .row.col, where elements have less than 8 bits");
+    if (form.saturate && (!is_integer(form.a) || form.a == Element::b1))
+        context.malformed("takes .satfinite with integers of 8 or 4 bits alone");
+    if ((form.bits != BitOperation::none) != (form.a == Element::b1))
+        context.malformed("takes .xor.popc or .and.popc with .b1, and must have one there");
+    if (form.rounding != Rounding::nearest && form.a != Element::f64)
+        context.malformed("takes a rounding modifier with .f64 alone");
+}
+
+unsigned registers(Element element, unsigned elements) {
+    if (element == Element::f16)
+        return 8;
+    return element == Element::f64 ? elements / 32 : elements * bits_of(element) / 32 / 32;
+}
+
+} // namespace
+
+MmaForm wmma_form(const DecodeContext& context) {
+    context.allow({"mma",       "sync",     "aligned",  "row",      "col",    "satfinite", "s4",      "u4",
+                   "b1",        "xor",      "and",      "popc",     "rn",     "rz",        "rm",      "rp",
+                   "m16n16k16", "m32n8k16", "m8n32k16", "m16n16k8", "m8n8k4", "m8n8k32",   "m8n8k128"});
+    MmaForm form;
+    std::array<Element, 4> types{};
+    std::size_t count = 0, orders = 0;
+    for (const std::string_view modifier : context.instruction().modifiers) {
+        for (const Shape& shape : shapes)
+            if (shape.name == modifier)
+                form.m = shape.m, form.n = shape.n, form.k = shape.k;
+        if (modifier == "row" || modifier == "col")
+            ++orders == 1 ? form.a_by_column = modifier == "col" : form.b_by_row = modifier == "row";
+        else if (const auto element = element_of(modifier); element && count++ < types.size())
+            types[count - 1] = *element;
+    }
+    if ((count != 2 && count != 4) || orders != 2 || !context.has("sync") || !context.has("aligned"))
+        context.malformed("is wmma.mma.sync.aligned.alayout.blayout.shape with two or four types");
+    form.d = types[0];
+    form.a = count == 4 ? types[1] : Element::f16;
+    form.b = count == 4 ? types[2] : Element::f16;
+    form.c = types[count - 1];
+    form.saturate = context.has("satfinite");
+    form.rounding = rounding_of(context);
+    if (context.has("popc"))
+        form.bits = context.has("xor")   ? BitOperation::exclusive_or
+                    : context.has("and") ? BitOperation::conjunction
+                                         : BitOperation::none;
+    check(context, form);
+    return form;
+}
+
+unsigned wmma_registers_of_a(const MmaForm& form) { return registers(form.a, form.m * form.k); }
+unsigned wmma_registers_of_b(const MmaForm& form) { return registers(form.b, form.n * form.k); }
+
+} // namespace emu::matrix
