@@ -27,6 +27,7 @@ std::span<const InstructionRow> tensor_copy_instructions();
 std::span<const InstructionRow> video_instructions();
 std::span<const InstructionRow> warp_instructions();
 std::span<const InstructionRow> wmma_instructions();
+std::span<const InstructionRow> wmma_move_instructions();
 
 std::span<const std::span<const InstructionRow>> all_instruction_tables() {
     static const std::span<const InstructionRow> tables[] = {
@@ -37,7 +38,7 @@ std::span<const std::span<const InstructionRow>> all_instruction_tables() {
         barrier_instructions(),    fence_instructions(),     mbarrier_instructions(),
         async_copy_instructions(), bulk_copy_instructions(), tensor_copy_instructions(),
         cluster_instructions(),    misc_instructions(),      mma_instructions(),
-        wmma_instructions(),       ldmatrix_instructions(),
+        wmma_instructions(),       wmma_move_instructions(), ldmatrix_instructions(),
     };
     return tables;
 }

@@ -46,13 +46,15 @@ Place blocked_c(const MmaForm& form, unsigned bits, unsigned row, unsigned colum
     return place;
 }
 
-Place a_in(const MmaForm& form, unsigned row, unsigned k) {
+} // namespace
+
+Place place_of_a(const MmaForm& form, unsigned row, unsigned k) {
     if (!form.turned())
         return blocked_a(form, form.a, row, k);
     return blocked_b(form, form.a, k, row);
 }
 
-Place b_in(const MmaForm& form, unsigned k, unsigned column) {
+Place place_of_b(const MmaForm& form, unsigned k, unsigned column) {
     if (!form.turned())
         return blocked_b(form, form.b, k, column);
     Place place = place_in_a(16, bits_of(form.b), column % 16, k);
@@ -60,7 +62,7 @@ Place b_in(const MmaForm& form, unsigned k, unsigned column) {
     return place;
 }
 
-Place c_in(const MmaForm& form, Element type, unsigned row, unsigned column) {
+Place place_of_c(const MmaForm& form, Element type, unsigned row, unsigned column) {
     const unsigned bits = bits_of(type);
     if (!form.turned())
         return blocked_c(form, bits, row, column);
@@ -68,8 +70,6 @@ Place c_in(const MmaForm& form, Element type, unsigned row, unsigned column) {
     place.index += column / 16 * (bits == 16 ? 2 : 4);
     return place;
 }
-
-} // namespace
 
 /// Elements that one index of the metadata is for.
 static unsigned together_in(const MmaForm& form) { return bits_of(form.a) == 4 ? 2 : 1; }
@@ -98,16 +98,16 @@ void MmaOperands::write_d(Warp& warp, const Op& op, LaneMask lanes) const {
 }
 
 std::uint32_t MmaOperands::a(unsigned row, unsigned stored) const {
-    return element_at(a_, a_in(form_, row, stored), bits_of(form_.a));
+    return element_at(a_, place_of_a(form_, row, stored), bits_of(form_.a));
 }
 std::uint32_t MmaOperands::b(unsigned k, unsigned column) const {
-    return element_at(b_, b_in(form_, k, column), bits_of(form_.b));
+    return element_at(b_, place_of_b(form_, k, column), bits_of(form_.b));
 }
 std::uint32_t MmaOperands::c(unsigned row, unsigned column) const {
-    return element_at(c_, c_in(form_, form_.c, row, column), bits_of(form_.c));
+    return element_at(c_, place_of_c(form_, form_.c, row, column), bits_of(form_.c));
 }
 void MmaOperands::set_d(unsigned row, unsigned column, std::uint32_t bits) {
-    put(d_, c_in(form_, form_.d, row, column), bits_of(form_.d), bits);
+    put(d_, place_of_c(form_, form_.d, row, column), bits_of(form_.d), bits);
 }
 
 double MmaOperands::wide_a(unsigned row, unsigned k) const {

@@ -22,6 +22,11 @@ inline const MmaPlan& plan_of(const Op& op) { return *static_cast<const MmaPlan*
 /// Lanes of a group of four that hold the metadata of a row.
 unsigned lanes_of_metadata(const MmaForm& form);
 
+/// Where an element is that is not one of m8n8k4 of f16, nor of a sparse A.
+Place place_of_a(const MmaForm& form, unsigned row, unsigned k);
+Place place_of_b(const MmaForm& form, unsigned k, unsigned column);
+Place place_of_c(const MmaForm& form, Element type, unsigned row, unsigned column);
+
 /// What computes a product of this form.
 Warp::MeetingAction action_of(const MmaForm& form);
 

@@ -60,6 +60,39 @@ void check(const DecodeContext& context, const MmaForm& form) {
         context.malformed("takes a rounding modifier with .f64 alone");
 }
 
+void read_shape(std::string_view modifier, MmaForm& form) {
+    for (const Shape& shape : shapes)
+        if (shape.name == modifier)
+            form.m = shape.m, form.n = shape.n, form.k = shape.k;
+}
+
+/// Types of A and B of a product of this depth with such a C.
+bool is_accumulator_of(Element type, unsigned depth) {
+    switch (depth) {
+    case 16:
+        return type == Element::f16 || type == Element::f32 || type == Element::s32;
+    case 8:
+        return type == Element::f32;
+    case 4:
+        return type == Element::f64;
+    default:
+        return type == Element::s32;
+    }
+}
+
+/// Checks the type of the one matrix, and gives it to the product.
+void complete(const DecodeContext& context, FragmentForm& form) {
+    MmaForm& product = form.product;
+    const bool right = form.matrix == Matrix::c ? product.k && is_accumulator_of(form.type, product.k)
+                                                : product.k && depth_of(form.type) == product.k;
+    if (!right)
+        context.malformed("has a shape that does not go with its type");
+    product.a = product.b = product.c = product.d = form.type;
+    const bool sub_byte = form.matrix != Matrix::c && bits_of(form.type) < 8;
+    if (sub_byte && form.by_column != (form.matrix == Matrix::b))
+        context.malformed("takes A by rows and B by columns where elements have less than 8 bits");
+}
+
 unsigned registers(Element element, unsigned elements) {
     if (element == Element::f16)
         return 8;
@@ -67,6 +100,34 @@ unsigned registers(Element element, unsigned elements) {
 }
 
 } // namespace
+
+unsigned FragmentForm::registers() const {
+    if (matrix == Matrix::c)
+        return product.registers_of(type);
+    return matrix == Matrix::a ? wmma_registers_of_a(product) : wmma_registers_of_b(product);
+}
+
+FragmentForm fragment_form(const DecodeContext& context, bool store) {
+    context.allow({"load",     "store",    "a",      "b",           "c",         "d",
+                   "sync",     "aligned",  "row",    "col",         "s4",        "u4",
+                   "b1",       "global",   "shared", "shared::cta", "m16n16k16", "m32n8k16",
+                   "m8n32k16", "m16n16k8", "m8n8k4", "m8n8k32",     "m8n8k128"});
+    FragmentForm form;
+    std::size_t types = 0;
+    for (const std::string_view modifier : context.instruction().modifiers) {
+        read_shape(modifier, form.product);
+        if (const auto element = element_of(modifier); element && ++types)
+            form.type = *element;
+    }
+    form.matrix = context.has("a") ? Matrix::a : context.has("b") ? Matrix::b : Matrix::c;
+    form.by_column = context.has("col");
+    const bool named = store ? context.has("d") : context.has("a") || context.has("b") || context.has("c");
+    if (types != 1 || !named || context.has("row") == form.by_column || !context.has("sync") ||
+        !context.has("aligned"))
+        context.malformed("is .sync.aligned.layout.shape with one matrix and one type");
+    complete(context, form);
+    return form;
+}
 
 MmaForm wmma_form(const DecodeContext& context) {
     context.allow({"mma",       "sync",     "aligned",  "row",      "col",    "satfinite", "s4",      "u4",
@@ -76,9 +137,7 @@ MmaForm wmma_form(const DecodeContext& context) {
     std::array<Element, 4> types{};
     std::size_t count = 0, orders = 0;
     for (const std::string_view modifier : context.instruction().modifiers) {
-        for (const Shape& shape : shapes)
-            if (shape.name == modifier)
-                form.m = shape.m, form.n = shape.n, form.k = shape.k;
+        read_shape(modifier, form);
         if (modifier == "row" || modifier == "col")
             ++orders == 1 ? form.a_by_column = modifier == "col" : form.b_by_row = modifier == "row";
         else if (const auto element = element_of(modifier); element && count++ < types.size())
