@@ -72,10 +72,13 @@ Values::Rule Values::rule_of(const Instruction& instruction) {
         return Rule::collective;
     if (is_one_of(opcode, acting) || ((opcode == "st" || opcode == "red") && instruction.has("async")))
         return Rule::use_all;
-    if (opcode == "ld" || opcode == "ldu")
+    if (opcode == "ld" || opcode == "ldu" || opcode == "ldmatrix" ||
+        (opcode == "wmma" && instruction.has("load")))
         return Rule::load;
-    if (opcode == "st")
+    if (opcode == "st" || opcode == "stmatrix" || (opcode == "wmma" && instruction.has("store")))
         return Rule::store;
+    if (opcode == "mma" || opcode == "wmma")
+        return Rule::product;
     if (opcode == "atom")
         return Rule::atomic;
     if (opcode == "red")
@@ -182,6 +185,7 @@ struct Values::Flow {
     LaneMask shuffled();
     LaneMask transposed();
     LaneMask result(Rule rule);
+    void multiply();
     void send(std::size_t first);
     void act(Rule rule, LaneMask unsure);
 };
@@ -234,6 +238,43 @@ LaneMask Values::Flow::transposed() {
     return result;
 }
 
+/// The rows or columns, eight in a register, that the lanes of a fragment hold: four lanes each.
+std::uint32_t lines_of(LaneMask lanes) {
+    std::uint32_t lines = 0;
+    for (unsigned line = 0; line < 8; ++line)
+        lines |= std::uint32_t{(lanes >> 4 * line & 0xf) != 0} << line;
+    return lines;
+}
+
+/// mma (PTX ISA 9.0, section 9.7.14.5): an element depends on its row of A, its column of B and its element
+/// of C. Rows of a partial tile may hold anything as long as nobody uses their results.
+void Values::Flow::multiply() {
+    const auto& operands = instruction.operands;
+    const auto& d = operands[0].elements;
+    const bool small = instruction.opcode == "wmma" || instruction.has("m8n8k4") || operands.size() < 4 ||
+                       operands[3].elements.size() != d.size();
+    if (small || (operands.size() > 4 && of(operands[4], all_lanes)))
+        return write(operands[0], mask, of_sources(1, all_lanes) ? mask : 0);
+    const unsigned height =
+        instruction.modifiers[2].starts_with("m16") || instruction.modifiers[3].starts_with("m16") ? 2 : 1;
+    std::uint32_t rows[2] = {0, 0}, columns = 0;
+    for (std::size_t i = 0; i < operands[1].elements.size(); ++i)
+        rows[i % height] |= lines_of(of(operands[1].elements[i], all_lanes));
+    for (const Operand& b : operands[2].elements)
+        columns |= lines_of(of(b, all_lanes));
+    const bool pairs = d.size() == height; ///< Two elements of a row in a register.
+    for (std::size_t i = 0; i < d.size(); ++i) {
+        LaneMask tainted = of(operands[3].elements[i], mask);
+        for_lanes(mask, [&](unsigned lane) {
+            const unsigned column = 2 * (lane % 4);
+            const std::uint32_t own = pairs ? columns >> column & 3 : columns >> (column + i % 2) & 1;
+            const bool row = rows[pairs ? i : i / 2] >> lane / 4 & 1;
+            tainted |= LaneMask{row || own} << lane;
+        });
+        write(d[i], mask, tainted);
+    }
+}
+
 LaneMask Values::Flow::result(Rule rule) {
     const auto& operands = instruction.operands;
     switch (rule) {
@@ -277,8 +318,8 @@ void Values::Flow::send(std::size_t first) {
 void Values::Flow::act(Rule rule, LaneMask unsure) {
     const auto& operands = instruction.operands;
     const bool goes_on = rule == Rule::combine || rule == Rule::predicates || rule == Rule::select ||
-                         rule == Rule::shuffle || rule == Rule::collective || rule == Rule::load ||
-                         rule == Rule::nothing;
+                         rule == Rule::shuffle || rule == Rule::collective || rule == Rule::product ||
+                         rule == Rule::load || rule == Rule::nothing;
     const OriginId guard = origin;
     if (unsure && !goes_on)
         use(unsure, Use::decision);
@@ -311,6 +352,9 @@ void Values::Flow::act(Rule rule, LaneMask unsure) {
         use(of(operands[1]), Use::address);
         send(2);
         return write(operands[0], mask, 0);
+    case Rule::product:
+        multiply();
+        break;
     case Rule::load:
         use(of_sources(1, mask), Use::address);
         write(operands[0], mask, 0);
@@ -359,8 +403,17 @@ void Values::taint_register(Warp& warp, std::uint32_t pc, unsigned lane, std::in
     Flow flow{*this, warp, pc, LaneMask{1} << lane};
     if (flow.instruction.opcode == "red")
         return;
-    flow.origin = flow.by_lane[lane] = origin;
     const Operand& destination = flow.instruction.operands.front();
+    if (flow.instruction.opcode == "ldmatrix") {
+        const unsigned matrix = lane / 8;
+        // Lane 8 i + j has read row j of matrix i, which goes to register i of four lanes, or a column of it.
+        const unsigned row = lane % 8, column = static_cast<unsigned>(offset) / 2;
+        lane = flow.instruction.has("trans") ? 4 * column + row / 2 : 4 * row + column / 2;
+        flow.mask = LaneMask{1} << lane;
+        flow.origin = flow.by_lane[lane] = origin;
+        return flow.write(destination.elements[matrix], flow.mask, flow.mask);
+    }
+    flow.origin = flow.by_lane[lane] = origin;
     if (destination.kind != Operand::Kind::vector)
         return flow.write(destination, flow.mask, flow.mask);
     const auto element = static_cast<std::size_t>(offset) / element_bytes(flow.instruction);

@@ -117,6 +117,7 @@ class Values {
         select,     ///< selp
         shuffle,
         collective, ///< The result depends on the sources of all lanes.
+        product, ///< mma: rows of A, columns of B and elements of C.
         load,
         store,
         atomic,
