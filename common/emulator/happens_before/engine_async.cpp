@@ -72,11 +72,10 @@ std::uint32_t Engine::add_operation(const AsyncOperation& operation, WarpClock& 
         }
         return add_record(mine);
     };
-    const bool bulk = operation.completion == CompletionKind::bulk_group;
     if (operation.reads_shared || operation.reads_global)
-        known.reads = add(bulk ? Stream::bulk_read : Stream::cp_async, known.reads_shared, 0);
+        known.reads = add(read_stream(operation.completion), known.reads_shared, 0);
     if (operation.writes_shared || operation.writes_global)
-        known.writes = add(bulk ? Stream::bulk_write : Stream::cp_async, known.writes_shared,
+        known.writes = add(write_stream(operation.completion), known.writes_shared,
                            is_reduction(operation.kind) ? Record::write | Record::strong : Record::write);
     operations_.push_back(std::move(known));
     return index;
@@ -177,20 +176,18 @@ void Engine::on_async_retired(const AsyncOperation& operation) {
 void Engine::on_async_commit(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t group) {
     tell(&ClusterListener::on_async_commit, warp, lane, kind, group);
     WarpStreams& streams = threads_.streams(threads_.of(warp));
-    const bool bulk = kind == CompletionKind::bulk_group;
-    auto& groups = (bulk ? streams.bulk_groups : streams.cp_async_groups)[lane];
-    auto& one = streams.of[static_cast<unsigned>(bulk ? Stream::bulk_read : Stream::cp_async)];
-    groups.resize(group + 1, one.now);
+    auto& one = streams.stream(read_stream(kind));
+    streams.groups(kind).commits[lane].resize(group + 1, one.now);
     ++one.now;
-    if (bulk)
-        ++streams.of[static_cast<unsigned>(Stream::bulk_write)].now;
+    if (write_stream(kind) != read_stream(kind))
+        ++streams.stream(write_stream(kind)).now;
 }
 
 void Engine::on_async_wait(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t pending,
                            std::uint64_t groups, std::uint32_t pc) {
     tell(&ClusterListener::on_async_wait, warp, lane, kind, pending, groups, pc);
     WarpStreams& streams = threads_.streams(threads_.of(warp));
-    auto& waits = kind == CompletionKind::bulk_group ? streams.bulk_waits : streams.cp_async_waits;
+    auto& waits = streams.groups(kind).waits;
     const WarpStreams::Wait& before = waits[lane];
     const bool no_news = before.any && before.pending == pending && before.groups == groups &&
                          are_one_line(*cluster_.info().kernel, before.pc, pc);
@@ -204,14 +201,13 @@ void Engine::on_async_group_observed(Warp& warp, unsigned lane, CompletionKind k
     tell(&ClusterListener::on_async_group_observed, warp, lane, kind, last_group, read_only, pc);
     WarpClock& clock = threads_.of(warp);
     WarpStreams& streams = threads_.streams(clock);
-    const bool bulk = kind == CompletionKind::bulk_group;
-    const auto& groups = (bulk ? streams.bulk_groups : streams.cp_async_groups)[lane];
+    const auto& groups = streams.groups(kind).commits[lane];
     if (last_group >= groups.size())
         return;
     const Epoch epoch = groups[last_group];
-    threads_.observe(clock, lane, bulk ? Stream::bulk_read : Stream::cp_async, epoch);
-    if (bulk && !read_only)
-        threads_.observe(clock, lane, Stream::bulk_write, epoch);
+    threads_.observe(clock, lane, read_stream(kind), epoch);
+    if (!read_only)
+        threads_.observe(clock, lane, write_stream(kind), epoch);
 }
 
 void Engine::on_tensor_map_access(Warp& warp, unsigned lane, std::uint32_t pc, Address map, AccessKind kind) {

@@ -26,8 +26,18 @@ enum class Stream : std::uint8_t {
     cp_async,   ///< cp.async has landed.
     bulk_read,  ///< Bulk operations have read their source (wait_group.read).
     bulk_write, ///< Bulk operations have landed (wait_group).
+    wgmma,      ///< Products of the warp are done, for which lane 0 stands.
     count_
 };
+/// What a wait for groups of a kind tells: that sources were read, that destinations are written.
+constexpr Stream read_stream(CompletionKind kind) {
+    return kind == CompletionKind::bulk_group    ? Stream::bulk_read
+           : kind == CompletionKind::wgmma_group ? Stream::wgmma
+                                                 : Stream::cp_async;
+}
+constexpr Stream write_stream(CompletionKind kind) {
+    return kind == CompletionKind::bulk_group ? Stream::bulk_write : read_stream(kind);
+}
 inline constexpr unsigned stream_count = static_cast<unsigned>(Stream::count_);
 
 /// Asynchronous streams of the threads of one warp. Sequence numbers grow with commits, not with operations.
@@ -40,8 +50,6 @@ struct WarpStreams {
         std::array<Epoch, warp_size> fenced_global{};
     };
     std::array<One, stream_count> of;
-    /// Sequence number at each commit, by lane, for cp.async and bulk groups.
-    std::array<std::vector<Epoch>, warp_size> cp_async_groups, bulk_groups;
     /// The last wait_group of a lane.
     struct Wait {
         bool any = false;
@@ -52,7 +60,21 @@ struct WarpStreams {
         Epoch epoch = 0;              ///< Of the warp then.
         bool no_news = false;         ///< None was committed since the same line waited before, for as many.
     };
-    std::array<Wait, warp_size> cp_async_waits, bulk_waits;
+    /// Groups of one kind, by lane.
+    struct Groups {
+        std::array<std::vector<Epoch>, warp_size> commits; ///< Sequence number at each commit.
+        std::array<Wait, warp_size> waits;
+    };
+    Groups cp_async, bulk, wgmma;
+
+    One& stream(Stream s) { return of[static_cast<unsigned>(s)]; }
+    const One& stream(Stream s) const { return of[static_cast<unsigned>(s)]; }
+    Groups& groups(CompletionKind kind) {
+        return kind == CompletionKind::bulk_group    ? bulk
+               : kind == CompletionKind::wgmma_group ? wgmma
+                                                     : cp_async;
+    }
+    const Groups& groups(CompletionKind kind) const { return const_cast<WarpStreams&>(*this).groups(kind); }
 };
 
 /// A release fence (PTX ISA 8.8.1): what a later strong write publishes.

@@ -8,14 +8,12 @@
 
 namespace emu {
 
-namespace {
-
 std::uint64_t& committed(Warp& warp, unsigned lane, CompletionKind kind) {
     Warp::LaneGroups& groups = warp.groups[lane];
-    return kind == CompletionKind::bulk_group ? groups.bulk_committed : groups.cp_async_committed;
+    return kind == CompletionKind::bulk_group    ? groups.bulk_committed
+           : kind == CompletionKind::wgmma_group ? groups.wgmma_committed
+                                                 : groups.cp_async_committed;
 }
-
-} // namespace
 
 AsyncEngine::AsyncEngine(Cluster& cluster, CompletionOrder order, std::uint64_t seed)
     : state_(std::make_unique<State>(State{.cluster = cluster,
@@ -47,9 +45,9 @@ void AsyncEngine::issue(std::unique_ptr<AsyncTask> task) {
     AsyncOperation& operation = task->operation;
     operation.id = s.next_id++;
     ThreadQueues* thread = nullptr;
-    if (operation.completion == CompletionKind::cp_async_group ||
-        operation.completion == CompletionKind::bulk_group) {
-        thread = &s.queues(*operation.warp, operation.lane);
+    const bool wgmma = operation.completion == CompletionKind::wgmma_group;
+    if (operation.completion != CompletionKind::mbarrier && operation.completion != CompletionKind::none) {
+        thread = &s.queues(*operation.warp, wgmma ? 0 : operation.lane);
         operation.group = committed(*operation.warp, operation.lane, operation.completion);
         GroupQueue& queue = thread->of(operation.completion);
         queue.last_id = operation.id;
@@ -58,6 +56,7 @@ void AsyncEngine::issue(std::unique_ptr<AsyncTask> task) {
     }
     s.cluster.emit(&ClusterListener::on_async_issue, std::as_const(operation));
     ++s.pending;
+    operation.warp->wgmma_in_flight += wgmma;
     if (s.order == CompletionOrder::early || operation.completion == CompletionKind::none)
         return s.land_and_retire(std::move(task));
     if (!thread) {
@@ -107,6 +106,17 @@ void AsyncEngine::fence(Warp& warp, unsigned lane) {
     queue.observed = queue.observed_read;
 }
 
+bool AsyncEngine::hand_on(Warp& warp, std::uint32_t from, std::uint32_t into, LaneMask lanes) {
+    const auto& tasks = state_->queues(warp, 0).wgmma.tasks;
+    return std::any_of(tasks.rbegin(), tasks.rend(), [&](const TaskPointer& task) {
+        return task->hand_on(warp.frame(), from, into, lanes);
+    });
+}
+
+void AsyncEngine::land_products(Warp& warp) {
+    state_->land_groups(state_->queues(warp, 0).wgmma, ~std::uint64_t{0});
+}
+
 void AsyncEngine::arrive_after_cp_async(Warp& warp, unsigned lane, std::uint32_t barrier, bool noinc,
                                         std::uint32_t pc) {
     const Place place(warp, lane, pc);
@@ -146,10 +156,11 @@ void AsyncEngine::maybe_land() {
     if (s.active.empty())
         return;
     ThreadQueues& thread = *s.active[s.below(s.active.size())];
-    for (GroupQueue* queue : {&thread.bulk, &thread.cp_async}) {
+    for (GroupQueue* queue : {&thread.bulk, &thread.cp_async, &thread.wgmma}) {
         if (queue->tasks.empty())
             continue;
-        const auto i = static_cast<std::ptrdiff_t>(s.below(queue->tasks.size()));
+        // Products of a warp end in order: they add to the same registers.
+        const auto i = queue == &thread.wgmma ? 0 : static_cast<std::ptrdiff_t>(s.below(queue->tasks.size()));
         s.move_something(*queue->tasks[static_cast<std::size_t>(i)], done);
         if (!done)
             return;

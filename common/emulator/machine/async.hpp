@@ -23,6 +23,11 @@ class AsyncTask {
     virtual void read(Cluster& cluster) = 0;
     /// Writes the destination. Called once.
     virtual void write(Cluster& cluster) = 0;
+    /// A register that it writes later is copied now: `from` and `into` are offsets in the frame. True if it
+    /// is one of its registers, and it will write the copy too.
+    virtual bool hand_on(std::uint32_t /*frame*/, std::uint32_t /*from*/, std::uint32_t /*into*/, LaneMask) {
+        return false;
+    }
     /// Rank of the block whose shared memory is read, or written; -1 for none. Known also when nobody listens
     /// and `operation` therefore has no pieces.
     std::int8_t source_rank = -1;
@@ -54,6 +59,12 @@ class AsyncEngine {
     /// so far.
     void arrive_after_cp_async(Warp& warp, unsigned lane, std::uint32_t barrier, bool noinc,
                                std::uint32_t pc);
+
+    /// Lanes copy a register whose value a wgmma in flight has yet to write. (The compiler copies accumulators
+    /// from round to round, and the assembler takes both names for one register.) False if there is none.
+    bool hand_on(Warp& warp, std::uint32_t from, std::uint32_t into, LaneMask lanes);
+    /// Lands the wgmma of a warp: it leaves the function whose registers they write.
+    void land_products(Warp& warp);
 
     /// Called when no warp of the cluster can go on: lands one operation whose completion may end a wait, in
     /// the configured order. False if there is none.

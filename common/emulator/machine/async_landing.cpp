@@ -88,6 +88,7 @@ void AsyncEngine::State::retire(TaskPointer task) {
 void AsyncEngine::State::land_and_retire(TaskPointer task) {
     --pending;
     land(*task);
+    task->operation.warp->wgmma_in_flight -= task->operation.completion == CompletionKind::wgmma_group;
     retire(std::move(task));
 }
 
@@ -109,7 +110,8 @@ void AsyncEngine::State::land_groups(GroupQueue& queue, std::uint64_t limit) {
         const std::uint64_t group = (*first)->operation.group;
         const auto last =
             std::find_if(first, end, [group](const TaskPointer& t) { return t->operation.group != group; });
-        order_group(first, last);
+        if ((*first)->operation.completion != CompletionKind::wgmma_group)
+            order_group(first, last);
         for (; first != last; ++first)
             land_and_retire(std::move(*first));
     }
@@ -173,10 +175,11 @@ void AsyncEngine::State::land_at_barrier(std::size_t index) {
 bool AsyncEngine::State::land_from_group() {
     while (!active.empty()) {
         ThreadQueues& thread = *active.back();
-        for (GroupQueue* queue : {&thread.cp_async, &thread.bulk})
+        for (GroupQueue* queue : {&thread.cp_async, &thread.bulk, &thread.wgmma})
             if (!queue->tasks.empty()) {
-                TaskPointer task = std::move(queue->tasks.back());
-                queue->tasks.pop_back();
+                const auto next = queue == &thread.wgmma ? queue->tasks.begin() : queue->tasks.end() - 1;
+                TaskPointer task = std::move(*next);
+                queue->tasks.erase(next);
                 land_and_retire(std::move(task));
                 return true;
             }
@@ -204,15 +207,17 @@ void AsyncEngine::State::report_exit(Block& block, Warp& warp, std::uint32_t pc,
 
 void AsyncEngine::State::report_group(Block& block, ThreadQueues& thread, CompletionKind kind) {
     const GroupQueue& queue = thread.of(kind);
-    const bool bulk = kind == CompletionKind::bulk_group;
-    const Warp::LaneGroups& groups = thread.warp->groups[thread.lane];
-    if (queue.last_group < (bulk ? groups.bulk_committed : groups.cp_async_committed))
-        return report_exit(block, *thread.warp, queue.last_pc, thread.lane, bulk);
+    const bool reads = kind != CompletionKind::cp_async_group;
+    if (queue.last_group < committed(*thread.warp, thread.lane, kind))
+        return report_exit(block, *thread.warp, queue.last_pc, thread.lane, reads);
+    const char* const commit = kind == CompletionKind::bulk_group    ? "cp.async.bulk.commit_group"
+                               : kind == CompletionKind::wgmma_group ? "wgmma.commit_group"
+                                                                     : "cp.async.commit_group";
     Place(*thread.warp, thread.lane, queue.last_pc)
         .report(Finding::exited_with_copies_in_flight, Fault::launch_failure, "copy-uncommitted",
                 {{"rank", block.rank()},
-                 {"uses", std::string(bulk ? "reads" : "writes")},
-                 {"commit", std::string(bulk ? "cp.async.bulk.commit_group" : "cp.async.commit_group")}});
+                 {"uses", std::string(reads ? "reads" : "writes")},
+                 {"commit", std::string(commit)}});
 }
 
 /// Bytes that complete at a barrier beyond those expected there, when every operation will have landed.
@@ -253,7 +258,8 @@ void AsyncEngine::State::check_exit(Block& block) {
     if (block.rank() >= threads.size())
         return;
     for (ThreadQueues& thread : threads[block.rank()])
-        for (const CompletionKind kind : {CompletionKind::cp_async_group, CompletionKind::bulk_group})
+        for (const CompletionKind kind : {CompletionKind::cp_async_group, CompletionKind::bulk_group,
+                                          CompletionKind::wgmma_group})
             if (const GroupQueue& queue = thread.of(kind); !queue.all_observed(kind))
                 report_group(block, thread, kind);
 }

@@ -31,14 +31,22 @@ struct GroupQueue {
     }
 };
 
+/// How many groups of a kind a thread has committed.
+std::uint64_t& committed(Warp& warp, unsigned lane, CompletionKind kind);
+
 struct ThreadQueues {
     Warp* warp = nullptr;
     unsigned lane = 0;
     bool listed = false; ///< In State::active.
     GroupQueue cp_async;
     GroupQueue bulk;
+    GroupQueue wgmma; ///< Of a warp: its lane 0 has them.
 
-    GroupQueue& of(CompletionKind kind) { return kind == CompletionKind::bulk_group ? bulk : cp_async; }
+    GroupQueue& of(CompletionKind kind) {
+        return kind == CompletionKind::bulk_group    ? bulk
+               : kind == CompletionKind::wgmma_group ? wgmma
+                                                     : cp_async;
+    }
 };
 
 /// An operation that completed at an mbarrier in a phase nobody has observed yet.

@@ -53,6 +53,7 @@ class KernelBuilder {
             lay_out_frame(*function);
         lay_out_shared();
         place_code();
+        kernel_->has_wgmma = has_wgmma();
         for (const auto& function : kernel_->functions)
             decode(*function);
         find_only_calls();
@@ -206,6 +207,13 @@ class KernelBuilder {
         kernel_->code.resize(pc);
         kernel_->sources.resize(pc);
         kernel_->function_of.resize(pc);
+    }
+
+    bool has_wgmma() const {
+        return std::ranges::any_of(kernel_->functions, [](const auto& function) {
+            return std::ranges::find(function->source->body, "wgmma", &ptx::Instruction::opcode) !=
+                   function->source->body.end();
+        });
     }
 
     /// A call through a register may call any function.

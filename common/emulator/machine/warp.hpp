@@ -157,8 +157,10 @@ class Warp : public Lanes, public LocalMemory {
     struct LaneGroups {
         std::uint64_t cp_async_committed = 0; ///< Number of committed groups; the open group has this index.
         std::uint64_t bulk_committed = 0;
+        std::uint64_t wgmma_committed = 0; ///< Of the warp: lane 0 has them.
     };
     std::array<LaneGroups, warp_size> groups{};
+    unsigned wgmma_in_flight = 0; ///< That have not landed. Owned by the async engine, too.
 
     /// Phase of the cluster barrier at which each lane last arrived.
     std::array<std::uint64_t, warp_size> cluster_phase{};

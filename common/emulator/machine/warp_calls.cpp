@@ -87,6 +87,8 @@ Flow Warp::call(LaneMask mask, const DecodedFunction& caller, const DecodedFunct
 
 Flow Warp::ret(LaneMask mask) {
     LaneMask ending = 0;
+    if (wgmma_in_flight && frame_ != 0)
+        cluster().async().land_products(*this);
     leave_frame(frame_, mask);
     for_lanes(active_, [&](unsigned lane) {
         if (!(mask >> lane & 1)) {

@@ -431,12 +431,10 @@ void AsyncConflict::on_async_group_observed(Warp& warp, unsigned lane, Completio
     if (undecided_.empty())
         return;
     WarpStreams& streams = threads_.streams(threads_.of(warp));
-    const bool bulk = kind == CompletionKind::bulk_group;
-    const auto& groups = (bulk ? streams.bulk_groups : streams.cp_async_groups)[lane];
+    const auto& groups = streams.groups(kind).commits[lane];
     if (last_group >= groups.size())
         return;
-    const Component agent =
-        streams.of[static_cast<unsigned>(bulk ? Stream::bulk_write : Stream::cp_async)].first + lane;
+    const Component agent = streams.stream(write_stream(kind)).first + lane;
     for (Undecided& finding : undecided_)
         finding.waited |= finding.agent == agent && finding.epoch <= groups[last_group];
 }

@@ -232,11 +232,11 @@ bool Race::works_on_older_copy(const Meeting& meeting) const {
     if (!first || operations_[actor.record->operation].completion != CompletionKind::cp_async_group)
         return false;
     const auto& streams = threads_.of(*first->warp).streams;
-    if (!streams || !actor.clock->streams || !streams->cp_async_waits[first->lane].any)
+    if (!streams || !actor.clock->streams || !streams->cp_async.waits[first->lane].any)
         return false;
-    const WarpStreams::Wait& wait = streams->cp_async_waits[first->lane];
+    const WarpStreams::Wait& wait = streams->cp_async.waits[first->lane];
     const std::uint64_t waited_for = wait.groups - std::min(wait.groups, wait.pending);
-    return actor.clock->streams->cp_async_groups[lane_of(actor.ref)].size() > waited_for;
+    return actor.clock->streams->cp_async.commits[lane_of(actor.ref)].size() > waited_for;
 }
 
 /// Where two lines mean two arrays that a program laid out in dynamic shared memory, these overlap.

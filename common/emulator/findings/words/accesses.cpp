@@ -43,6 +43,8 @@ const char* name_of(AsyncKind kind) {
         return "st.async";
     case AsyncKind::red_async:
         return "red.async";
+    case AsyncKind::wgmma:
+        return "wgmma";
     case AsyncKind::prefetch:
         return "prefetch";
     }

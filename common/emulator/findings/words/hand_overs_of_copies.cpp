@@ -23,8 +23,10 @@ Hint HandOverWords::told_before_waiting(const Operation& operation, const Record
     WarpClock& issuer = engine_.threads().of(*operation.warp);
     const bool bulk = operation.completion == CompletionKind::bulk_group;
     const std::string who = thread_name(*operation.warp, lane);
+    const bool wgmma = operation.completion == CompletionKind::wgmma_group;
     const std::string wait =
-        !bulk ? "execute cp.async.commit_group and cp.async.wait_group"
+        wgmma ? "execute wgmma.commit_group and wgmma.wait_group"
+        : !bulk ? "execute cp.async.commit_group and cp.async.wait_group"
               : std::string("execute cp.async.bulk.commit_group and cp.async.bulk.wait_group") +
                     (record.is(Record::write) ? "" : ".read");
     if (actor.clock == &issuer && actor.lane == lane)
@@ -39,13 +41,13 @@ Hint HandOverWords::told_before_waiting(const Operation& operation, const Record
     if (!give || !give->gives)
         return {};
     if (issuer.streams) {
-        const auto& waits = bulk ? issuer.streams->bulk_waits : issuer.streams->cp_async_waits;
+        const auto& waits = issuer.streams->groups(operation.completion).waits;
         if (waits[lane].any && waits[lane].operations > record.operation && waits[lane].epoch <= give->last)
             return {}; // It has waited before, for too little.
     }
     const std::string at = line_number(give->pc);
     std::vector<SourceLine> lines{source_line(cluster_, give->pc, "arrival of " + who)};
-    if (give->kind == Kind::mbarrier && !bulk)
+    if (give->kind == Kind::mbarrier && !bulk && !wgmma)
         return {" " + who + " arrived at " + name_of(*give, false) +
                     ", but a plain arrival does not wait for its cp.async.",
                 "Arrive with cp.async.mbarrier.arrive.noinc in place of mbarrier.arrive (" + at +

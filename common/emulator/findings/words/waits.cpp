@@ -43,8 +43,15 @@ const char* wait_in_words_of(Library library) {
     return nullptr;
 }
 
+/// What the names of the instructions for such groups begin with.
+std::string family_of(CompletionKind kind) {
+    return kind == CompletionKind::bulk_group    ? "cp.async.bulk."
+           : kind == CompletionKind::wgmma_group ? "wgmma."
+                                                 : "cp.async.";
+}
+
 /// How that interface lets `pending` groups go on.
-std::string wait_for_all_but(std::uint64_t pending, Library library, bool bulk) {
+std::string wait_for_all_but(std::uint64_t pending, Library library, CompletionKind kind) {
     const std::string n = std::to_string(pending);
     switch (library) {
     case Library::pipeline:
@@ -54,7 +61,7 @@ std::string wait_for_all_but(std::uint64_t pending, Library library, bool bulk) 
     case Library::primitives:
         return "__pipeline_wait_prior(" + n + ")";
     default:
-        return (bulk ? "cp.async.bulk.wait_group " : "cp.async.wait_group ") + n;
+        return family_of(kind) + "wait_group " + n;
     }
 }
 
@@ -77,6 +84,9 @@ std::string Waits::how_to_wait(const Operation& operation, bool reading_source) 
                    : "The thread that issued it must execute cp.async.bulk.commit_group and "
                      "cp.async.bulk.wait_group (not with .read, which only says that the source was read); "
                      "then a barrier must tell the others.";
+    case CompletionKind::wgmma_group:
+        return "The warpgroup that issued it must execute wgmma.commit_group and wgmma.wait_group; then an "
+               "arrival at an mbarrier, or a barrier, tells the others that the tiles may be overwritten.";
     default:
         return "Wait for the phase of the mbarrier that the operation completes (try_wait until it returns "
                "true) in every thread that uses the bytes; or in one thread, with a barrier of all that use "
@@ -189,8 +199,8 @@ bool Waits::reader_waits_as_much(const Operation& operation, const Record& recor
     if (operation.completion != CompletionKind::cp_async_group || reader.record->is(Record::async) ||
         !reader.clock->streams || !issuer.streams || (reader.clock == &issuer && reader.lane == lane_of(ref)))
         return false;
-    const WarpStreams::Wait& wait = reader.clock->streams->cp_async_waits[reader.lane];
-    const auto& commits = issuer.streams->cp_async_groups[lane_of(ref)];
+    const WarpStreams::Wait& wait = reader.clock->streams->cp_async.waits[reader.lane];
+    const auto& commits = issuer.streams->cp_async.commits[lane_of(ref)];
     const auto group =
         static_cast<std::uint64_t>(std::ranges::lower_bound(commits, record.epoch) - commits.begin());
     return wait.any && wait.groups > wait.pending && wait.groups - wait.pending > group;
@@ -201,21 +211,21 @@ Hint Waits::short_group_wait(const Operation& operation, const Record& record, R
     if (!issuer.streams)
         return {};
     const unsigned lane = lane_of(ref);
-    const bool bulk = operation.completion == CompletionKind::bulk_group;
+    const CompletionKind kind = operation.completion;
+    const std::string copy = kind == CompletionKind::wgmma_group ? "the wgmma" : "the copy";
     const WarpStreams& streams = *issuer.streams;
-    const WarpStreams::Wait& wait = (bulk ? streams.bulk_waits : streams.cp_async_waits)[lane];
+    const WarpStreams::Wait& wait = streams.groups(kind).waits[lane];
     if (!wait.any || record.operation >= wait.operations)
         return {}; // It was issued after that wait.
-    const auto& commits = (bulk ? streams.bulk_groups : streams.cp_async_groups)[lane];
+    const auto& commits = streams.groups(kind).commits[lane];
     const auto group =
         static_cast<std::uint64_t>(std::ranges::lower_bound(commits, record.epoch) - commits.begin());
     std::vector<SourceLine> lines{
         source_line(cluster_, wait.pc, "wait of " + thread_name(*operation.warp, lane))};
     if (group >= wait.groups)
-        return {" The issuing thread did wait, but had not committed the copy to a group before; a wait "
-                "covers committed groups only.",
-                std::string("Put ") + (bulk ? "cp.async.bulk." : "cp.async.") +
-                    "commit_group between the copy and the wait.",
+        return {" The issuing thread did wait, but had not committed " + copy +
+                    " to a group before; a wait covers committed groups only.",
+                "Put " + family_of(kind) + "commit_group between " + copy + " and the wait.",
                 std::move(lines)};
     const std::uint64_t later = wait.groups - 1 - group;
     if (later >= wait.pending)
@@ -224,9 +234,9 @@ Hint Waits::short_group_wait(const Operation& operation, const Record& record, R
     Library library = library_of(*cluster_.info().kernel, wait.pc);
     if (library == Library::none)
         library = library_of(*cluster_.info().kernel, operation.pc);
-    const std::string total = " of " + std::to_string(wait.groups) + " pending, and the copy is in ";
-    const std::string instead = wait_for_all_but(later, library, bulk);
-    const std::string all = wait_for_all_but(0, library, bulk);
+    const std::string total = " of " + std::to_string(wait.groups) + " pending, and " + copy + " is in ";
+    const std::string instead = wait_for_all_but(later, library, kind);
+    const std::string all = wait_for_all_but(0, library, kind);
     if (wait.no_news)
         return {" The issuing thread did wait, but with N = " + std::to_string(wait.pending) +
                     ": that leaves the " +
@@ -249,7 +259,7 @@ Hint Waits::short_group_wait(const Operation& operation, const Record& record, R
             (later == 0   ? "no group was"
              : later == 1 ? "one group was"
                           : std::to_string(later) + " groups were") +
-            " committed after the copy's own.",
+            " committed after " + copy + "'s own.",
         std::move(lines)};
 }
 
@@ -259,7 +269,7 @@ Hint Waits::foreign_group_wait(const Operation& operation, const Record& record,
         return {};
     const auto wait_of = [&](const Warp& warp, unsigned lane) {
         const WarpClock& clock = engine_.threads().of(warp);
-        return clock.streams ? clock.streams->bulk_waits[lane] : WarpStreams::Wait{};
+        return clock.streams ? clock.streams->bulk.waits[lane] : WarpStreams::Wait{};
     };
     const WarpStreams::Wait own = wait_of(*operation.warp, lane_of(ref));
     if (own.any && record.operation < own.operations)

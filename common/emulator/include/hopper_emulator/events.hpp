@@ -82,9 +82,12 @@ enum class AsyncKind : std::uint8_t {
     /// of all cp_async operations of the same thread with a smaller id. Issued, landed and retired like the
     /// others.
     cp_async_arrive,
+    /// wgmma.mma_async of one warp: reads the tiles of A (its rows) and B, by the async proxy. Its end is told
+    /// in groups of the warp, for which lane 0 stands.
+    wgmma,
 };
 /// How the end of an asynchronous operation is told.
-enum class CompletionKind : std::uint8_t { cp_async_group, bulk_group, mbarrier, none };
+enum class CompletionKind : std::uint8_t { cp_async_group, bulk_group, mbarrier, none, wgmma_group };
 
 /// A contiguous piece of memory an asynchronous operation touches. Tensor copies have one per row of the box.
 struct AsyncPiece {

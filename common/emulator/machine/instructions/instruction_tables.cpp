@@ -17,6 +17,7 @@ std::span<const InstructionRow> floating_instructions();
 std::span<const InstructionRow> half_instructions();
 std::span<const InstructionRow> integer_instructions();
 std::span<const InstructionRow> ldmatrix_instructions();
+std::span<const InstructionRow> wgmma_instructions();
 std::span<const InstructionRow> logic_instructions();
 std::span<const InstructionRow> mbarrier_instructions();
 std::span<const InstructionRow> memory_instructions();
@@ -39,6 +40,7 @@ std::span<const std::span<const InstructionRow>> all_instruction_tables() {
         async_copy_instructions(), bulk_copy_instructions(), tensor_copy_instructions(),
         cluster_instructions(),    misc_instructions(),      mma_instructions(),
         wmma_instructions(),       wmma_move_instructions(), ldmatrix_instructions(),
+        wgmma_instructions(),
     };
     return tables;
 }

@@ -82,17 +82,25 @@ Flow run_mov(Warp& warp, const Op& op, LaneMask mask) {
     map_lanes(mask, warp.row<T>(op.dst), [a](unsigned i) { return a[i]; });
     return Flow::next;
 }
+/// In a kernel with wgmma: the copy of an accumulator in flight becomes its second name.
+Flow run_mov_accumulator(Warp& warp, const Op& op, LaneMask mask) {
+    const bool in_frame = op.a.base == Row::Base::frame;
+    if (warp.wgmma_in_flight && in_frame &&
+        warp.cluster().async().hand_on(warp, op.a.offset, op.dst.offset, mask))
+        return Flow::next;
+    return run_mov<u32>(warp, op, mask);
+}
 Flow run_mov_predicate(Warp& warp, const Op& op, LaneMask mask) {
     warp.set_predicate(op.dst, mask, op.flags ? ~warp.predicate(op.a) : warp.predicate(op.a));
     return Flow::next;
 }
 
-Handler mov_handler(const DecodeContext& context, unsigned bytes) {
+Handler mov_handler(const DecodeContext& context, unsigned bytes, bool has_wgmma = false) {
     switch (bytes) {
     case 2:
         return &run_mov<std::uint16_t>;
     case 4:
-        return &run_mov<u32>;
+        return has_wgmma ? &run_mov_accumulator : &run_mov<u32>;
     case 8:
         return &run_mov<u64>;
     case 16:
@@ -316,7 +324,7 @@ void decode_mov(DecodeContext& context, Op& op) {
         return;
     op.dst = context.destination(0, type);
     op.a = context.source(1, type);
-    op.handler = mov_handler(context, ptx::size_of(type));
+    op.handler = mov_handler(context, ptx::size_of(type), context.kernel().has_wgmma);
 }
 
 // -- prmt

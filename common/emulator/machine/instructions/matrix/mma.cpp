@@ -11,7 +11,7 @@ using namespace matrix;
 /// The selector names the lanes of each group that hold the metadata: one of four, one of two pairs, or all.
 unsigned selector_of(const DecodeContext& c, const MmaForm& form) {
     const std::int64_t selector = c.immediate(5);
-    if (selector < 0 || selector >= 4 / lanes_of_metadata(form))
+    if (selector < 0 || selector >= 4 / Metadata::lanes(form.a, form.stored_k()))
         c.malformed("has a selector that names no lanes of a group");
     return static_cast<unsigned>(selector);
 }

@@ -2,6 +2,7 @@
 
 #include "machine/instructions/float16.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace emu::matrix {
@@ -71,15 +72,6 @@ Place place_of_c(const MmaForm& form, Element type, unsigned row, unsigned colum
     return place;
 }
 
-/// Elements that one index of the metadata is for.
-static unsigned together_in(const MmaForm& form) { return bits_of(form.a) == 4 ? 2 : 1; }
-/// Elements that one digit of the metadata is for.
-static unsigned stored_in_chunk(const MmaForm& form) {
-    return form.a == Element::tf32 ? 1 : 2 * together_in(form);
-}
-
-unsigned lanes_of_metadata(const MmaForm& form) { return form.stored_k() / stored_in_chunk(form) / 4; }
-
 MmaOperands::MmaOperands(Warp& warp, const Op& op)
     : plan_(plan_of(op)), form_(plan_.form),
       a_(read(warp, op, words(form_.a), [](const Op& o) -> const Rows& { return plan_of(o).a; })),
@@ -88,9 +80,9 @@ MmaOperands::MmaOperands(Warp& warp, const Op& op)
       d_(plan_.d.size(), words(form_.d)) {
     if (!form_.sparse)
         return;
+    metadata_ = {.type = form_.a, .stored = form_.stored_k(), .selector = plan_.selector};
     const Registers all = read(warp, op, 1, [](const Op& o) { return Rows{plan_of(o).metadata}; });
-    for (unsigned lane = 0; lane < warp_size; ++lane)
-        metadata_[lane] = all.word(0, lane);
+    std::copy_n(all.row(0), warp_size, metadata_.bits.begin());
 }
 
 void MmaOperands::write_d(Warp& warp, const Op& op, LaneMask lanes) const {
@@ -151,21 +143,8 @@ void MmaOperands::set_quad_d(unsigned quad, unsigned row, unsigned column, std::
     put(d_, quad_pairs::place_in_c(bits_of(form_.d), quad, row, column), bits_of(form_.d), bits);
 }
 
-// Of four places of a row (of two of tf32, of eight of 4-bit integers, in pairs) two are stored; a digit of
-// the metadata says which. A lane holds eight digits: four of a row and four of the row 8 below, or, of types
-// of 8 bits and less, all of one row, and the next lane those of the row 8 below.
 unsigned MmaOperands::k_of(unsigned row, unsigned stored) const {
-    if (!form_.sparse)
-        return stored;
-    const unsigned together = together_in(form_), in_chunk = stored_in_chunk(form_);
-    const unsigned chunk = stored / in_chunk, within = stored % in_chunk;
-    const unsigned first = 4 * (row % 8) + plan_.selector * lanes_of_metadata(form_), upper = row / 8;
-    const std::uint32_t digit = bits_of(form_.a) >= 16
-                                    ? metadata_[first + chunk / 4] >> (16 * upper + 4 * (chunk % 4)) & 0xf
-                                    : metadata_[first + chunk / 8 * 2 + upper] >> 4 * (chunk % 8) & 0xf;
-    if (form_.a == Element::tf32)
-        return 2 * chunk + (digit & 3) / 2;
-    return 2 * in_chunk * chunk + together * (digit >> (2 * (within / together)) & 3) + within % together;
+    return form_.sparse ? metadata_.k_of(row, stored) : stored;
 }
 
 } // namespace emu::matrix

@@ -5,8 +5,7 @@
 #include "machine/instructions/matrix/fragments.hpp"
 #include "machine/instructions/matrix/mma_forms.hpp"
 #include "machine/instructions/matrix/registers.hpp"
-
-#include <array>
+#include "machine/instructions/matrix/sparse.hpp"
 
 namespace emu::matrix {
 
@@ -18,9 +17,6 @@ struct MmaPlan final : WarpPlan {
 };
 
 inline const MmaPlan& plan_of(const Op& op) { return *static_cast<const MmaPlan*>(op.extra); }
-
-/// Lanes of a group of four that hold the metadata of a row.
-unsigned lanes_of_metadata(const MmaForm& form);
 
 /// Where an element is that is not one of m8n8k4 of f16, nor of a sparse A.
 Place place_of_a(const MmaForm& form, unsigned row, unsigned k);
@@ -65,7 +61,7 @@ class MmaOperands {
     const MmaPlan& plan_;
     const MmaForm& form_;
     Registers a_, b_, c_, d_;
-    std::array<std::uint32_t, warp_size> metadata_{};
+    Metadata metadata_;
 };
 
 } // namespace emu::matrix
