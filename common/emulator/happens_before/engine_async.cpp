@@ -104,7 +104,8 @@ void Engine::touch_pieces(const AsyncOperation& operation, const Operation& know
             become(known.reads, false);
             touch_range(actor, piece.global, piece.bytes, false);
         }
-        if (operation.reads_shared && operation.source_pieces.empty() && known.reads) {
+        const bool is_source = operation.source_pieces.empty() || operation.kind == AsyncKind::wgmma;
+        if (operation.reads_shared && is_source && known.reads) {
             become(known.reads, false);
             const std::uint32_t data = piece.bytes - piece.padding;
             touch_range(actor, piece.shared, data, true);

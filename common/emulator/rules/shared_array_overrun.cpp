@@ -156,6 +156,8 @@ void SharedArrayOverrun::on_async_issue(const AsyncOperation& operation) {
         return;
     if (operation.writes_shared)
         check_copy(operation, operation.pieces, 0, true);
+    if (operation.kind == AsyncKind::wgmma)
+        check_copy(operation, operation.pieces, 2, false);
     if (operation.reads_shared)
         check_copy(operation, operation.source_pieces.empty() ? operation.pieces : operation.source_pieces, 1,
                    false);

@@ -121,7 +121,8 @@ struct AsyncCopy {
     bool source_done = false;              ///< The source has been read.
     bool landed = false;                   ///< The destination has been written.
     std::vector<AsyncPiece> pieces;        ///< What it reads and writes.
-    std::vector<AsyncPiece> source_pieces; ///< Only bulk_shared: where it reads.
+    /// bulk_shared: where it reads. wgmma: where A lies, if in shared memory; `pieces` is B.
+    std::vector<AsyncPiece> source_pieces;
 };
 
 /// Kinds of fences (PTX ISA 9.7.13).

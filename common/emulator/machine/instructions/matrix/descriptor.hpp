@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Descriptors of matrices in shared memory (PTX ISA 9.0, section 9.7.15.5.1): where the elements of a tile of
-/// wgmma lie. What the manual leaves open is as an H200 has it (tests/hardware).
+/// Descriptors of matrices in shared memory (PTX ISA 9.0, section 9.7.15.5.1): where the elements of a tile
+/// of wgmma lie. What the manual leaves open is as an H200 has it (tests/hardware).
 
 #include <cstdint>
 
@@ -33,8 +33,7 @@ struct Descriptor {
     /// Where a unit of a line lies that runs along k: byte 16 · `unit` of a row of A or of a column of B.
     constexpr std::uint32_t unit_along_k(unsigned line, unsigned unit) const {
         const std::uint32_t in_core = line % 8 * pitch() + line / 8 * stride;
-        return swizzled(start + in_core +
-                        (swizzle == Swizzle::none ? unit * leading : unit * unit_bytes));
+        return swizzled(start + in_core + (swizzle == Swizzle::none ? unit * leading : unit * unit_bytes));
     }
 
     /// Where a unit of eight 16-bit elements lies that runs along M or N: those of k from line 8 · `unit` on.

@@ -56,8 +56,8 @@ class Units {
 
 /// Marks what this warp reads of a tile: lines from `first` on. False after a report: it lies outside of the
 /// block's shared memory.
-bool mark(const emu::Place& place, const Descriptor& from, unsigned first, unsigned lines, unsigned line_bytes,
-          bool along_lines, const char* what, Units& units) {
+bool mark(const emu::Place& place, const Descriptor& from, unsigned first, unsigned lines,
+          unsigned line_bytes, bool along_lines, const char* what, Units& units) {
     std::uint32_t outside = 0;
     bool is_inside = true;
     Block& block = place.warp.block();
@@ -71,8 +71,7 @@ bool mark(const emu::Place& place, const Descriptor& from, unsigned first, unsig
                   else
                       outside = address;
               });
-    return is_inside ||
-           check_shared(place, block.rank() << shared_rank_shift | outside, unit_bytes, what);
+    return is_inside || check_shared(place, block.rank() << shared_rank_shift | outside, unit_bytes, what);
 }
 
 std::uint64_t descriptor_bits(Warp& warp, const Op& op, unsigned lane, Row WgmmaPlan::*which) {
@@ -86,16 +85,17 @@ void multiply(Warp& warp, const Op& op, LaneMask lanes) {
     const emu::Place place(warp, lowest(lanes), pc_of(warp, op));
     tell_together(warp, op, lanes);
     auto task = std::make_unique<WgmmaTask>(warp, plan, warp.frame());
-    Units units(static_cast<std::uint32_t>(warp.block().shared().size()));
+    const auto bytes = static_cast<std::uint32_t>(warp.block().shared().size());
+    Units of_a(bytes), of_b(bytes);
     const unsigned first = warp.index() % warpgroup_warps * warp_rows;
     if (!form.a_in_registers) {
         task->a = Descriptor(descriptor_bits(warp, op, place.lane, &WgmmaPlan::a_descriptor));
         if (!mark(place, *task->a, first, warp_rows, bytes_of_a_row, form.a_by_column, "matrix A of wgmma",
-                  units))
+                  of_a))
             return;
     }
     task->b = Descriptor(descriptor_bits(warp, op, place.lane, &WgmmaPlan::b_descriptor));
-    if (!mark(place, task->b, 0, form.n, form.bytes_of_b_line(), form.b_by_row, "matrix B of wgmma", units))
+    if (!mark(place, task->b, 0, form.n, form.bytes_of_b_line(), form.b_by_row, "matrix B of wgmma", of_b))
         return;
     task->adds = (warp.predicate(plan.adds) >> place.lane & 1) != plan.adds_negated;
     task->lanes = lanes;
@@ -103,8 +103,9 @@ void multiply(Warp& warp, const Op& op, LaneMask lanes) {
     AsyncOperation& operation = task->operation;
     operation = make_operation(place, AsyncKind::wgmma, CompletionKind::wgmma_group);
     operation.reads_shared = true;
+    const std::uint32_t window = warp.block().rank() << shared_rank_shift;
     if (warp.cluster().listening())
-        operation.pieces = units.pieces(warp.block().rank() << shared_rank_shift);
+        operation.source_pieces = of_a.pieces(window), operation.pieces = of_b.pieces(window);
     warp.cluster().async().issue(std::move(task));
 }
 
@@ -132,15 +133,16 @@ void finish(DecodeContext& c, Op& op, std::unique_ptr<WarpPlan> plan, Warp::Meet
 }
 
 /// An immediate operand that is one of two numbers; true if it is the second.
-bool decode_choice(const DecodeContext& c, std::size_t i, std::int64_t no, std::int64_t yes, const char* what) {
+bool decode_choice(const DecodeContext& c, std::size_t i, std::int64_t no, std::int64_t yes,
+                   const char* what) {
     const std::int64_t value = c.immediate(i);
     if (value != no && value != yes)
         c.malformed(std::string("takes ") + what);
     return value == yes;
 }
 
-/// The operands behind scale-d: the signs of A and B, of floating-point types, and the orders in shared memory,
-/// of 16-bit types.
+/// The operands behind scale-d: the signs of A and B, of floating-point types, and the orders in shared
+/// memory, of 16-bit types.
 void decode_immediates(DecodeContext& c, std::size_t next, WgmmaForm& form) {
     if (form.d != Element::s32) {
         form.negate_a = decode_choice(c, next++, 1, -1, "1 or -1 as imm-scale-a");
@@ -152,7 +154,8 @@ void decode_immediates(DecodeContext& c, std::size_t next, WgmmaForm& form) {
         form.b_by_row = decode_choice(c, next++, 0, 1, "0 or 1 as imm-trans-b");
     }
     if (next != c.operand_count())
-        c.malformed("has " + std::to_string(c.operand_count()) + " operands, and not " + std::to_string(next));
+        c.malformed("has " + std::to_string(c.operand_count()) + " operands, and not " +
+                    std::to_string(next));
 }
 
 void decode_multiply(DecodeContext& c, Op& op) {

@@ -80,8 +80,8 @@ void add_bits(const WgmmaForm& form, const Tile& a, const Tile& b, Accumulators&
     for (unsigned row = 0; row < warp_rows; ++row)
         for (unsigned column = 0; column < form.n; ++column)
             for (unsigned word = 0; word < form.k / 32; ++word)
-                d.row(row)[column] += static_cast<std::uint32_t>(
-                    std::popcount(a.element(Element::s32, row, word) & b.element(Element::s32, column, word)));
+                d.row(row)[column] += static_cast<std::uint32_t>(std::popcount(
+                    a.element(Element::s32, row, word) & b.element(Element::s32, column, word)));
 }
 
 } // namespace

@@ -44,8 +44,8 @@ Tile WgmmaTask::tile_in_registers() const {
     for (unsigned line = 0; line < warp_rows; ++line)
         for (unsigned word = 0; word < bytes_of_a_row / 4; ++word) {
             const Place place = place_in_a(warp_rows, 32, line, word);
-            std::memcpy(&tile.bytes[line * bytes_of_a_row + 4 * word],
-                        row(plan_.a[place.index]) + place.lane, 4);
+            std::memcpy(&tile.bytes[line * bytes_of_a_row + 4 * word], row(plan_.a[place.index]) + place.lane,
+                        4);
         }
     return tile;
 }

@@ -1,7 +1,8 @@
 #pragma once
 /// \file
-/// The share of one warp in a wgmma.mma_async: 16 rows of D. It reads its operands and adds to its accumulators
-/// when the asynchronous engine says, which is some time before wgmma.wait_group lets the warp go on.
+/// The share of one warp in a wgmma.mma_async: 16 rows of D. It reads its operands and adds to its
+/// accumulators when the asynchronous engine says, which is some time before wgmma.wait_group lets the warp
+/// go on.
 
 #include "machine/async.hpp"
 #include "machine/cluster.hpp"
@@ -36,8 +37,9 @@ struct Tile {
     std::uint32_t element(Element type, unsigned line, unsigned k) const;
 };
 
-/// Calls `visit(address, line, unit)` for each unit of 16 bytes that the tile lies in; `address` in the block's
-/// shared memory. Of a tile that is stored along its lines `line` is the first of eight, and `unit` is k.
+/// Calls `visit(address, line, unit)` for each unit of 16 bytes that the tile lies in; `address` in the
+/// block's shared memory. Of a tile that is stored along its lines `line` is the first of eight, and `unit`
+/// is k.
 template <class Visit>
 void for_units(const Descriptor& descriptor, unsigned lines, unsigned line_bytes, bool along_lines,
                Visit visit) {
