@@ -9,40 +9,16 @@
 /// count. The cut terms are added exactly. A binary32 result is cut toward zero, a binary16 result is rounded
 /// to nearest even; a result of zero is +0.
 
-#include "machine/instructions/matrix/formats.hpp"
+#include "machine/instructions/matrix/factors.hpp"
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace emu::matrix {
 
-/// The elements of A or B, taken apart. A line is a row of A or a column of B.
-class Factors {
-  public:
-    enum class Order : std::uint8_t { by_line, by_k }; ///< Which index runs slower: A is by line, B by k.
-
-    Factors(Order order, unsigned lines, unsigned depth);
-
-    void set(unsigned line, unsigned k, std::uint32_t bits, const FloatFormat& format);
-
-    unsigned lines() const { return lines_; }
-    unsigned depth() const { return depth_; }
-
-  private:
-    friend class FusedSum;
-    enum class Kind : std::uint8_t { zero, finite, infinite, nan };
-    std::size_t place(unsigned line, unsigned k) const {
-        return order_ == Order::by_line ? std::size_t{line} * depth_ + k : std::size_t{k} * lines_ + line;
-    }
-
-    Order order_;
-    unsigned lines_, depth_;
-    unsigned fraction_bits_ = 0;
-    std::vector<std::int32_t> significands_; ///< With sign; ±1 for an infinity.
-    std::vector<std::int32_t> exponents_;    ///< Of the bit `fraction_bits_` of the significand.
-    std::vector<Kind> kinds_;
-    std::vector<bool> special_; ///< By line: holds an infinity or a NaN.
+/// One product: element `a` of a row of A, element `b` of a column of B.
+struct Term {
+    std::uint8_t a, b;
 };
 
 /// Where terms and results are cut.
@@ -55,13 +31,27 @@ struct SumRule {
 /// D = A B + C.
 class FusedSum {
   public:
-    FusedSum(const Factors& a, const Factors& b, const SumRule& rule);
+    /// Products of one sum; 16 where terms are cut after 25 bits. Then 32 bits hold the sum.
+    static constexpr unsigned most_terms = 32;
+
+    FusedSum(const Factors& a, const Factors& b, const SumRule& rule) : a_(a), b_(b), rule_(rule) {}
 
     /// A row of D. `c` and `d` hold the bits of an element for each column of B; they may be the same.
     void row(unsigned row, std::span<const std::uint32_t> c, std::span<std::uint32_t> d) const;
+    /// The same of some of the products: those of a sparse A, or of one step of several.
+    void row(unsigned row, std::span<const Term> terms, std::span<const std::uint32_t> c,
+             std::span<std::uint32_t> d) const;
 
   private:
-    std::uint32_t special(unsigned row, unsigned column, std::uint32_t c) const;
+    struct Line;
+    struct Strip;
+    struct Addend;
+
+    void add_strip(const Line& line, unsigned column, const std::uint32_t* c, std::uint32_t* d) const;
+    static void find_largest(const Line& line, Strip& strip);
+    static void add_products(const Line& line, Strip& strip);
+    std::int64_t sum_one_by_one(const Line& line, unsigned column, std::int32_t largest) const;
+    bool special(const Line& line, unsigned column, const Addend& addend, std::uint32_t& d) const;
 
     const Factors& a_;
     const Factors& b_;

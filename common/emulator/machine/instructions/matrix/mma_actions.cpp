@@ -33,41 +33,32 @@ constexpr unsigned step_of(const MmaForm& form, unsigned stored) {
 /// The sum is worked out in binary16; in binary32 where C or D is one.
 constexpr bool sums_halves(const MmaForm& form) { return form.c == Element::f16 && form.d == Element::f16; }
 
-/// Adds the products of a step to all rows. A's elements stand in the places of their k.
-void add_dense(const MmaForm& form, const MmaOperands& operands, unsigned step, std::span<Line> lines) {
-    const unsigned depth = form.k / steps_of(form);
-    const FloatFormat format_a = format_of(form.a), format_b = format_of(form.b);
-    Factors a(Factors::Order::by_line, form.m, depth), b(Factors::Order::by_k, form.n, depth);
-    for (unsigned k = 0, at = 0; k < form.k; ++k) {
-        if (step_of(form, k) != step)
-            continue;
-        for (unsigned row = 0; row < form.m; ++row)
-            a.set(row, at, operands.a(row, k), format_a);
-        for (unsigned column = 0; column < form.n; ++column)
-            b.set(column, at, operands.b(k, column), format_b);
-        ++at;
-    }
-    const FusedSum sum(a, b, SumRule{.half = sums_halves(form)});
-    for (unsigned row = 0; row < form.m; ++row)
-        sum.row(row, lines[row], lines[row]);
+/// The products of a row and any column in a step. Of a sparse A each row meets other elements of B; those
+/// that it does not meet count for nothing, not even infinities.
+std::vector<Term> terms_of(const MmaForm& form, const MmaOperands& operands, unsigned step, unsigned row) {
+    std::vector<Term> terms;
+    for (unsigned i = 0; i < form.stored_k(); ++i)
+        if (step_of(form, i) == step)
+            terms.push_back({static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(operands.k_of(row, i))});
+    return terms;
 }
 
-/// The same of a sparse A: each row meets other elements of B, and those that it does not meet count for
-/// nothing, not even infinities.
-void add_sparse(const MmaForm& form, const MmaOperands& operands, unsigned step, std::span<Line> lines) {
-    const unsigned depth = form.stored_k() / steps_of(form);
-    const FloatFormat format_a = format_of(form.a), format_b = format_of(form.b);
-    for (unsigned row = 0; row < form.m; ++row) {
-        Factors a(Factors::Order::by_line, 1, depth), b(Factors::Order::by_k, form.n, depth);
-        for (unsigned i = 0, at = 0; i < form.stored_k(); ++i) {
-            if (step_of(form, i) != step)
-                continue;
-            a.set(0, at, operands.a(row, i), format_a);
-            for (unsigned column = 0; column < form.n; ++column)
-                b.set(column, at, operands.b(operands.k_of(row, i), column), format_b);
-            ++at;
+Factors factors(Element type, unsigned lines, unsigned depth, const std::vector<std::uint32_t>& packed) {
+    return {type, lines, depth, std::as_bytes(std::span(packed)), depth * bits_of(type) / 8};
+}
+
+/// Adds all products to the rows.
+void add_up(const MmaForm& form, const MmaOperands& operands, std::span<Line> lines) {
+    const Factors a = factors(form.a, form.m, form.stored_k(), operands.rows_of_a());
+    const Factors b = factors(form.b, form.n, form.k, operands.columns_of_b());
+    const FusedSum sum(a, b, SumRule{.half = sums_halves(form)});
+    for (unsigned step = 0; step < steps_of(form); ++step) {
+        std::vector<Term> terms = terms_of(form, operands, step, 0);
+        for (unsigned row = 0; row < form.m; ++row) {
+            if (form.sparse && row)
+                terms = terms_of(form, operands, step, row);
+            sum.row(row, terms, lines[row], lines[row]);
         }
-        FusedSum(a, b, SumRule{.half = sums_halves(form)}).row(0, lines[row], lines[row]);
     }
 }
 
@@ -93,8 +84,7 @@ void multiply_floats(Warp& warp, const Op& op, LaneMask lanes) {
     for (unsigned row = 0; row < form.m && !is_bytes(form); ++row)
         for (unsigned column = 0; column < form.n; ++column)
             lines[row][column] = addend(form, operands.c(row, column));
-    for (unsigned step = 0; step < steps_of(form); ++step)
-        form.sparse ? add_sparse(form, operands, step, lines) : add_dense(form, operands, step, lines);
+    add_up(form, operands, lines);
     for (unsigned row = 0; row < form.m; ++row)
         for (unsigned column = 0; column < form.n; ++column)
             operands.set_d(row, column, result(form, lines[row][column], operands.c(row, column)));

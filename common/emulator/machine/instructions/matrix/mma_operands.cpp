@@ -102,6 +102,32 @@ void MmaOperands::set_d(unsigned row, unsigned column, std::uint32_t bits) {
     put(d_, place_of_c(form_, form_.d, row, column), bits_of(form_.d), bits);
 }
 
+// A register holds elements that follow each other along k.
+
+std::vector<std::uint32_t> MmaOperands::rows_of_a() const {
+    const unsigned in_register = 32 / bits_of(form_.a);
+    std::vector<std::uint32_t> rows;
+    rows.reserve(std::size_t{form_.m} * form_.stored_k() / in_register);
+    for (unsigned row = 0; row < form_.m; ++row)
+        for (unsigned k = 0; k < form_.stored_k(); k += in_register) {
+            const Place place = place_of_a(form_, row, k);
+            rows.push_back(a_.word(place.index, place.lane));
+        }
+    return rows;
+}
+
+std::vector<std::uint32_t> MmaOperands::columns_of_b() const {
+    const unsigned in_register = 32 / bits_of(form_.b);
+    std::vector<std::uint32_t> columns;
+    columns.reserve(std::size_t{form_.n} * form_.k / in_register);
+    for (unsigned column = 0; column < form_.n; ++column)
+        for (unsigned k = 0; k < form_.k; k += in_register) {
+            const Place place = place_of_b(form_, k, column);
+            columns.push_back(b_.word(place.index, place.lane));
+        }
+    return columns;
+}
+
 double MmaOperands::wide_a(unsigned row, unsigned k) const {
     const Place place = place_in_a(form_.m, 64, row, k);
     return std::bit_cast<double>(a_.wide(place.index, place.lane));

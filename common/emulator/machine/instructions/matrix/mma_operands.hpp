@@ -31,6 +31,10 @@ class MmaOperands {
   public:
     MmaOperands(Warp& warp, const Op& op);
 
+    /// The elements of A by rows and those of B by columns, packed.
+    std::vector<std::uint32_t> rows_of_a() const;
+    std::vector<std::uint32_t> columns_of_b() const;
+
     /// `stored` counts the elements that a row of A has: k, or where A is sparse half as many; see k_of().
     std::uint32_t a(unsigned row, unsigned stored) const;
     std::uint32_t b(unsigned k, unsigned column) const;
