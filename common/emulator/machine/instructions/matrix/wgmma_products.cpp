@@ -18,40 +18,20 @@ SumRule sum_rule(const WgmmaForm& form) {
     return rule;
 }
 
-std::uint32_t with_sign(std::uint32_t bits, Element type, bool negate) {
-    return negate ? bits ^ 1u << (bits_of(type) - 1) : bits;
-}
-
-void add_floats(const WgmmaForm& form, const Tile& a, const Tile& b, Accumulators& d) {
-    const FloatFormat format_a = format_of(form.a), format_b = format_of(form.b);
-    Factors lines(Factors::Order::by_line, warp_rows, form.k);
-    Factors columns(Factors::Order::by_k, form.n, form.k);
-    for (unsigned k = 0; k < form.k; ++k) {
-        for (unsigned row = 0; row < warp_rows; ++row)
-            lines.set(row, k, with_sign(a.element(form.a, row, k), form.a, form.negate_a), format_a);
-        for (unsigned column = 0; column < form.n; ++column)
-            columns.set(column, k, with_sign(b.element(form.b, column, k), form.b, form.negate_b), format_b);
-    }
-    const FusedSum sum(lines, columns, sum_rule(form));
-    for (unsigned row = 0; row < warp_rows; ++row)
-        sum.row(row, d.row(row), d.row(row));
-}
-
-/// Each row meets other elements of B; those that it does not meet count for nothing, not even infinities.
-void add_sparse_floats(const WgmmaForm& form, const Tile& a, const Tile& b, const Metadata& metadata,
-                       Accumulators& d) {
-    const FloatFormat format_a = format_of(form.a), format_b = format_of(form.b);
+/// Each row of a sparse A meets other elements of B; those that it does not meet count for nothing, not even
+/// infinities.
+void add_floats(const WgmmaForm& form, const Tile& a, const Tile& b, const Metadata& metadata,
+                Accumulators& d) {
+    const Factors rows(form.a, warp_rows, form.stored_k(), a.bytes, a.line_bytes, form.negate_a);
+    const Factors columns(form.b, form.n, form.k, b.bytes, b.line_bytes, form.negate_b);
+    const FusedSum sum(rows, columns, sum_rule(form));
+    std::vector<Term> terms(form.stored_k());
     for (unsigned row = 0; row < warp_rows; ++row) {
-        Factors line(Factors::Order::by_line, 1, form.stored_k());
-        Factors columns(Factors::Order::by_k, form.n, form.stored_k());
         for (unsigned i = 0; i < form.stored_k(); ++i) {
-            const unsigned k = metadata.k_of(row, i);
-            line.set(0, i, with_sign(a.element(form.a, row, i), form.a, form.negate_a), format_a);
-            for (unsigned column = 0; column < form.n; ++column)
-                columns.set(column, i, with_sign(b.element(form.b, column, k), form.b, form.negate_b),
-                            format_b);
+            const unsigned k = form.sparse ? metadata.k_of(row, i) : i;
+            terms[i] = {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(k)};
         }
-        FusedSum(line, columns, sum_rule(form)).row(0, d.row(row), d.row(row));
+        sum.row(row, terms, d.row(row), d.row(row));
     }
 }
 
@@ -92,10 +72,8 @@ void multiply_tiles(const WgmmaForm& form, const Tile& a, const Tile& b, const M
         add_bits(form, a, b, d);
     else if (form.d == Element::s32)
         add_integers(form, a, b, metadata, d);
-    else if (form.sparse)
-        add_sparse_floats(form, a, b, metadata, d);
     else
-        add_floats(form, a, b, d);
+        add_floats(form, a, b, metadata, d);
 }
 
 } // namespace emu::matrix
