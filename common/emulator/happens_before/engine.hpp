@@ -174,7 +174,8 @@ class Engine : public ClusterListener {
     // engine_async.cpp
     void issue_cp_async(const AsyncOperation& operation, WarpClock& clock);
     void touch_pieces(const AsyncOperation& operation, const Operation& known, WarpClock& clock);
-    void touch_range(Actor actor, Address address, std::uint32_t bytes, bool shared);
+    void touch_range(Actor& actor, Address address, std::uint32_t bytes, bool shared);
+    bool is_plain_read(Ref write, unsigned k, unsigned n, const Actor& actor);
     std::uint32_t add_operation(const AsyncOperation& operation, WarpClock& clock);
 
     // engine.cpp

@@ -287,8 +287,17 @@ Ref Engine::written_below(std::uint32_t address, std::uint32_t limit, std::uint3
 
 bool Engine::is_ordered(Ref old, const Record& r, unsigned k, unsigned n, const Actor& actor) const {
     constexpr unsigned packed = Record::bytes1 | Record::bytes2;
-    if (!((r.flags | actor.record->flags) & packed)) [[likely]]
+    const auto ask = [&] {
         return threads_.sees(*actor.clock, actor.lane, r, Threads::component_of(r, old, k));
+    };
+    if (actor.record->is(Record::async) && !(r.flags & packed)) {
+        Actor::Answer& answer = actor.answers[record_of(old) % actor.answers.size()];
+        if (answer.ref != old)
+            answer = {old, ask()};
+        return answer.ordered;
+    }
+    if (!((r.flags | actor.record->flags) & packed)) [[likely]]
+        return ask();
     for (unsigned i = k; i < k + n; ++i)
         if (!threads_.sees(*actor.clock, lane_at(actor.ref, *actor.record, i), r,
                            Threads::component_of(r, old, i)))

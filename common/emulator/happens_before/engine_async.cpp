@@ -81,9 +81,32 @@ std::uint32_t Engine::add_operation(const AsyncOperation& operation, WarpClock& 
     return index;
 }
 
-void Engine::touch_range(Actor actor, Address address, std::uint32_t bytes, bool shared) {
+void Engine::touch_range(Actor& actor, Address address, std::uint32_t bytes, bool shared) {
+    if (actor.shared != shared)
+        actor.answers = {}; // References of global and of shared memory are two kinds.
     actor.shared = shared;
-    access_one(actor, address, bytes);
+    const bool words = address % 4 == 0 && bytes % 4 == 0;
+    if (!shared || actor.is_write || actor.padding || !words)
+        return access_one(actor, address, bytes);
+    const auto at = static_cast<std::uint32_t>(address);
+    Region& region = shared_[shared_rank(at)];
+    const std::size_t first = shared_offset(at) / 4;
+    if (shared_offset(at) < shared_reserved || first + bytes / 4 > region.words())
+        return access_one(actor, address, bytes);
+    // Most words of a tile have one history.
+    region.visit_alike(first, bytes / 4, [&](std::size_t word, Cell& cell, unsigned k, unsigned n) {
+        actor.word = address + 4 * (word - first);
+        const Ref write = cell.write;
+        touch(region, cell, k, n, actor);
+        return write && is_plain_read(write, k, n, actor);
+    });
+}
+
+/// To read what that access has written is in order, and nothing more is to be asked.
+bool Engine::is_plain_read(Ref write, unsigned k, unsigned n, const Actor& actor) {
+    const Record& w = record(write, actor);
+    const bool same_path = !actor.record->is(Record::async_proxy) || w.is(Record::async_proxy);
+    return same_path && w.rank() == actor.record->rank() && is_ordered(write, w, k, n, actor);
 }
 
 void Engine::touch_pieces(const AsyncOperation& operation, const Operation& known, WarpClock& clock) {

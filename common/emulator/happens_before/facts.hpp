@@ -7,6 +7,7 @@
 #include "machine/events.hpp"
 #include "machine/written.hpp"
 
+#include <array>
 #include <map>
 #include <memory>
 #include <utility>
@@ -49,6 +50,13 @@ struct Actor {
     Address word = 0;                      ///< Address of the word: shared-window or global.
     bool first_write = false;              ///< Nobody has written the word before.
     const WrittenWords* written = nullptr; ///< Before the launch, of an allocation with gaps.
+    /// Of accesses by one lane in one stretch of memory: whether the last that it asked about was ordered
+    /// before it. A tile has been written by few, and read by few.
+    struct Answer {
+        Ref ref = 0;
+        bool ordered = false;
+    };
+    mutable std::array<Answer, 4> answers{};
     LaneMask together = 0; ///< All lanes that write the same value to the same place in this instruction.
 };
 

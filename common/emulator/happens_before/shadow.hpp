@@ -30,6 +30,7 @@ struct Cell {
 /// stay.
 struct ReadPair {
     Ref first = 0, second = 0;
+    bool operator==(const ReadPair&) const = default;
 };
 
 /// The shadow of a stretch of memory. Not thread-safe. Writes and reads lie apart and take room only once
@@ -56,6 +57,35 @@ class Region {
             store(writes_, word, cell.write);
         if (cell.read != old.read)
             store(reads_, word, cell.read);
+    }
+
+    /// The same for whole words, `count` of them, where `f(word, cell, k, n)` returns whether it would do the
+    /// same to every cell with the same write and readers, and nothing else: then it is not asked again.
+    template <class F>
+    void visit_alike(std::size_t word, std::size_t count, F&& f) {
+        Ref write = 0;
+        ReadPair before, after;
+        bool known = false;
+        for (const std::size_t end = word + count; word < end; ++word) {
+            Cell cell{writes_.empty() ? 0 : writes_[word], reads_.empty() ? 0 : reads_[word]};
+            const ReadPair readers = this->readers(cell);
+            if (known && cell.write == write && readers == before) {
+                if (const Ref old = cell.read; readers != after) {
+                    set_readers(cell, after);
+                    if (cell.read != old)
+                        store(reads_, word, cell.read);
+                }
+                continue;
+            }
+            known = false;
+            visit(word, 15,
+                  [&](Cell& each, unsigned k, unsigned n) { known = f(word, each, k, n) && n == 4; });
+            if (known) {
+                write = cell.write;
+                before = readers;
+                after = this->readers({0, reads_.empty() ? 0 : reads_[word]});
+            }
+        }
     }
 
     /// The readers of a cell: none, one, or two.

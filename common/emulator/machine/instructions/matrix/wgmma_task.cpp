@@ -62,26 +62,35 @@ void WgmmaTask::read(Cluster& cluster) {
     std::copy_n(row(plan_.metadata), warp_size, metadata_.bits.begin());
 }
 
+/// Calls `visit(word of a register, its row of D, its first column)` for all accumulators of the warp: a
+/// register has one column of binary32, or two of binary16.
+template <class Visit>
+void WgmmaTask::for_accumulators(Visit visit) const {
+    const unsigned in_register = 32 / bits_of(plan_.form.d), in_block = 4 / in_register;
+    for (unsigned i = 0; i < plan_.d.size(); ++i) {
+        std::uint32_t* const words = row(plan_.d[i]);
+        const unsigned lower = i % in_block * in_register / 2 * 8;
+        const unsigned column = i / in_block * 8 + (in_register == 1 ? i % 2 : 0);
+        for (unsigned lane = 0; lane < warp_size; ++lane)
+            visit(words[lane], lane, lower + lane / 4, column + 2 * (lane % 4));
+    }
+}
+
 void WgmmaTask::write(Cluster&) {
-    const WgmmaForm& form = plan_.form;
-    const unsigned bits = bits_of(form.d), in_block = bits == 16 ? 2 : 4;
-    const auto each_element = [&](auto visit) {
-        for (unsigned r = 0; r < warp_rows; ++r)
-            for (unsigned c = 0; c < form.n; ++c) {
-                const Place place = place_in_c(bits, r, c % 8);
-                visit(r, c, row(plan_.d[place.index + c / 8 * in_block])[place.lane], place);
-            }
-    };
-    const std::uint32_t mask = bits == 16 ? 0xffff : ~0u;
-    Accumulators d(form.n);
+    const bool half = plan_.form.d == Element::f16;
+    Accumulators d(plan_.form.n);
     if (adds)
-        each_element([&](unsigned r, unsigned c, std::uint32_t& word, const Place& place) {
-            d.row(r)[c] = word >> place.shift & mask;
+        for_accumulators([&](std::uint32_t word, unsigned, unsigned r, unsigned column) {
+            std::uint32_t* const into = &d.row(r)[column];
+            into[0] = half ? word & 0xffff : word;
+            if (half)
+                into[1] = word >> 16;
         });
-    multiply_tiles(form, tile_a_, tile_b_, metadata_, d);
-    each_element([&](unsigned r, unsigned c, std::uint32_t& word, const Place& place) {
-        if (lanes >> place.lane & 1)
-            word = (word & ~(mask << place.shift)) | d.row(r)[c] << place.shift;
+    multiply_tiles(plan_.form, tile_a_, tile_b_, metadata_, d);
+    for_accumulators([&](std::uint32_t& word, unsigned lane, unsigned r, unsigned column) {
+        const std::uint32_t* const from = &d.row(r)[column];
+        if (lanes >> lane & 1)
+            word = half ? from[0] | from[1] << 16 : from[0];
     });
     for (const Copy& copy : copies_) {
         const std::uint32_t* from = row({copy.from, Row::Base::frame});

@@ -75,6 +75,8 @@ class WgmmaTask final : public AsyncTask {
     Tile tile_in_memory(Cluster& cluster, const Descriptor& from, unsigned first_line, unsigned lines,
                         unsigned line_bytes, bool along_lines) const;
     Tile tile_in_registers() const;
+    template <class Visit>
+    void for_accumulators(Visit visit) const;
     std::uint32_t* row(Row r) const { return warp_.row_in<std::uint32_t>(frame_, r); }
 
     Warp& warp_;
