@@ -103,6 +103,8 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
             count(e.warp, e.pc, Counter::local_requests);
     }
     void on_async_issue(const AsyncOperation& operation) override {
+        if (operation.kind == AsyncKind::wgmma)
+            return wgmma(operation);
         flight_.on_issue(operation);
         if (operation.kind == AsyncKind::prefetch || operation.kind == AsyncKind::cp_async_arrive)
             return;
@@ -131,6 +133,8 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
     }
     void on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,
                                  bool, std::uint32_t pc) override {
+        if (kind == CompletionKind::wgmma_group)
+            return; // It copies nothing.
         flight_.on_group_observed(warp, lane, kind, last_group, pc);
     }
     void on_barrier_arrive(BarrierKind kind, unsigned, const WarpLanes& lanes, Semantics) override {
@@ -180,6 +184,13 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
     }
 
   private:
+    void wgmma(const AsyncOperation& operation) {
+        count(operation.warp, operation.pc, Counter::wgmma_instructions);
+        for (const auto* pieces : {&operation.pieces, &operation.source_pieces})
+            for (const AsyncPiece& piece : *pieces)
+                count(operation.warp, operation.pc, Counter::bytes_shared_to_wgmma, piece.bytes);
+    }
+
     void count(const Warp* warp, std::uint32_t pc, Counter counter, std::uint64_t amount = 1) override {
         if (amount == 0)
             return;

@@ -79,6 +79,8 @@ constexpr std::array<Named, counter_count> names{{
     {"instructions_issue_to_wait", "of each thread between its last copy and its first try to wait"},
     {"bytes_loaded_arrival_to_wait", "by ordinary loads between an arrival and the first try to wait"},
     {"bytes_announced", "to mbarriers, by expect_tx"},
+    {"wgmma_instructions", "wgmma.mma_async, once for each warp"},
+    {"bytes_shared_to_wgmma", "of the tiles of A and B, once for each warp that reads them"},
 }};
 
 /// What is worth dividing.

@@ -207,17 +207,18 @@ void AsyncEngine::State::report_exit(Block& block, Warp& warp, std::uint32_t pc,
 
 void AsyncEngine::State::report_group(Block& block, ThreadQueues& thread, CompletionKind kind) {
     const GroupQueue& queue = thread.of(kind);
-    const bool reads = kind != CompletionKind::cp_async_group;
-    if (queue.last_group < committed(*thread.warp, thread.lane, kind))
-        return report_exit(block, *thread.warp, queue.last_pc, thread.lane, reads);
-    const char* const commit = kind == CompletionKind::bulk_group    ? "cp.async.bulk.commit_group"
-                               : kind == CompletionKind::wgmma_group ? "wgmma.commit_group"
-                                                                     : "cp.async.commit_group";
-    Place(*thread.warp, thread.lane, queue.last_pc)
-        .report(Finding::exited_with_copies_in_flight, Fault::launch_failure, "copy-uncommitted",
-                {{"rank", block.rank()},
-                 {"uses", std::string(reads ? "reads" : "writes")},
-                 {"commit", std::string(commit)}});
+    const Place place(*thread.warp, thread.lane, queue.last_pc);
+    const bool is_committed = queue.last_group < committed(*thread.warp, thread.lane, kind);
+    if (kind == CompletionKind::wgmma_group)
+        return place.report(Finding::exited_with_copies_in_flight, Fault::launch_failure,
+                            is_committed ? "wgmma-outlives-warp" : "wgmma-uncommitted");
+    const bool bulk = kind == CompletionKind::bulk_group;
+    if (is_committed)
+        return report_exit(block, *thread.warp, queue.last_pc, thread.lane, bulk);
+    place.report(Finding::exited_with_copies_in_flight, Fault::launch_failure, "copy-uncommitted",
+                 {{"rank", block.rank()},
+                  {"uses", std::string(bulk ? "reads" : "writes")},
+                  {"commit", std::string(bulk ? "cp.async.bulk.commit_group" : "cp.async.commit_group")}});
 }
 
 /// Bytes that complete at a barrier beyond those expected there, when every operation will have landed.
@@ -258,8 +259,8 @@ void AsyncEngine::State::check_exit(Block& block) {
     if (block.rank() >= threads.size())
         return;
     for (ThreadQueues& thread : threads[block.rank()])
-        for (const CompletionKind kind : {CompletionKind::cp_async_group, CompletionKind::bulk_group,
-                                          CompletionKind::wgmma_group})
+        for (const CompletionKind kind :
+             {CompletionKind::cp_async_group, CompletionKind::bulk_group, CompletionKind::wgmma_group})
             if (const GroupQueue& queue = thread.of(kind); !queue.all_observed(kind))
                 report_group(block, thread, kind);
 }

@@ -180,8 +180,9 @@ void WgmmaRegisters::tell_in_flight(const Warp& warp, const WarpState& state, co
     message += writes && !accumulator ? " Which value the wgmma takes is undefined."
                                       : " What the register holds is undefined.";
     if (accumulator)
-        message += " (The assembler may see it and put a wait of its own there, which costs the overlap: ptxas "
-                   "-v tells it as C7517.)";
+        message +=
+            " (The assembler may see it and put a wait of its own there, which costs the overlap: ptxas "
+            "-v tells it as C7517.)";
     publish(Finding::wgmma_register_in_flight, std::move(message), std::move(advice), std::move(lines), true);
 }
 

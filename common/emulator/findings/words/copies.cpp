@@ -38,6 +38,18 @@ constexpr MistakeWords table[] = {
      "Put {commit} after it, and the wait of the same thread after that, before the block ends: "
      "cp.async.wait_group 0, or for a bulk store cp.async.bulk.wait_group.read 0."},
 
+    {"wgmma-outlives-warp",
+     "The warp of {thread} has exited without having waited for the end of this wgmma: its accumulators were "
+     "never seen complete, and it may still read the tiles in shared memory.",
+     "Execute wgmma.wait_group 0 behind the last wgmma.commit_group, before the accumulators are used."},
+    {"wgmma-uncommitted",
+     "The warp of {thread} has exited without having waited for the end of this wgmma. It belongs to no "
+     "group: "
+     "no wgmma.commit_group follows it, and wgmma.wait_group waits for committed groups only.",
+     "Put wgmma.commit_group behind the last wgmma of a batch, and wgmma.wait_group 0 behind that, before "
+     "the "
+     "accumulators are used."},
+
     // -- tensor copies
     {"tensor-start-misaligned",
      "The box starts at innermost coordinate {coordinate}, which is byte {byte} of its row: not a multiple "

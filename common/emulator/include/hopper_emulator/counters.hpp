@@ -92,6 +92,8 @@ enum class Counter : std::uint8_t {
     instructions_issue_to_wait,   ///< The same from its last copy.
     bytes_loaded_arrival_to_wait, ///< Of a thread from global memory, from an arrival to that attempt.
     bytes_announced,              ///< By expect_tx, at mbarriers.
+    wgmma_instructions,           ///< wgmma.mma_async, once for each warp.
+    bytes_shared_to_wgmma,        ///< Of A and B, once for each warp that uses them.
     count_
 };
 /// How many counters there are.
