@@ -91,6 +91,7 @@ class Engine : public ClusterListener {
     void on_async_issue(const AsyncOperation& operation) override;
     void on_async_retired(const AsyncOperation& operation) override;
     void on_async_commit(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t group) override;
+    void on_products_read(const WarpLanes& lanes, const Warp& other, std::uint64_t last_group) override;
     void on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,
                                  bool read_only, std::uint32_t pc) override;
     void on_tensor_map_access(Warp& warp, unsigned lane, std::uint32_t pc, Address map,

@@ -234,6 +234,17 @@ void Engine::on_async_group_observed(Warp& warp, unsigned lane, CompletionKind k
         threads_.observe(clock, lane, write_stream(kind), epoch);
 }
 
+void Engine::on_products_read(const WarpLanes& lanes, const Warp& other, std::uint64_t last_group) {
+    tell(&ClusterListener::on_products_read, lanes, other, last_group);
+    const WarpStreams& streams = threads_.streams(threads_.of(other));
+    const auto& commits = streams.wgmma.commits[0];
+    if (last_group >= commits.size())
+        return;
+    Accumulator seen;
+    seen.raise(order, streams.stream(Stream::wgmma).first, commits[last_group]);
+    threads_.learn(lanes, threads_.space().freeze(seen));
+}
+
 void Engine::on_tensor_map_access(Warp& warp, unsigned lane, std::uint32_t pc, Address map, AccessKind kind) {
     tell(&ClusterListener::on_tensor_map_access, warp, lane, pc, map, kind);
     constexpr std::uint32_t map_bytes = 128;

@@ -113,6 +113,55 @@ bool AsyncEngine::hand_on(Warp& warp, std::uint32_t from, std::uint32_t into, La
     });
 }
 
+namespace {
+
+/// The warps of a warp's warpgroup, itself among them.
+template <class Visit>
+void for_warpgroup(const Warp& warp, Visit visit) {
+    const auto& warps = warp.block().warps();
+    constexpr unsigned count = 4;
+    const unsigned first = warp.index() / count * count;
+    for (unsigned i = first; i < std::min<std::size_t>(first + count, warps.size()); ++i)
+        visit(*warps[i]);
+}
+
+} // namespace
+
+bool AsyncEngine::wait_for_products(Warp& warp, std::uint64_t pending, std::uint32_t pc) {
+    constexpr CompletionKind kind = CompletionKind::wgmma_group;
+    const std::uint64_t groups = committed(warp, 0, kind), limit = groups - std::min(groups, pending);
+    bool is_late = false;
+    for_warpgroup(warp, [&](Warp& each) { is_late |= !each.finished() && committed(each, 0, kind) < limit; });
+    if (is_late)
+        return false;
+    wait(warp, 0, kind, pending, false, false, pc);
+    if (limit == 0)
+        return true;
+    // The others' products may be written later, but have read what they multiply.
+    const WarpLanes lanes{&warp, warp.present() & ~warp.exited(), pc};
+    for_warpgroup(warp, [&](Warp& each) {
+        if (committed(each, 0, kind) < limit)
+            return;
+        state_->read_groups(state_->queues(each, 0).wgmma, limit);
+        state_->cluster.emit(&ClusterListener::on_products_read, lanes, std::as_const(each), limit - 1);
+    });
+    return true;
+}
+
+void AsyncEngine::warpgroup_changed(Warp& warp) {
+    for_warpgroup(warp, [&](Warp& each) {
+        const LaneMask lanes = &each == &warp ? 0 : each.waiting(Wait::warpgroup, 0);
+        if (!lanes)
+            return;
+        const std::uint32_t pc = each.lane_pc(static_cast<unsigned>(std::countr_zero(lanes)));
+        const Op& op = state_->cluster.info().kernel->code[pc];
+        if (!wait_for_products(each, static_cast<std::uint64_t>(op.immediate), pc))
+            return;
+        each.release_after(lanes);
+        state_->cluster.made_progress();
+    });
+}
+
 void AsyncEngine::land_products(Warp& warp) {
     state_->land_groups(state_->queues(warp, 0).wgmma, ~std::uint64_t{0});
 }

@@ -60,9 +60,16 @@ class AsyncEngine {
     void arrive_after_cp_async(Warp& warp, unsigned lane, std::uint32_t barrier, bool noinc,
                                std::uint32_t pc);
 
-    /// Lanes copy a register whose value a wgmma in flight has yet to write. (The compiler copies accumulators
-    /// from round to round, and the assembler takes both names for one register.) False if there is none.
+    /// Lanes copy a register whose value a wgmma in flight has yet to write. (The compiler copies
+    /// accumulators from round to round, and the assembler takes both names for one register.) False if there
+    /// is none.
     bool hand_on(Warp& warp, std::uint32_t from, std::uint32_t into, LaneMask lanes);
+    /// wgmma.wait_group of a warp. A wgmma is one operation of its warpgroup: all four warps must have
+    /// committed it before one of them sees it complete. False if another warp has not: the warp must wait,
+    /// and is let go on by the commit that it lacks.
+    bool wait_for_products(Warp& warp, std::uint64_t pending, std::uint32_t pc);
+    /// Something changed in the warpgroup: a commit, or a warp has ended. Lets warps go on that wait for it.
+    void warpgroup_changed(Warp& warp);
     /// Lands the wgmma of a warp: it leaves the function whose registers they write.
     void land_products(Warp& warp);
 

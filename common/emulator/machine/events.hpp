@@ -108,6 +108,9 @@ class ClusterListener {
     virtual void on_async_group_observed(Warp&, unsigned /*lane*/, CompletionKind,
                                          std::uint64_t /*last_group*/, bool /*read_only*/,
                                          std::uint32_t /*pc*/) {}
+    /// All threads of a warp have seen that the wgmma of `other`, a warp of its warpgroup or itself, have
+    /// read their tiles, up to that group.
+    virtual void on_products_read(const WarpLanes&, const Warp& /*other*/, std::uint64_t /*last_group*/) {}
     virtual void on_async_retired(const AsyncOperation&) {} ///< The last event; the operation dies.
 
     /// tensormap.replace writes the 128 bytes of a map, tensormap.cp_fenceproxy reads one and writes another;

@@ -16,6 +16,7 @@ enum class Wait : std::uint8_t {
     none,
     exited,
     warp_sync,       ///< At a warp-synchronous instruction, for the other lanes of its mask.
+    warpgroup,       ///< At wgmma.wait_group, for the other warps of the warpgroup.
     block_barrier,   ///< At bar/barrier.
     cluster_barrier, ///< At barrier.cluster.wait.
     grids,           ///< At griddepcontrol.wait.

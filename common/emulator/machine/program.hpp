@@ -118,7 +118,7 @@ class Kernel : public KernelFacts {
         module_shared;                       ///< Offset in the block of each module variable in shared space.
     std::uint32_t dynamic_shared_offset = 0; ///< Where `extern .shared` memory begins, reserved KiB included.
     bool has_wgmma = false;
-    bool names_dynamic_shared = false;       ///< The kernel's code uses such memory.
+    bool names_dynamic_shared = false; ///< The kernel's code uses such memory.
 
     /// A row of the warp's specials that this kernel needs beyond the fixed ones: an address that depends on
     /// the block's rank or on the thread's frame.

@@ -298,6 +298,8 @@ Flow Warp::exit_lanes(LaneMask mask) {
         each.lanes &= ~mask;
     std::erase_if(live_frames_, [](const LiveFrame& each) { return each.lanes == 0; });
     block_.thread_exited({this, mask, pc_});
+    if (finished() && cluster().info().kernel->has_wgmma)
+        cluster().async().warpgroup_changed(*this);
     meet_again();
     return Flow::reselect;
 }

@@ -20,15 +20,6 @@ std::uint32_t pc_of(const Warp& warp, const Op& op) {
     return static_cast<std::uint32_t>(&op - warp.cluster().info().kernel->code.data());
 }
 
-/// The instructions of wgmma are one for all threads of a warp: what each of them knows, all know.
-void tell_together(Warp& warp, const Op& op, LaneMask lanes) {
-    if (!warp.cluster().listening())
-        return;
-    const WarpLanes all{&warp, lanes, pc_of(warp, op)};
-    warp.cluster().emit(&ClusterListener::on_barrier_complete, ClusterListener::BarrierKind::warp, 0u,
-                        std::span<const WarpLanes>(&all, 1), std::span<const WarpLanes>(&all, 1));
-}
-
 /// The units of shared memory that operands lie in, each once, as pieces.
 class Units {
   public:
@@ -83,7 +74,6 @@ void multiply(Warp& warp, const Op& op, LaneMask lanes) {
     const WgmmaPlan& plan = wgmma_of(op);
     const WgmmaForm& form = plan.form;
     const emu::Place place(warp, lowest(lanes), pc_of(warp, op));
-    tell_together(warp, op, lanes);
     auto task = std::make_unique<WgmmaTask>(warp, plan, warp.frame());
     const auto bytes = static_cast<std::uint32_t>(warp.block().shared().size());
     Units of_a(bytes), of_b(bytes);
@@ -110,16 +100,24 @@ void multiply(Warp& warp, const Op& op, LaneMask lanes) {
 }
 
 /// One lane stands for the warp.
-void commit(Warp& warp, const Op& op, LaneMask lanes) {
-    tell_together(warp, op, lanes);
+void commit(Warp& warp, const Op&, LaneMask) {
     warp.cluster().async().commit(warp, 0, CompletionKind::wgmma_group);
+    warp.cluster().async().warpgroup_changed(warp);
+}
+
+/// Lanes that came one after the other: they do not wait for the rest of the warpgroup.
+void wait_alone(Warp& warp, const Op& op, LaneMask) {
+    warp.cluster().async().wait(warp, 0, CompletionKind::wgmma_group,
+                                static_cast<std::uint64_t>(op.immediate), false, false, pc_of(warp, op));
 }
 
 /// op.immediate: groups that may stay pending.
-void wait(Warp& warp, const Op& op, LaneMask lanes) {
-    warp.cluster().async().wait(warp, 0, CompletionKind::wgmma_group,
-                                static_cast<std::uint64_t>(op.immediate), false, false, pc_of(warp, op));
-    tell_together(warp, op, lanes);
+Flow run_wait(Warp& warp, const Op& op, LaneMask mask) {
+    if (mask != (warp.present() & ~warp.exited()))
+        return warp.meet(op, mask, all_lanes, wait_alone);
+    if (warp.cluster().async().wait_for_products(warp, static_cast<std::uint64_t>(op.immediate), warp.pc()))
+        return Flow::next;
+    return warp.block_lanes(mask, Wait::warpgroup, 0);
 }
 
 void keep_order(Warp&, const Op&, LaneMask) {}
@@ -199,7 +197,7 @@ void decode_wait(DecodeContext& c, Op& op) {
     op.immediate = c.immediate(0);
     if (op.immediate < 0 || op.immediate > 7)
         c.malformed("takes a count of groups from 0 to 7");
-    finish(c, op, std::make_unique<WarpPlan>(), wait);
+    op.handler = run_wait;
 }
 
 constexpr InstructionRow table[] = {
