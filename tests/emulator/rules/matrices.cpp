@@ -60,13 +60,16 @@ TEST_CASE("uninitialised-shared: through ldmatrix and mma by columns of B") {
 TEST_CASE("uninitialised-shared: ldmatrix.trans gives a row's elements to other lanes") {
     // Elements 6 and 7 of row 7 of the second matrix go to lanes 27 and 31.
     const std::string transposed = "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r4, %r5}, [%r12];";
-    const std::string lane =
-        "and.b32 %r14, %r0, 31;\nsetp.eq.u32 %p2, %r14, 27;\nsetp.eq.u32 %p3, %r14, 31;\n"
-        "or.pred %p2, %p2, %p3;\n";
+    const auto lane = [](const std::string& number) {
+        return "and.b32 %r14, %r0, 31;\nsetp.eq.u32 %p2, %r14, " + number + ";\n";
+    };
     const std::string use = "st.global.u32 [%rd11], %r5;";
-    require_silent({tile, partly_filled + transposed + "\n" + lane + "@!%p2 " + use +
+    require_silent({tile, partly_filled + transposed + "\n" + lane("27") +
+                              "setp.ne.and.u32 %p2, %r14, 31, !%p2;\n@%p2 " + use +
                               "\nst.global.u32 [%rd11+512], %r4;\n"});
-    require_found(unwritten, {tile, partly_filled + transposed + "//!\n" + lane + "@%p3 " + use + "//!\n"});
+    for (const std::string number : {"27", "31"})
+        require_found(unwritten,
+                      {tile, partly_filled + transposed + "//!\n" + lane(number) + "@%p2 " + use + "//!\n"});
 }
 
 TEST_CASE("uninitialised-shared: accumulators and wmma") {
