@@ -35,6 +35,7 @@ CHAPTERS = (
     ("9.7.13", "synchronisation"),
     ("9.7.14.4", "matrices: wmma"),
     ("9.7.14.5", "matrices: mma and moves"),
+    ("9.7.15", "matrices of a warpgroup"),
     ("9.7.17", "stack"),
     ("9.7.18", "video"),
     ("9.7.19", "miscellaneous"),
