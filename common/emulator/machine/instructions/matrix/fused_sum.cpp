@@ -184,8 +184,10 @@ void FusedSum::add_products(const Line& line, Strip& strip) {
 }
 
 /// Adds C and makes binary32 numbers of the sums, cut or (so that they can be rounded once more) with the
-/// last digit set where digits are lost.
-void FusedSum::finish(Strip& strip, std::uint32_t* d) const {
+/// last digit set where digits are lost. True where some results
+/// are left.
+bool FusedSum::finish(Strip& strip, std::uint32_t* d) const {
+    Integers any{};
     const auto fraction = static_cast<std::int32_t>(rule_.fraction);
     for (unsigned i = 0; i < Factors::strip; i += 4) {
         const auto largest = load<Integers>(&strip.largest[i]);
@@ -212,11 +214,13 @@ void FusedSum::finish(Strip& strip, std::uint32_t* d) const {
         const Integers is_zero = sum == 0;
         const Integers result = ((bits + ((largest - fraction) << 23)) | (is_negative & sign)) & ~is_zero;
         const Integers large = (products > limit) | (products < -limit);
+        const Integers left = (~is_zero & ((field < 1) | (field > 254))) | large |
+                              load<Integers>(&strip.too_small[i]) | load<Integers>(&strip.special[i]);
         store(result, &d[i]);
-        store((~is_zero & ((field < 1) | (field > 254))) | large | load<Integers>(&strip.too_small[i]) |
-                  load<Integers>(&strip.special[i]),
-              &strip.left[i]);
+        store(left, &strip.left[i]);
+        any |= left;
     }
+    return (any[0] | any[1] | any[2] | any[3]) != 0;
 }
 
 void FusedSum::add_strip(const Line& line, unsigned column, const std::uint32_t* c, std::uint32_t* d) const {
@@ -227,7 +231,8 @@ void FusedSum::add_strip(const Line& line, unsigned column, const std::uint32_t*
     read_addends(c, strip);
     find_units(line, column, strip);
     add_products(line, strip);
-    finish(strip, d);
+    if (!finish(strip, d) && !rule_.half)
+        return;
     for (unsigned i = 0; i < Factors::strip; ++i)
         if (strip.left[i])
             d[i] = finish_one(line, column, strip, i);

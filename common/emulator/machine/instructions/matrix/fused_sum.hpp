@@ -50,7 +50,7 @@ class FusedSum {
     void read_addends(const std::uint32_t* c, Strip& strip) const;
     void find_units(const Line& line, unsigned column, Strip& strip) const;
     static void add_products(const Line& line, Strip& strip);
-    void finish(Strip& strip, std::uint32_t* d) const;
+    bool finish(Strip& strip, std::uint32_t* d) const;
     std::uint32_t finish_one(const Line& line, unsigned column, const Strip& strip, unsigned i) const;
     std::int64_t sum_one_by_one(const Line& line, unsigned column, std::int32_t largest) const;
     bool special(const Line& line, unsigned column, float addend, std::uint32_t& d) const;

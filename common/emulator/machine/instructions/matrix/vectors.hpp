@@ -32,6 +32,12 @@ inline Integers upper(Shorts shorts) {
     return std::bit_cast<Integers>(__builtin_shufflevector(shorts, shorts, 4, 4, 5, 5, 6, 6, 7, 7)) >> 16;
 }
 
+/// Eight numbers that 16 bits hold.
+inline Shorts narrowed(Integers low, Integers high) {
+    return __builtin_shufflevector(std::bit_cast<Shorts>(low), std::bit_cast<Shorts>(high), 0, 2, 4, 6, 8, 10,
+                                   12, 14);
+}
+
 template <class Vector>
 Vector smaller(Vector a, Vector b) {
     return a < b ? a : b;
