@@ -430,7 +430,8 @@ void Values::taint_register(Warp& warp, std::uint32_t pc, unsigned lane, std::in
         return;
     const Operand& destination = flow.instruction.operands.front();
     flow.origin = flow.by_lane[lane] = origin;
-    if (const AccessExtra* access = access_of(flow.kernel, pc); access && access->one_by_one) {
+    const AccessExtra* access = flow.instruction.opcode == "wmma" ? access_of(flow.kernel, pc) : nullptr;
+    if (access && access->one_by_one) {
         const std::size_t count = destination.elements.size(), each = count / access->copies;
         for (std::size_t i = warp.accessed_element; i < count; i += each)
             flow.write(destination.elements[i], flow.mask, flow.mask);
