@@ -2,6 +2,7 @@
 
 #include "counters/ahead.hpp"
 #include "counters/flight.hpp"
+#include "counters/products.hpp"
 #include "counters/stretch.hpp"
 #include "machine/cluster.hpp"
 
@@ -72,7 +73,8 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
   public:
     ClusterCounters(Counters& owner, Cluster& cluster)
         : owner_(owner), serial_(cluster.info().serial), counts_(cluster.info().kernel->code.size()),
-          used_(counts_.size()), flight_(*this), ahead_(*this), stretch_(*this, *cluster.info().kernel) {}
+          used_(counts_.size()), products_(products_in(*cluster.info().kernel)), flight_(*this),
+          ahead_(*this), stretch_(*this, *cluster.info().kernel) {}
     ~ClusterCounters() override {
         flush_cp_async();
         std::vector<std::pair<std::uint32_t, Counts>> list;
@@ -92,6 +94,8 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
             flush_cp_async();
         count(&warp, pc, Counter::warp_instructions);
         count(&warp, pc, Counter::thread_instructions, static_cast<unsigned>(std::popcount(lanes)));
+        if (!products_.empty() && products_[pc].of_a_warp)
+            multiply(warp, pc, lanes);
         stretch_.on_instruction(warp, pc, lanes);
     }
     void on_access(const AccessEvent& e) override {
@@ -203,6 +207,30 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
         by_warp_[warp->index()][counter] += amount;
     }
 
+    static std::vector<Products> products_in(const Kernel& kernel) {
+        std::vector<Products> products(kernel.sources.size());
+        bool any = false;
+        for (std::size_t pc = 0; pc < products.size(); ++pc)
+            if (const auto found = kernel.sources[pc] ? products_of(*kernel.sources[pc]) : std::nullopt) {
+                products[pc] = *found;
+                any = true;
+            }
+        return any ? products : std::vector<Products>{};
+    }
+    /// Lanes that come one after the other execute one instruction, together.
+    void multiply(const Warp& warp, std::uint32_t pc, LaneMask lanes) {
+        const auto share = static_cast<std::uint64_t>(std::popcount(lanes));
+        count(&warp, pc, Counter::matrix_instructions, lanes >> 31);
+        count(&warp, pc, products_[pc].counter, products_[pc].of_a_warp * share / warp_size);
+    }
+    /// Each thread gets or gives 16 bytes. Four matrices are so much, though fewer have rows of 16 bytes,
+    /// too.
+    static bool is_wide(const AccessEvent& e) {
+        const ptx::Instruction& source = *e.warp->cluster().info().kernel->sources[e.pc];
+        const bool matrices = source.opcode == "ldmatrix" || source.opcode == "stmatrix";
+        return e.bytes == wide && (!matrices || source.has("x4"));
+    }
+
     void global_access(const AccessEvent& e) {
         const auto add = [&](Counter counter, std::uint64_t amount) { count(e.warp, e.pc, counter, amount); };
         if (e.kind == AccessKind::atomic)
@@ -245,7 +273,7 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
         add(load ? Counter::shared_load_wavefronts : Counter::shared_store_wavefronts, w.taken);
         add(load ? Counter::shared_load_conflicts : Counter::shared_store_conflicts, w.taken - w.fewest);
         add(load ? Counter::shared_load_requests_wide : Counter::shared_store_requests_wide,
-            e.bytes == wide ? 1 : 0);
+            is_wide(e) ? 1 : 0);
         add(load ? Counter::bytes_shared_to_registers : Counter::bytes_registers_to_shared,
             bytes_of_lanes(e, own));
     }
@@ -290,7 +318,8 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
     std::uint64_t serial_;
     std::vector<Counts> counts_;
     std::vector<bool> used_;
-    std::vector<Counts> by_warp_; ///< Of all blocks of the cluster.
+    std::vector<Products> products_; ///< By instruction; empty if none multiplies matrices.
+    std::vector<Counts> by_warp_;    ///< Of all blocks of the cluster.
     Flight flight_;
     Ahead ahead_;
     Stretch stretch_;

@@ -81,6 +81,15 @@ constexpr std::array<Named, counter_count> names{{
     {"bytes_announced", "to mbarriers, by expect_tx"},
     {"wgmma_instructions", "wgmma.mma_async, once for each warp"},
     {"bytes_shared_to_wgmma", "of the tiles of A and B, once for each warp that reads them"},
+    {"matrix_instructions", "products of matrices that a warp executes"},
+    {"multiply_adds_f16", "in them, by the type of A; of a sparse A, of what is stored"},
+    {"multiply_adds_bf16", "the same"},
+    {"multiply_adds_tf32", "the same"},
+    {"multiply_adds_f64", "the same"},
+    {"multiply_adds_fp8", "the same, e4m3 and e5m2"},
+    {"multiply_adds_int8", "the same, s8 and u8"},
+    {"multiply_adds_int4", "the same, s4 and u4"},
+    {"multiply_adds_b1", "the same, single bits"},
 }};
 
 /// What is worth dividing.

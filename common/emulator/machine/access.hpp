@@ -24,6 +24,8 @@ struct AccessExtra : OpExtra {
     Scope scope = Scope::cta;
     bool noncoherent = false;    ///< ld.global.nc: through the read-only path.
     bool own_block_only = false; ///< `.shared::cta` and plain `.shared`: another block's memory is an error.
+    bool one_by_one = false;     ///< Each element is an access of its own: Warp::accessed_element.
+    unsigned copies = 1; ///< Of what is loaded: all elements come so often, one series after the other.
 };
 
 /// Host pointers of an access.
@@ -71,5 +73,26 @@ using Clash = std::array<std::uint8_t, 2>;
 /// AccessEvent.
 void emit_access(Warp& warp, const Op& op, const AccessExtra& access, const Pointers& pointers, LaneMask mask,
                  unsigned bytes, LaneMask changing = all_lanes, Clash clash = {});
+
+/// Two lanes that write different values to one address. `value(lane)`: what a lane writes, `bytes` of it.
+template <class Value>
+Clash find_clash(const Pointers& pointers, LaneMask mask, unsigned bytes, Value value) {
+    std::array<std::uint8_t, warp_size> lanes{};
+    unsigned count = 0;
+    bool ascending = true;
+    for_lanes(mask, [&](unsigned lane) {
+        ascending &= count == 0 || pointers.at[lane] > pointers.at[lanes[count - 1]];
+        lanes[count++] = static_cast<std::uint8_t>(lane);
+    });
+    if (ascending)
+        return {};
+    std::stable_sort(lanes.begin(), lanes.begin() + count,
+                     [&](unsigned a, unsigned b) { return pointers.at[a] < pointers.at[b]; });
+    for (unsigned i = 1; i < count; ++i)
+        if (pointers.at[lanes[i - 1]] == pointers.at[lanes[i]] &&
+            std::memcmp(value(lanes[i - 1]), value(lanes[i]), bytes) != 0)
+            return {lanes[i - 1], lanes[i]};
+    return {};
+}
 
 } // namespace emu

@@ -22,8 +22,6 @@ const char* why_unknown(std::string_view opcode) {
         const char* why;
     };
     static const Family families[] = {
-        {{"wmma", "mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"},
-         "warp matrix instructions are outside of what this emulator executes; run the kernel on a GPU"},
         {{"tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"},
          "textures and surfaces are outside of what this emulator executes; use ordinary loads, or run the "
          "kernel on a "

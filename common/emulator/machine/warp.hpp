@@ -151,6 +151,9 @@ class Warp : public Lanes, public LocalMemory {
 
     /// Scratch of 32 addresses that memory handlers fill.
     std::array<Address, warp_size> addresses{};
+    /// Of an instruction that accesses memory several times (wmma.load, wmma.store): the element of its
+    /// vector that the access at hand is for.
+    unsigned accessed_element = 0;
 
     /// State of this warp that belongs to async copies and barriers: groups per lane. Owned by the async
     /// engine.

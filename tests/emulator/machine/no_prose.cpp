@@ -33,7 +33,6 @@ bool is_reason_of_decoder(const Literal& literal) {
 /// Longer texts that are no words for a reader, and why they stay.
 const std::set<std::string> exceptions{
     // Tables of opcodes in decode_kernel.cpp: reasons of the decoder, too.
-    "warp matrix instructions are outside of what this emulator executes; run the kernel on a GPU",
     "textures and surfaces are outside of what this emulator executes; use ordinary loads, or run the kernel "
     "on a GPU",
     "multicast memory of several GPUs is outside of what this emulator executes",

@@ -94,6 +94,15 @@ enum class Counter : std::uint8_t {
     bytes_announced,              ///< By expect_tx, at mbarriers.
     wgmma_instructions,           ///< wgmma.mma_async, once for each warp.
     bytes_shared_to_wgmma,        ///< Of A and B, once for each warp that uses them.
+    matrix_instructions,          ///< mma, wmma.mma, wgmma.mma_async: once for each warp.
+    multiply_adds_f16,            ///< Of those. Of a sparse A the elements that are stored count.
+    multiply_adds_bf16,
+    multiply_adds_tf32,
+    multiply_adds_f64,
+    multiply_adds_fp8,
+    multiply_adds_int8,
+    multiply_adds_int4,
+    multiply_adds_b1,
     count_
 };
 /// How many counters there are.

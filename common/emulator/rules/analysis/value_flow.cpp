@@ -55,6 +55,15 @@ unsigned shuffle_source(const Instruction& shuffle, unsigned lane, std::uint32_t
     return inside && from >= 0 && from < static_cast<int>(warp_size) ? static_cast<unsigned>(from) : lane;
 }
 
+const AccessExtra* access_of(const Kernel& kernel, std::uint32_t pc) {
+    return dynamic_cast<const AccessExtra*>(kernel.code[pc].extra);
+}
+
+/// The lane of ldmatrix and stmatrix that holds an element.
+unsigned lane_of(const Instruction& instruction, unsigned row, unsigned column) {
+    return instruction.has("trans") ? 4 * column + row / 2 : 4 * row + column / 2;
+}
+
 /// The result depends on what all lanes hold.
 constexpr std::array<std::string_view, 3> of_the_warp{"vote", "match", "redux"};
 
@@ -296,7 +305,7 @@ LaneMask Values::Flow::result(Rule rule) {
 
 /// Remembers what the store or atomic at hand writes; access() learns where.
 void Values::Flow::send(std::size_t first) {
-    all.outgoing_ = {&warp, pc, {}};
+    all.outgoing_ = {&warp, pc, {}, instruction.opcode == "stmatrix" || instruction.opcode == "wmma"};
     const auto add = [&](const Operand& operand) {
         const LaneMask lanes = of(operand);
         all.outgoing_.elements.push_back({lanes, lanes ? origin : 0});
@@ -341,8 +350,9 @@ void Values::Flow::act(Rule rule, LaneMask unsure) {
     }
     case Rule::store:
         use(of(operands[0]), Use::address);
-        if (const auto* access = dynamic_cast<const AccessExtra*>(kernel.code[pc].extra);
-            access && access->address.in_frame)
+        if (instruction.opcode == "wmma" && operands.size() > 2)
+            use(of(operands[2]), Use::address); // The stride.
+        if (const AccessExtra* access = access_of(kernel, pc); access && access->address.in_frame)
             return use(of_sources(1, mask), Use::handed_on); // An argument of a call.
         return send(1);
     case Rule::reduce:
@@ -377,6 +387,21 @@ void Values::Flow::act(Rule rule, LaneMask unsure) {
     }
 }
 
+/// `lane` writes one row of a matrix, or one element or pair of elements of its own.
+void Values::store_of_matrix(const AccessEvent& event, unsigned lane) {
+    const Warp& warp = *event.warp;
+    const Instruction& instruction = *warp.cluster().info().kernel->sources[event.pc];
+    const auto& elements = outgoing_.elements;
+    const auto origin = [&](std::size_t element, unsigned from) -> OriginId {
+        return element < elements.size() && elements[element].lanes >> from & 1 ? elements[element].origin
+                                                                                : 0;
+    };
+    if (instruction.opcode == "wmma")
+        return mark_lane(event, lane, 0, event.bytes, origin(warp.accessed_element, lane));
+    for (unsigned column = 0; column < 8; ++column)
+        mark_lane(event, lane, 2 * column, 2, origin(lane / 8, lane_of(instruction, lane % 8, column)));
+}
+
 void Values::before_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) {
     outgoing_ = {};
     if (!rows_of(warp).tainted)
@@ -404,16 +429,23 @@ void Values::taint_register(Warp& warp, std::uint32_t pc, unsigned lane, std::in
     if (flow.instruction.opcode == "red")
         return;
     const Operand& destination = flow.instruction.operands.front();
+    flow.origin = flow.by_lane[lane] = origin;
+    const AccessExtra* access = flow.instruction.opcode == "wmma" ? access_of(flow.kernel, pc) : nullptr;
+    if (access && access->one_by_one) {
+        const std::size_t count = destination.elements.size(), each = count / access->copies;
+        for (std::size_t i = warp.accessed_element; i < count; i += each)
+            flow.write(destination.elements[i], flow.mask, flow.mask);
+        return;
+    }
     if (flow.instruction.opcode == "ldmatrix") {
         const unsigned matrix = lane / 8;
         // Lane 8 i + j has read row j of matrix i, which goes to register i of four lanes, or a column of it.
         const unsigned row = lane % 8, column = static_cast<unsigned>(offset) / 2;
-        lane = flow.instruction.has("trans") ? 4 * column + row / 2 : 4 * row + column / 2;
+        lane = lane_of(flow.instruction, row, column);
         flow.mask = LaneMask{1} << lane;
         flow.origin = flow.by_lane[lane] = origin;
         return flow.write(destination.elements[matrix], flow.mask, flow.mask);
     }
-    flow.origin = flow.by_lane[lane] = origin;
     if (destination.kind != Operand::Kind::vector)
         return flow.write(destination, flow.mask, flow.mask);
     const auto element = static_cast<std::size_t>(offset) / element_bytes(flow.instruction);

@@ -179,6 +179,8 @@ void Values::access_lane(const AccessEvent& event, unsigned lane) {
                                                                                : 0;
     };
     const std::uint32_t count = std::max(elements, 1u);
+    if (event.kind == AccessKind::write && mine && outgoing_.of_matrix)
+        return store_of_matrix(event, lane);
     if (event.kind == AccessKind::write) {
         const std::uint32_t each = event.bytes / count;
         for (std::uint32_t e = 0; e < count; ++e)

@@ -107,6 +107,7 @@ class Values {
         const Warp* warp = nullptr;
         std::uint32_t pc = 0;
         std::vector<Tainted> elements;
+        bool of_matrix = false; ///< stmatrix, wmma.store: a lane may write what others hold.
     };
     struct Flow; ///< One instruction, while it is looked at.
     enum class Rule : std::uint8_t {
@@ -117,7 +118,7 @@ class Values {
         select,     ///< selp
         shuffle,
         collective, ///< The result depends on the sources of all lanes.
-        product, ///< mma: rows of A, columns of B and elements of C.
+        product,    ///< mma: rows of A, columns of B and elements of C.
         load,
         store,
         atomic,
@@ -136,6 +137,7 @@ class Values {
     void set(const Warp& warp, std::uint32_t place, LaneMask lanes, Tainted value,
              const std::array<OriginId, warp_size>& by_lane);
     void access_lane(const AccessEvent& event, unsigned lane);
+    void store_of_matrix(const AccessEvent& event, unsigned lane);
     void load_element(const AccessEvent& event, unsigned lane, std::uint32_t offset, OriginId origin);
     void mark_lane(const AccessEvent& event, unsigned lane, std::uint32_t offset, std::uint32_t bytes,
                    OriginId origin);

@@ -95,18 +95,20 @@ void Factors::take_apart(unsigned first_line) {
 
 void Factors::scale(unsigned first_line) {
     const std::int32_t bias = 127 - static_cast<std::int32_t>(format_.fraction_bits);
-    for (unsigned k = 0; k < depth_; ++k)
+    const std::int32_t* const exponents = wide_exponents_.data();
+    const std::int32_t* const significands = significands_.data();
+    for (unsigned k = 0; k < depth_; ++k) {
+        const std::size_t from = k * strip, into = place(first_line, k);
+        const auto low = load<Integers>(exponents + from), high = load<Integers>(exponents + from + 4);
+        store(narrowed(low, high), &exponents_[into]);
         for (unsigned first = 0; first < strip; first += 4) {
-            const std::size_t from = k * strip + first, into = place(first_line, k) + first;
-            const auto exponent = load<Integers>(&wide_exponents_[from]);
             const auto line_scale = load<Integers>(&scales_[first_line + first]);
-            const Integers power = larger(exponent - line_scale + bias, Integers{}) << 23;
-            const Floats value = __builtin_convertvector(load<Integers>(&significands_[from]), Floats) *
-                                 std::bit_cast<Floats>(power);
-            store(value, &values_[into]);
-            for (unsigned i = 0; i < 4; ++i)
-                exponents_[into + i] = static_cast<std::int16_t>(exponent[i]);
+            const Integers power = larger((first ? high : low) - line_scale + bias, Integers{}) << 23;
+            const auto significand = load<Integers>(significands + from + first);
+            store(__builtin_convertvector(significand, Floats) * std::bit_cast<Floats>(power),
+                  &values_[into + first]);
         }
+    }
 }
 
 } // namespace emu::matrix

@@ -45,13 +45,15 @@ class FusedSum {
   private:
     struct Line;
     struct Strip;
-    struct Addend;
 
     void add_strip(const Line& line, unsigned column, const std::uint32_t* c, std::uint32_t* d) const;
-    static void find_largest(const Line& line, Strip& strip);
+    void read_addends(const std::uint32_t* c, Strip& strip) const;
+    void find_units(const Line& line, unsigned column, Strip& strip) const;
     static void add_products(const Line& line, Strip& strip);
+    bool finish(Strip& strip, std::uint32_t* d) const;
+    std::uint32_t finish_one(const Line& line, unsigned column, const Strip& strip, unsigned i) const;
     std::int64_t sum_one_by_one(const Line& line, unsigned column, std::int32_t largest) const;
-    bool special(const Line& line, unsigned column, const Addend& addend, std::uint32_t& d) const;
+    bool special(const Line& line, unsigned column, float addend, std::uint32_t& d) const;
 
     const Factors& a_;
     const Factors& b_;

@@ -86,7 +86,9 @@ void store_matrices(Warp& warp, const Op& op, LaneMask lanes) {
         for_lanes(addressing, [&](unsigned lane) {
             changing |= LaneMask{std::memcmp(values[lane].data(), into.at[lane], row_bytes) != 0} << lane;
         });
-        emit_access(warp, op, access, into, addressing, row_bytes, changing);
+        const Clash clash =
+            find_clash(into, addressing, row_bytes, [&](unsigned lane) { return values[lane].data(); });
+        emit_access(warp, op, access, into, addressing, row_bytes, changing, clash);
     }
     for_lanes(addressing, [&](unsigned lane) { std::memcpy(into.at[lane], values[lane].data(), row_bytes); });
     warp.cluster().made_progress();

@@ -29,6 +29,8 @@ void decode_mma(DecodeContext& c, Op& op) {
         plan->metadata = c.source(4, ptx::Type::b32);
         plan->selector = selector_of(c, form);
     }
+    if (is_tensor_float(form))
+        plan->find_places();
     plan->action = action_of(form);
     op.extra = c.keep(std::move(plan));
     op.handler = execute_together;

@@ -52,6 +52,11 @@ void add_up(const MmaForm& form, const MmaOperands& operands, std::span<Line> li
     const Factors a = factors(form.a, form.m, form.stored_k(), operands.rows_of_a());
     const Factors b = factors(form.b, form.n, form.k, operands.columns_of_b());
     const FusedSum sum(a, b, SumRule{.half = sums_halves(form)});
+    if (!form.sparse && steps_of(form) == 1) {
+        for (unsigned row = 0; row < form.m; ++row)
+            sum.row(row, lines[row], lines[row]);
+        return;
+    }
     for (unsigned step = 0; step < steps_of(form); ++step) {
         std::vector<Term> terms = terms_of(form, operands, step, 0);
         for (unsigned row = 0; row < form.m; ++row) {
@@ -83,11 +88,13 @@ void multiply_floats(Warp& warp, const Op& op, LaneMask lanes) {
     std::array<Line, most_lines> lines{};
     for (unsigned row = 0; row < form.m && !is_bytes(form); ++row)
         for (unsigned column = 0; column < form.n; ++column)
-            lines[row][column] = addend(form, operands.c(row, column));
+            lines[row][column] = addend(form, operands.c_at(row * form.n + column));
     add_up(form, operands, lines);
     for (unsigned row = 0; row < form.m; ++row)
-        for (unsigned column = 0; column < form.n; ++column)
-            operands.set_d(row, column, result(form, lines[row][column], operands.c(row, column)));
+        for (unsigned column = 0; column < form.n; ++column) {
+            const unsigned i = row * form.n + column;
+            operands.set_d_at(i, result(form, lines[row][column], operands.c_at(i)));
+        }
     operands.write_d(warp, op, lanes);
 }
 

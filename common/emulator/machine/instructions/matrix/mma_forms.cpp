@@ -98,7 +98,7 @@ void check(const DecodeContext& context, const MmaForm& form) {
         context.malformed("takes .satfinite with integers of 8 or 4 bits alone");
     if ((form.bits != BitOperation::none) != (form.a == Element::b1))
         context.malformed("takes .xor.popc or .and.popc with .b1, and must have one there");
-    if (form.rounding != Rounding::nearest && form.a != Element::f64)
+    if (form.rounding != Rounding::away && form.a != Element::f64)
         context.malformed("takes a rounding modifier with .f64 alone");
 }
 
@@ -144,12 +144,14 @@ MmaForm mma_form(const DecodeContext& context) {
     form.d = types[0], form.a = types[1], form.b = types[2], form.c = types[3];
     form.sparse = context.has("sp") || context.has("sp::ordered_metadata");
     form.saturate = context.has("satfinite");
-    form.rounding = rounding_of(context);
+    form.rounding = rounding_of(context, Rounding::away);
     if (context.has("popc"))
         form.bits = context.has("xor")   ? BitOperation::exclusive_or
                     : context.has("and") ? BitOperation::conjunction
                                          : BitOperation::none;
     check(context, form);
+    if (form.rounding == Rounding::away)
+        form.rounding = Rounding::nearest;
     return form;
 }
 

@@ -32,6 +32,11 @@ struct MmaForm {
     unsigned registers_of(Element accumulator) const;
 };
 
+/// Floating-point factors that a tensor core adds as one sum (fused_sum.hpp).
+inline bool is_tensor_float(const MmaForm& form) {
+    return !is_integer(form.a) && form.a != Element::f64 && !form.is_quad();
+}
+
 /// Throws DecodeError for what is no form.
 MmaForm mma_form(const DecodeContext& context);
 

@@ -102,31 +102,36 @@ void MmaOperands::set_d(unsigned row, unsigned column, std::uint32_t bits) {
     put(d_, place_of_c(form_, form_.d, row, column), bits_of(form_.d), bits);
 }
 
-// A register holds elements that follow each other along k.
-
-std::vector<std::uint32_t> MmaOperands::rows_of_a() const {
-    const unsigned in_register = 32 / bits_of(form_.a);
-    std::vector<std::uint32_t> rows;
-    rows.reserve(std::size_t{form_.m} * form_.stored_k() / in_register);
-    for (unsigned row = 0; row < form_.m; ++row)
-        for (unsigned k = 0; k < form_.stored_k(); k += in_register) {
-            const Place place = place_of_a(form_, row, k);
-            rows.push_back(a_.word(place.index, place.lane));
-        }
-    return rows;
+void MmaPlan::find_places() {
+    const auto word = [](const Place& place) {
+        return static_cast<std::uint16_t>(place.index * warp_size + place.lane);
+    };
+    // A register holds elements that follow each other along k.
+    for (unsigned row = 0; row < form.m; ++row)
+        for (unsigned k = 0; k < form.stored_k(); k += 32 / bits_of(form.a))
+            words_of_a.push_back(word(place_of_a(form, row, k)));
+    for (unsigned column = 0; column < form.n; ++column)
+        for (unsigned k = 0; k < form.k; k += 32 / bits_of(form.b))
+            words_of_b.push_back(word(place_of_b(form, k, column)));
+    for (unsigned row = 0; row < form.m; ++row)
+        for (unsigned column = 0; column < form.n; ++column)
+            for (const bool of_d : {false, true}) {
+                const Place place = place_of_c(form, of_d ? form.d : form.c, row, column);
+                (of_d ? places_of_d : places_of_c)
+                    .push_back(static_cast<std::uint16_t>(2 * word(place) + place.shift / 16));
+            }
 }
 
-std::vector<std::uint32_t> MmaOperands::columns_of_b() const {
-    const unsigned in_register = 32 / bits_of(form_.b);
-    std::vector<std::uint32_t> columns;
-    columns.reserve(std::size_t{form_.n} * form_.k / in_register);
-    for (unsigned column = 0; column < form_.n; ++column)
-        for (unsigned k = 0; k < form_.k; k += in_register) {
-            const Place place = place_of_b(form_, k, column);
-            columns.push_back(b_.word(place.index, place.lane));
-        }
-    return columns;
+static std::vector<std::uint32_t> words_at(const Registers& registers,
+                                           const std::vector<std::uint16_t>& places) {
+    std::vector<std::uint32_t> words(places.size());
+    const std::uint32_t* from = registers.row(0);
+    std::ranges::transform(places, words.begin(), [from](std::uint16_t place) { return from[place]; });
+    return words;
 }
+
+std::vector<std::uint32_t> MmaOperands::rows_of_a() const { return words_at(a_, plan_.words_of_a); }
+std::vector<std::uint32_t> MmaOperands::columns_of_b() const { return words_at(b_, plan_.words_of_b); }
 
 double MmaOperands::wide_a(unsigned row, unsigned k) const {
     const Place place = place_in_a(form_.m, 64, row, k);

@@ -14,6 +14,12 @@ struct MmaPlan final : WarpPlan {
     Rows d, a, b, c;
     Row metadata;          ///< Of a sparse A.
     unsigned selector = 0; ///< Which lanes of a group hold the metadata.
+
+    /// Of floating-point forms: where the words of A by rows, and of B by columns, are among the registers,
+    /// [register][lane]; and the elements of C and D, twice that and 1 for an upper half.
+    std::vector<std::uint16_t> words_of_a, words_of_b, places_of_c, places_of_d;
+    /// Works them out.
+    void find_places();
 };
 
 inline const MmaPlan& plan_of(const Op& op) { return *static_cast<const MmaPlan*>(op.extra); }
@@ -39,6 +45,20 @@ class MmaOperands {
     std::uint32_t a(unsigned row, unsigned stored) const;
     std::uint32_t b(unsigned k, unsigned column) const;
     std::uint32_t c(unsigned row, unsigned column) const;
+    /// Element `i` of C by rows.
+    std::uint32_t c_at(std::size_t i) const {
+        const unsigned place = plan_.places_of_c.data()[i];
+        const std::uint32_t word = c_.row(0)[place / 2];
+        return bits_of(form_.c) == 16 ? word >> 16 * (place % 2) & 0xffff : word;
+    }
+    void set_d_at(std::size_t i, std::uint32_t bits) {
+        const unsigned place = plan_.places_of_d.data()[i];
+        std::uint32_t& word = d_.row(0)[place / 2];
+        if (bits_of(form_.d) == 16)
+            word = (word & 0xffff0000u >> 16 * (place % 2)) | bits << 16 * (place % 2);
+        else
+            word = bits;
+    }
     void set_d(unsigned row, unsigned column, std::uint32_t bits);
 
     double wide_a(unsigned row, unsigned k) const;

@@ -2,6 +2,7 @@
 /// \file
 /// Four numbers at once, in a vector register of any processor.
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -19,12 +20,31 @@ Vector load(const Value* from) {
 }
 
 template <class Vector, class Value>
-void store(const Vector& vector, Value* into) {
+void store(Vector vector, Value* into) {
     std::memcpy(into, &vector, sizeof vector);
 }
 
+/// The lower four of eight numbers.
+inline Integers lower(Shorts shorts) {
+    return std::bit_cast<Integers>(__builtin_shufflevector(shorts, shorts, 0, 0, 1, 1, 2, 2, 3, 3)) >> 16;
+}
+inline Integers upper(Shorts shorts) {
+    return std::bit_cast<Integers>(__builtin_shufflevector(shorts, shorts, 4, 4, 5, 5, 6, 6, 7, 7)) >> 16;
+}
+
+/// Eight numbers that 16 bits hold.
+inline Shorts narrowed(Integers low, Integers high) {
+    return __builtin_shufflevector(std::bit_cast<Shorts>(low), std::bit_cast<Shorts>(high), 0, 2, 4, 6, 8, 10,
+                                   12, 14);
+}
+
 template <class Vector>
-Vector larger(const Vector& a, const Vector& b) {
+Vector smaller(Vector a, Vector b) {
+    return a < b ? a : b;
+}
+
+template <class Vector>
+Vector larger(Vector a, Vector b) {
     return a > b ? a : b;
 }
 

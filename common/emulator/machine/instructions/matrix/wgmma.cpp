@@ -182,21 +182,28 @@ void decode_multiply(DecodeContext& c, Op& op) {
     finish(c, op, std::move(plan), multiply);
 }
 
+/// The assembler takes these without .aligned, too.
+void require_sync(const DecodeContext& c, std::initializer_list<std::string_view> modifiers) {
+    c.allow(modifiers);
+    if (!c.has("sync"))
+        c.malformed("has no .sync");
+}
+
 void decode_fence(DecodeContext& c, Op& op) {
-    c.allow({"fence", "sync", "aligned"});
+    require_sync(c, {"fence", "sync", "aligned"});
     finish(c, op, std::make_unique<WarpPlan>(), keep_order);
 }
 
 void decode_commit(DecodeContext& c, Op& op) {
-    c.allow({"commit_group", "sync", "aligned"});
+    require_sync(c, {"commit_group", "sync", "aligned"});
     finish(c, op, std::make_unique<WarpPlan>(), commit);
 }
 
 void decode_wait(DecodeContext& c, Op& op) {
-    c.allow({"wait_group", "sync", "aligned"});
+    require_sync(c, {"wait_group", "sync", "aligned"});
     op.immediate = c.immediate(0);
-    if (op.immediate < 0 || op.immediate > 7)
-        c.malformed("takes a count of groups from 0 to 7");
+    if (op.immediate < 0)
+        c.malformed("takes a count of groups that is not negative");
     op.handler = run_wait;
 }
 

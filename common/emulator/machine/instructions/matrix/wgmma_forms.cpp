@@ -73,7 +73,7 @@ WgmmaForm wgmma_form(const DecodeContext& context) {
                  modifier != "aligned" && modifier != "satfinite" && modifier != "and" && modifier != "popc")
             context.malformed("has a modifier that it does not take: ." + std::string(modifier));
     }
-    if (count != types.size() || !context.has("sync") || !context.has("aligned"))
+    if (count != types.size() || !context.has("sync"))
         context.malformed("is wgmma.mma_async.sync.aligned.shape with three types");
     form.d = types[0], form.a = types[1], form.b = types[2];
     form.sparse = context.has("sp");

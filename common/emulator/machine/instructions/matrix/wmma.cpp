@@ -18,6 +18,8 @@ void decode_wmma_mma(DecodeContext& c, Op& op) {
     plan->a = sources(c, 1, wmma_registers_of_a(form), bytes(form.a));
     plan->b = sources(c, 2, wmma_registers_of_b(form), bytes(form.b));
     plan->c = sources(c, 3, form.registers_of(form.c), bytes(form.c));
+    if (is_tensor_float(form))
+        plan->find_places();
     plan->action = action_of(form);
     op.extra = c.keep(std::move(plan));
     op.handler = execute_together;

@@ -56,7 +56,7 @@ void check(const DecodeContext& context, const MmaForm& form) {
         context.malformed("takes .satfinite with integers of 8 or 4 bits alone");
     if ((form.bits != BitOperation::none) != (form.a == Element::b1))
         context.malformed("takes .xor.popc or .and.popc with .b1, and must have one there");
-    if (form.rounding != Rounding::nearest && form.a != Element::f64)
+    if (form.rounding != Rounding::away && form.a != Element::f64)
         context.malformed("takes a rounding modifier with .f64 alone");
 }
 
@@ -145,17 +145,21 @@ MmaForm wmma_form(const DecodeContext& context) {
     }
     if ((count != 2 && count != 4) || orders != 2 || !context.has("sync") || !context.has("aligned"))
         context.malformed("is wmma.mma.sync.aligned.alayout.blayout.shape with two or four types");
+    if (count == 4 && types[1] == Element::f16)
+        context.malformed("names the types of D and C alone where A and B are .f16");
     form.d = types[0];
     form.a = count == 4 ? types[1] : Element::f16;
     form.b = count == 4 ? types[2] : Element::f16;
     form.c = types[count - 1];
     form.saturate = context.has("satfinite");
-    form.rounding = rounding_of(context);
+    form.rounding = rounding_of(context, Rounding::away);
     if (context.has("popc"))
         form.bits = context.has("xor")   ? BitOperation::exclusive_or
                     : context.has("and") ? BitOperation::conjunction
                                          : BitOperation::none;
     check(context, form);
+    if (form.rounding == Rounding::away)
+        form.rounding = Rounding::nearest;
     return form;
 }
 

@@ -84,6 +84,7 @@ void load_fragment(Warp& warp, const Op& op, LaneMask lanes) {
     const FragmentMove& move = move_of(op);
     const unsigned bytes = move.bytes_of_access(), words = move.bits == 64 ? 2 : 1;
     for_accesses(warp, op, lanes, [&](const Pointers& from, unsigned index, unsigned element) {
+        warp.accessed_element = index;
         if (warp.cluster().listening())
             emit_access(warp, op, move, from, lanes, bytes);
         // Registers of a fragment of f16 come twice or four times.
@@ -106,12 +107,14 @@ void store_fragment(Warp& warp, const Op& op, LaneMask lanes) {
         const auto value = [&](unsigned lane) {
             return reinterpret_cast<const std::byte*>(from + words * lane) + element * move.bits / 8;
         };
+        warp.accessed_element = index;
+        const auto lock = in_order(warp, move, lanes);
         if (warp.cluster().listening()) {
             LaneMask changing = 0;
             for_lanes(lanes, [&](unsigned lane) {
                 changing |= LaneMask{std::memcmp(into.at[lane], value(lane), bytes) != 0} << lane;
             });
-            emit_access(warp, op, move, into, lanes, bytes, changing);
+            emit_access(warp, op, move, into, lanes, bytes, changing, find_clash(into, lanes, bytes, value));
         }
         for_lanes(lanes, [&](unsigned lane) { std::memcpy(into.at[lane], value(lane), bytes); });
     });
@@ -158,6 +161,8 @@ void decode_move(DecodeContext& c, Op& op, bool store) {
     move->bits = bits_of(form.type);
     move->in_register = move->bits < 32 ? 32 / move->bits : 1;
     move->positions = positions_of(form);
+    move->one_by_one = true;
+    move->copies = static_cast<unsigned>(move->rows.size()) / move->different_registers();
     move->action = store ? store_fragment : load_fragment;
     op.progress = store;
     op.extra = c.keep(std::move(move));
