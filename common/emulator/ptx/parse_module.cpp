@@ -130,7 +130,7 @@ void ModuleParser::target() {
     lexer_.next();
     module_.target = lexer_.expect_identifier("a target such as sm_90").text;
     while (lexer_.accept(','))
-        lexer_.expect_identifier("a target option");
+        module_.is_debug |= lexer_.expect_identifier("a target option").text == "debug";
 }
 
 void ModuleParser::address_size() {

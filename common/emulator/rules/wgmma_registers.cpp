@@ -20,7 +20,7 @@ class WgmmaRegisters final : public Rule {
     explicit WgmmaRegisters(const Desk& desk)
         : Rule(desk),
           uses_(launch_.shelf.get<WgmmaUses>([this] { return std::make_shared<WgmmaUses>(kernel()); })) {
-        if (uses_.any())
+        if (uses_.any() && !kernel().program->module().is_debug)
             engine_.watch(*this, Watch::instructions);
     }
     void on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) override;

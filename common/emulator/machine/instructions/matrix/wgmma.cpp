@@ -97,6 +97,9 @@ void multiply(Warp& warp, const Op& op, LaneMask lanes) {
     if (warp.cluster().listening())
         operation.source_pieces = of_a.pieces(window), operation.pieces = of_b.pieces(window);
     warp.cluster().async().issue(std::move(task));
+    // Code of nvcc -G stores every accumulator behind each instruction, and the assembler waits before that.
+    if (warp.cluster().info().kernel->program->module().is_debug)
+        warp.cluster().async().land_products(warp);
 }
 
 /// One lane stands for the warp.
