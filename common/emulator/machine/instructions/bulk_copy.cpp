@@ -94,6 +94,13 @@ void copy_one(const Place& place, const BulkOperands& o) {
 
 Flow run_copy(Warp& warp, const Op& op, LaneMask mask) {
     const auto& o = static_cast<const BulkOperands&>(*op.extra);
+    const auto equal = [&](unsigned a, unsigned b) {
+        const auto* const sizes = warp.row<std::uint32_t>(o.size);
+        return o.destination.value(warp, a) == o.destination.value(warp, b) &&
+               o.source.value(warp, a) == o.source.value(warp, b) && sizes[a] == sizes[b];
+    };
+    if (o.to_global && !o.reduction)
+        mask = distinct_lanes(mask, equal);
     for_lanes(mask, [&](unsigned lane) { copy_one(Place(warp, lane), o); });
     return Flow::next;
 }

@@ -40,6 +40,21 @@ void issue_at_barrier(const Place& place, std::unique_ptr<AsyncTask> task, const
 /// false there.
 bool check_cluster_launch(const Place& place, std::string_view without);
 
+/// Lanes of a bulk or tensor store with operands that no lane before has. Each lane issues a store of its own
+/// (PTX ISA 9.7.9.25.4), but the assembler makes one of those with equal operands, other than of loads and
+/// reductions (CUDA 13.0: UTMASTG and UBLKCP stand outside of the loop over the lanes), and epilogues of
+/// CUTLASS let a whole warp store a tile. The result is the same.
+template <class Equal>
+LaneMask distinct_lanes(LaneMask mask, Equal equal) {
+    LaneMask distinct = 0;
+    for_lanes(mask, [&](unsigned lane) {
+        bool is_repeated = false;
+        for_lanes(distinct, [&](unsigned earlier) { is_repeated |= equal(earlier, lane); });
+        distinct |= LaneMask{!is_repeated} << lane;
+    });
+    return distinct;
+}
+
 // Decode functions of the same opcode family that live in other files.
 void decode_store_async(DecodeContext& context, Op& op);
 void decode_reduce_async(DecodeContext& context, Op& op);

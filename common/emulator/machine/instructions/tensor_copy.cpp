@@ -155,6 +155,15 @@ void prefetch_one(const Place& place, const TensorTile& tile, std::uint64_t map)
 
 Flow run_tensor(Warp& warp, const Op& op, LaneMask mask) {
     const auto& o = static_cast<const TensorOperands&>(*op.extra);
+    const auto equal = [&](unsigned a, unsigned b) {
+        const auto same = [&](const Row& row) {
+            return warp.row<std::int32_t>(row)[a] == warp.row<std::int32_t>(row)[b];
+        };
+        return o.map.value(warp, a) == o.map.value(warp, b) &&
+               o.shared.value(warp, a) == o.shared.value(warp, b) && std::ranges::all_of(o.coordinates, same);
+    };
+    if (o.direction == Direction::store)
+        mask = distinct_lanes(mask, equal);
     for_lanes(mask, [&](unsigned lane) {
         const Place place(warp, lane);
         const std::uint64_t map = o.map.value(warp, lane);
