@@ -29,8 +29,19 @@ constexpr FieldRow fields[] = {
     {"fill_mode", TensorMapField::fill_mode, false, 1},
 };
 
+/// Where a tensor map lies. An address of shared memory may come in 64 bits, too.
+struct MapOperand : AddressOperand {
+    bool in_shared = false; ///< Named by the instruction.
+
+    /// Generic.
+    Address at(const Place& place) const {
+        const std::uint64_t address = value(place.warp, place.lane);
+        return in_shared ? shared_window + static_cast<std::uint32_t>(address) : address;
+    }
+};
+
 struct ReplaceOperands final : OpExtra {
-    AddressOperand address;
+    MapOperand address;
     TensorMapField field = TensorMapField::rank;
     unsigned index = 0; ///< Dimension.
     Row value;          ///< b64 for addresses and strides, else b32.
@@ -38,15 +49,14 @@ struct ReplaceOperands final : OpExtra {
 };
 
 /// Host bytes of a tensor map in shared or global memory, or nullptr after a report.
-std::byte* map_bytes(const Place& place, const AddressOperand& operand) {
-    const std::uint64_t address = operand.value(place.warp, place.lane);
-    const bool shared = !operand.wide || in_shared_window(address);
+std::byte* map_bytes(const Place& place, const MapOperand& operand) {
+    const Address address = operand.at(place);
     if (address % tensor_map_alignment) {
         report_tensor_map(place, "map-misaligned", {{"address", Hexadecimal{address}}});
         return nullptr;
     }
     const auto in_window = static_cast<std::uint32_t>(address);
-    if (shared)
+    if (in_shared_window(address))
         return check_shared(place, in_window, tensor_map_bytes, "tensor map")
                    ? place.cluster().shared_bytes(in_window, tensor_map_bytes)
                    : nullptr;
@@ -55,10 +65,9 @@ std::byte* map_bytes(const Place& place, const AddressOperand& operand) {
                : nullptr;
 }
 
-void tell_access(const Place& place, const AddressOperand& operand, AccessKind kind) {
-    const std::uint64_t address = operand.value(place.warp, place.lane);
-    const Address map = operand.wide ? address : shared_window + static_cast<std::uint32_t>(address);
-    place.cluster().emit(&ClusterListener::on_tensor_map_access, place.warp, place.lane, place.pc, map, kind);
+void tell_access(const Place& place, const MapOperand& operand, AccessKind kind) {
+    place.cluster().emit(&ClusterListener::on_tensor_map_access, place.warp, place.lane, place.pc,
+                         operand.at(place), kind);
 }
 
 Flow run_replace(Warp& warp, const Op& op, LaneMask mask) {
@@ -78,7 +87,7 @@ Flow run_replace(Warp& warp, const Op& op, LaneMask mask) {
 }
 
 struct CopyOperands final : OpExtra {
-    AddressOperand destination, source;
+    MapOperand destination, source;
     Scope scope = Scope::gpu;
 };
 
@@ -109,12 +118,8 @@ Flow run_copy(Warp& warp, const Op& op, LaneMask mask) {
 
 Flow run_nothing(Warp&, const Op&, LaneMask) { return Flow::next; }
 
-/// A shared address in 32 bits, else an address of global memory.
-AddressOperand decode_address(DecodeContext& context, std::size_t i, bool shared) {
-    AddressOperand operand = address_operand(context, i, shared ? ptx::Space::shared : ptx::Space::global);
-    if (shared && operand.wide)
-        context.malformed("takes a 32-bit address of shared memory here");
-    return operand;
+MapOperand decode_address(DecodeContext& context, std::size_t i, bool shared) {
+    return {address_operand(context, i, shared ? ptx::Space::shared : ptx::Space::global), shared};
 }
 
 } // namespace
