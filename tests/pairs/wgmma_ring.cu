@@ -1,0 +1,276 @@
+// Compile for compute_90a and sm_90a: a producer warpgroup loads swizzled tiles by TMA into a ring, a consumer
+// warpgroup multiplies them.
+#include "wgmma_helpers.cuh"
+
+using namespace wg;
+
+namespace {
+
+constexpr int stages = 2, threads = 2 * group_threads;
+
+struct Ring {
+    Tiles tile[stages];
+    roles::Barrier full[stages], empty[stages];
+
+    __device__ void init(unsigned releases) {
+        for (int stage = 0; stage < stages; ++stage) {
+            roles::init(full[stage], 1);
+            roles::init(empty[stage], releases);
+        }
+        roles::fence_init();
+    }
+};
+
+using Cursor = roles::Cursor<stages>;
+
+__device__ void produce(Ring& ring, const CUtensorMap& a, const CUtensorMap& b, int tiles) {
+    Cursor at{.phase = 1};
+    for (int k = 0; k < tiles; ++k, at.next()) {
+        roles::wait(ring.empty[at.stage], at.phase);
+        load_tiles(ring.tile[at.stage], a, b, k, ring.full[at.stage]);
+    }
+}
+
+__device__ void release(Ring& ring, int stage) {
+    if (roles::lane() == 0)
+        roles::arrive(ring.empty[stage]);
+}
+
+__device__ void multiply_stage(Sums& d, const Ring& ring, int stage, bool adds) {
+    fence();
+    multiply_tiles(d, ring.tile[stage].a, ring.tile[stage].b, adds);
+    commit();
+}
+
+/// What all of them do around `consume(ring, d)`.
+template <class Consume>
+__device__ void with_roles(Ring& ring, unsigned releases, const CUtensorMap& a, const CUtensorMap& b,
+                           float* out, int tiles, Consume consume) {
+    if (threadIdx.x == 0)
+        ring.init(releases);
+    __syncthreads();
+    if (roles::warp() / group_warps == 0) {
+        if (roles::warp() == 0 && roles::elect())
+            produce(ring, a, b, tiles);
+        return;
+    }
+    Sums d;
+    consume(d);
+    store_sums(out, d);
+}
+
+template <bool broken>
+__global__ void release_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
+                               float* out, int tiles) {
+    __shared__ Ring ring;
+    with_roles(ring, group_warps, a, b, out, tiles, [&](Sums& d) {
+        Cursor at{.phase = 0};
+        for (int k = 0; k < tiles; ++k, at.next()) {
+            roles::wait(ring.full[at.stage], at.phase);
+            multiply_stage(d, ring, at.stage, k > 0);
+            if constexpr (!broken)
+                wait<0>();
+            release(ring, at.stage);
+        }
+        wait<0>();
+        tie(d);
+    });
+}
+
+// One group is in flight all the time: the stage before is free.
+template <bool broken>
+__global__ void release_lag_kernel(const __grid_constant__ CUtensorMap a,
+                                   const __grid_constant__ CUtensorMap b, float* out, int tiles) {
+    __shared__ Ring ring;
+    with_roles(ring, group_warps, a, b, out, tiles, [&](Sums& d) {
+        Cursor at{.phase = 0};
+        int before = 0;
+        for (int k = 0; k < tiles; ++k, at.next()) {
+            roles::wait(ring.full[at.stage], at.phase);
+            multiply_stage(d, ring, at.stage, k > 0);
+            wait<1>();
+            if constexpr (broken)
+                release(ring, at.stage);
+            else if (k > 0)
+                release(ring, before);
+            before = at.stage;
+        }
+        wait<0>();
+        tie(d);
+    });
+}
+
+template <bool broken>
+__global__ void loop_tail_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
+                                 float* out, int tiles) {
+    __shared__ Ring ring;
+    with_roles(ring, group_warps, a, b, out, tiles, [&](Sums& d) {
+        Cursor at{.phase = 0};
+        int before = 0;
+        for (int k = 0; k < tiles; ++k, at.next()) {
+            roles::wait(ring.full[at.stage], at.phase);
+            multiply_stage(d, ring, at.stage, k > 0);
+            wait<1>();
+            if (k > 0)
+                release(ring, before);
+            before = at.stage;
+        }
+        if constexpr (!broken)
+            wait<0>();
+        tie(d);
+    });
+}
+
+template <bool broken>
+__global__ void one_arrival_kernel(const __grid_constant__ CUtensorMap a,
+                                   const __grid_constant__ CUtensorMap b, float* out, int tiles) {
+    __shared__ Ring ring;
+    with_roles(ring, broken ? 1 : group_warps, a, b, out, tiles, [&](Sums& d) {
+        Cursor at{.phase = 0};
+        for (int k = 0; k < tiles; ++k, at.next()) {
+            roles::wait(ring.full[at.stage], at.phase);
+            multiply_stage(d, ring, at.stage, k > 0);
+            wait<0>();
+            if (!broken || roles::warp() == group_warps)
+                release(ring, at.stage);
+        }
+        tie(d);
+    });
+}
+
+template <bool broken>
+__global__ void parity_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
+                              float* out, int tiles) {
+    __shared__ Ring ring;
+    with_roles(ring, group_warps, a, b, out, tiles, [&](Sums& d) {
+        Cursor at{.phase = 0};
+        for (int k = 0; k < tiles; ++k, at.next()) {
+            roles::wait(ring.full[at.stage], broken ? 0 : at.phase);
+            multiply_stage(d, ring, at.stage, k > 0);
+            wait<0>();
+            release(ring, at.stage);
+        }
+        tie(d);
+    });
+}
+
+template <bool broken>
+__global__ void waiting_warp_kernel(const __grid_constant__ CUtensorMap a,
+                                    const __grid_constant__ CUtensorMap b, float* out, int tiles) {
+    __shared__ Ring ring;
+    with_roles(ring, group_warps, a, b, out, tiles, [&](Sums& d) {
+        Cursor at{.phase = 0};
+        for (int k = 0; k < tiles; ++k, at.next()) {
+            if (!broken || roles::warp() == group_warps)
+                roles::wait(ring.full[at.stage], at.phase);
+            multiply_stage(d, ring, at.stage, k > 0);
+            wait<0>();
+            release(ring, at.stage);
+        }
+        tie(d);
+    });
+}
+
+// The tile of B is loaded once for all, with a barrier of its own; those of A go through the ring.
+template <bool broken>
+__global__ void resident_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
+                                float* out, int tiles) {
+    __shared__ Ring ring;
+    __shared__ roles::Barrier loaded;
+    if (threadIdx.x == 0) {
+        ring.init(group_warps);
+        roles::init(loaded, 1);
+        roles::fence_init();
+    }
+    __syncthreads();
+    if (roles::warp() / group_warps == 0) {
+        if (roles::warp() == 0 && roles::elect()) {
+            roles::arrive_expect(loaded, tiles * sizeof ring.tile[0].b);
+            for (int k = 0; k < tiles; ++k)
+                roles::load_2d(ring.tile[k].b, b, k * depth, 0, loaded);
+            for (int k = 0; k < tiles; ++k) {
+                roles::arrive_expect(ring.full[k], sizeof ring.tile[k].a);
+                roles::load_2d(ring.tile[k].a, a, k * depth, 0, ring.full[k]);
+            }
+        }
+        return;
+    }
+    Sums d;
+    if constexpr (!broken)
+        roles::wait(loaded, 0);
+    for (int k = 0; k < tiles; ++k) {
+        roles::wait(ring.full[k], 0);
+        multiply_stage(d, ring, k, k > 0);
+    }
+    wait<0>();
+    tie(d);
+    store_sums(out, d);
+}
+
+constexpr int all_tiles = 5;
+bool release_early(bool broken) {
+    return is_product(broken ? release_kernel<true> : release_kernel<false>, all_tiles, threads);
+}
+bool release_lag(bool broken) {
+    return is_product(broken ? release_lag_kernel<true> : release_lag_kernel<false>, all_tiles, threads);
+}
+bool loop_tail(bool broken) {
+    return is_product(broken ? loop_tail_kernel<true> : loop_tail_kernel<false>, all_tiles, threads);
+}
+bool one_arrival(bool broken) {
+    return is_product(broken ? one_arrival_kernel<true> : one_arrival_kernel<false>, all_tiles, threads);
+}
+bool parity(bool broken) {
+    return is_product(broken ? parity_kernel<true> : parity_kernel<false>, all_tiles, threads);
+}
+bool waiting_warp(bool broken) {
+    return is_product(broken ? waiting_warp_kernel<true> : waiting_warp_kernel<false>, all_tiles, threads);
+}
+bool resident(bool broken) {
+    return is_product(broken ? resident_kernel<true> : resident_kernel<false>, stages, threads);
+}
+
+constexpr pairs::Pair list[] = {
+    {.name = "wgmma_release_early",
+     .mistake = "The consumers release a stage as soon as they have issued its wgmma; the next TMA load "
+                "overwrites the tiles while they are read.",
+     .fix = "Wait with wgmma.wait_group 0 before the arrival at the empty barrier.",
+     .run = release_early,
+     .finding = "x"},
+    {.name = "wgmma_release_lag",
+     .mistake = "One group stays in flight behind wait_group 1, and it reads the stage that is released.",
+     .fix = "Release the stage of the round before.",
+     .run = release_lag,
+     .finding = "x"},
+    {.name = "wgmma_loop_tail",
+     .mistake = "The loop leaves its last group in flight, and nothing waits for it before the epilogue.",
+     .fix = "Wait with wgmma.wait_group 0 behind the loop.",
+     .run = loop_tail,
+     .finding = "x"},
+    {.name = "wgmma_one_arrival",
+     .mistake = "The empty barrier counts one arrival, that of the first consumer warp; the wgmma of the other "
+                "three may still read the tiles.",
+     .fix = "Let each of the four warps arrive, and give mbarrier.init 4.",
+     .run = one_arrival,
+     .finding = "x"},
+    {.name = "wgmma_parity",
+     .mistake = "The consumers wait for parity 0 in every lap; in the second it passes at once.",
+     .fix = "Flip the parity in each lap.",
+     .run = parity,
+     .finding = "x"},
+    {.name = "wgmma_waiting_warp",
+     .mistake = "Only the first consumer warp waits for the tiles; the other three multiply what may not have "
+                "arrived.",
+     .fix = "Let all four warps wait for the full barrier.",
+     .run = waiting_warp,
+     .finding = "x"},
+    {.name = "wgmma_resident",
+     .mistake = "Nobody waits for the barrier of the tiles of B, which are loaded once.",
+     .fix = "Let the consumers wait for it before their loop.",
+     .run = resident,
+     .finding = "x"},
+};
+
+} // namespace
+
+int main(int argc, char** argv) { return pairs::main(argc, argv, list); }
