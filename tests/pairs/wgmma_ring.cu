@@ -42,39 +42,35 @@ __device__ void multiply_stage(Sums& d, const Ring& ring, int stage, bool adds) 
     commit();
 }
 
-/// What all of them do around `consume(ring, d)`.
-template <class Consume>
-__device__ void with_roles(Ring& ring, unsigned releases, const CUtensorMap& a, const CUtensorMap& b,
-                           float* out, int tiles, Consume consume) {
+/// Prepares the ring, and lets the producers do their part: true for them.
+__device__ bool is_producer(Ring& ring, unsigned releases, const CUtensorMap& a, const CUtensorMap& b,
+                            int tiles) {
     if (threadIdx.x == 0)
         ring.init(releases);
     __syncthreads();
-    if (roles::warp() / group_warps == 0) {
-        if (roles::warp() == 0 && roles::elect())
-            produce(ring, a, b, tiles);
-        return;
-    }
-    Sums d;
-    consume(d);
-    store_sums(out, d);
+    if (roles::warp() == 0 && roles::elect())
+        produce(ring, a, b, tiles);
+    return roles::warp() < group_warps;
 }
 
 template <bool broken>
 __global__ void release_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
                                float* out, int tiles) {
     __shared__ Ring ring;
-    with_roles(ring, group_warps, a, b, out, tiles, [&](Sums& d) {
-        Cursor at{.phase = 0};
-        for (int k = 0; k < tiles; ++k, at.next()) {
-            roles::wait(ring.full[at.stage], at.phase);
-            multiply_stage(d, ring, at.stage, k > 0);
-            if constexpr (!broken)
-                wait<0>();
-            release(ring, at.stage);
-        }
-        wait<0>();
-        tie(d);
-    });
+    if (is_producer(ring, group_warps, a, b, tiles))
+        return;
+    Sums d;
+    Cursor at{.phase = 0};
+    for (int k = 0; k < tiles; ++k, at.next()) {
+        roles::wait(ring.full[at.stage], at.phase);
+        multiply_stage(d, ring, at.stage, k > 0);
+        if constexpr (!broken)
+            wait<0>();
+        release(ring, at.stage);
+    }
+    wait<0>();
+    tie(d);
+    store_sums(out, d);
 }
 
 // One group is in flight all the time: the stage before is free.
@@ -82,93 +78,103 @@ template <bool broken>
 __global__ void release_lag_kernel(const __grid_constant__ CUtensorMap a,
                                    const __grid_constant__ CUtensorMap b, float* out, int tiles) {
     __shared__ Ring ring;
-    with_roles(ring, group_warps, a, b, out, tiles, [&](Sums& d) {
-        Cursor at{.phase = 0};
-        int before = 0;
-        for (int k = 0; k < tiles; ++k, at.next()) {
-            roles::wait(ring.full[at.stage], at.phase);
-            multiply_stage(d, ring, at.stage, k > 0);
-            wait<1>();
-            if constexpr (broken)
-                release(ring, at.stage);
-            else if (k > 0)
-                release(ring, before);
-            before = at.stage;
-        }
-        wait<0>();
-        tie(d);
-    });
+    if (is_producer(ring, group_warps, a, b, tiles))
+        return;
+    Sums d;
+    Cursor at{.phase = 0};
+    int before = 0;
+    for (int k = 0; k < tiles; ++k, at.next()) {
+        roles::wait(ring.full[at.stage], at.phase);
+        multiply_stage(d, ring, at.stage, k > 0);
+        wait<1>();
+        if constexpr (broken)
+            release(ring, at.stage);
+        else if (k > 0)
+            release(ring, before);
+        before = at.stage;
+    }
+    wait<0>();
+    tie(d);
+    store_sums(out, d);
 }
 
 template <bool broken>
 __global__ void loop_tail_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
                                  float* out, int tiles) {
     __shared__ Ring ring;
-    with_roles(ring, group_warps, a, b, out, tiles, [&](Sums& d) {
-        Cursor at{.phase = 0};
-        int before = 0;
-        for (int k = 0; k < tiles; ++k, at.next()) {
-            roles::wait(ring.full[at.stage], at.phase);
-            multiply_stage(d, ring, at.stage, k > 0);
-            wait<1>();
-            if (k > 0)
-                release(ring, before);
-            before = at.stage;
-        }
-        if constexpr (!broken)
-            wait<0>();
-        tie(d);
-    });
+    if (is_producer(ring, group_warps, a, b, tiles))
+        return;
+    Sums d;
+    Cursor at{.phase = 0};
+    int before = 0;
+    for (int k = 0; k < tiles; ++k, at.next()) {
+        roles::wait(ring.full[at.stage], at.phase);
+        multiply_stage(d, ring, at.stage, k > 0);
+        wait<1>();
+        if (k > 0)
+            release(ring, before);
+        before = at.stage;
+    }
+    if constexpr (!broken)
+        wait<0>();
+    tie(d);
+    store_sums(out, d);
 }
 
 template <bool broken>
 __global__ void one_arrival_kernel(const __grid_constant__ CUtensorMap a,
                                    const __grid_constant__ CUtensorMap b, float* out, int tiles) {
     __shared__ Ring ring;
-    with_roles(ring, broken ? 1 : group_warps, a, b, out, tiles, [&](Sums& d) {
-        Cursor at{.phase = 0};
-        for (int k = 0; k < tiles; ++k, at.next()) {
-            roles::wait(ring.full[at.stage], at.phase);
-            multiply_stage(d, ring, at.stage, k > 0);
-            wait<0>();
-            if (!broken || roles::warp() == group_warps)
-                release(ring, at.stage);
-        }
-        tie(d);
-    });
+    if (is_producer(ring, broken ? 1 : group_warps, a, b, tiles))
+        return;
+    Sums d;
+    Cursor at{.phase = 0};
+    for (int k = 0; k < tiles; ++k, at.next()) {
+        roles::wait(ring.full[at.stage], at.phase);
+        multiply_stage(d, ring, at.stage, k > 0);
+        wait<0>();
+        if (!broken || roles::warp() == group_warps)
+            release(ring, at.stage);
+    }
+    tie(d);
+    store_sums(out, d);
 }
 
 template <bool broken>
 __global__ void parity_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
                               float* out, int tiles) {
     __shared__ Ring ring;
-    with_roles(ring, group_warps, a, b, out, tiles, [&](Sums& d) {
-        Cursor at{.phase = 0};
-        for (int k = 0; k < tiles; ++k, at.next()) {
-            roles::wait(ring.full[at.stage], broken ? 0 : at.phase);
-            multiply_stage(d, ring, at.stage, k > 0);
-            wait<0>();
-            release(ring, at.stage);
-        }
-        tie(d);
-    });
+    if (is_producer(ring, group_warps, a, b, tiles))
+        return;
+    Sums d;
+    Cursor at{.phase = 0};
+    for (int k = 0; k < tiles; ++k, at.next()) {
+        roles::wait(ring.full[at.stage], broken ? 0 : at.phase);
+        multiply_stage(d, ring, at.stage, k > 0);
+        wait<0>();
+        release(ring, at.stage);
+    }
+    tie(d);
+    store_sums(out, d);
 }
 
 template <bool broken>
 __global__ void waiting_warp_kernel(const __grid_constant__ CUtensorMap a,
                                     const __grid_constant__ CUtensorMap b, float* out, int tiles) {
     __shared__ Ring ring;
-    with_roles(ring, group_warps, a, b, out, tiles, [&](Sums& d) {
-        Cursor at{.phase = 0};
-        for (int k = 0; k < tiles; ++k, at.next()) {
-            if (!broken || roles::warp() == group_warps)
-                roles::wait(ring.full[at.stage], at.phase);
-            multiply_stage(d, ring, at.stage, k > 0);
-            wait<0>();
-            release(ring, at.stage);
-        }
-        tie(d);
-    });
+    if (is_producer(ring, group_warps, a, b, tiles))
+        return;
+    Sums d;
+    Cursor at{.phase = 0};
+    for (int k = 0; k < tiles; ++k, at.next()) {
+        if (!broken || roles::warp() == group_warps)
+            roles::wait(ring.full[at.stage], at.phase);
+        multiply_stage(d, ring, at.stage, k > 0);
+        wait<0>();
+        release(ring, at.stage);
+    }
+    tie(d);
+    store_sums(out, d);
 }
 
 // The tile of B is loaded once for all, with a barrier of its own; those of A go through the ring.
