@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What kernels with wgmma share: the instructions, descriptors, tiles of bf16 that TMA loads in swizzled form,
-/// and products on the host. The matrices hold small integers, so every sum is exact.
+/// What kernels with wgmma share: the instructions, descriptors, tiles of bf16 that TMA loads in swizzled
+/// form, and products on the host. The matrices hold small integers, so every sum is exact.
 
 #include "roles_helpers.cuh"
 
@@ -54,7 +54,8 @@ __device__ inline void multiply(Sums& d, const std::uint32_t (&a)[4], std::uint6
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
-/// A descriptor of a tile in rows of 128 bytes, in the 128-byte swizzle: 1024 bytes from eight rows to the next.
+/// A descriptor of a tile in rows of 128 bytes, in the 128-byte swizzle: 1024 bytes from eight rows to the
+/// next.
 __device__ inline std::uint64_t swizzled_tile(const void* tile) {
     return roles::smem(tile) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;
 }

@@ -1,4 +1,5 @@
-// Compile for compute_90a and sm_90a: registers of a wgmma, of one warpgroup whose tiles are all loaded at first.
+// Compile for compute_90a and sm_90a: registers of a wgmma, of one warpgroup whose tiles are all loaded at
+// first.
 #include "wgmma_helpers.cuh"
 
 using namespace wg;
@@ -24,7 +25,9 @@ __device__ void load_all(Loaded& loaded, const CUtensorMap& a, const CUtensorMap
     roles::wait(loaded.full, 0);
 }
 
-__device__ void multiply_tile(Sums& d, const Tiles& tile, bool adds) { multiply_tiles(d, tile.a, tile.b, adds); }
+__device__ void multiply_tile(Sums& d, const Tiles& tile, bool adds) {
+    multiply_tiles(d, tile.a, tile.b, adds);
+}
 
 // -- D = A B -----------------------------------------------------------------------------------------------
 
@@ -158,8 +161,8 @@ __global__ void dropped_kernel(const __grid_constant__ CUtensorMap a, const __gr
 __device__ void load_fragment(std::uint32_t (&fragment)[4], const Bf16* a, int width, int k) {
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-        fragment[i] = *reinterpret_cast<const std::uint32_t*>(
-            a + row_of(2 * (i % 2)) * width + k * step + threadIdx.x % 4 * 2 + i / 2 * 8);
+        fragment[i] = *reinterpret_cast<const std::uint32_t*>(a + row_of(2 * (i % 2)) * width + k * step +
+                                                              threadIdx.x % 4 * 2 + i / 2 * 8);
 }
 
 __device__ std::uint64_t step_of_b(const Loaded& loaded, int k) {
@@ -190,10 +193,10 @@ __global__ void fragment_kernel(const __grid_constant__ CUtensorMap a, const __g
 // -- launches ----------------------------------------------------------------------------------------------
 
 struct Operands {
-    Matrix a{rows, tiles * depth, 1}, b{columns, tiles * depth, 2};
+    Matrix a{rows, tiles*depth, 1}, b{columns, tiles*depth, 2};
     pairs::Device<Bf16> of_a{a.bits()}, of_b{b.bits()};
-    CUtensorMap map_a = tile_map(of_a.data(), rows, tiles * depth, rows);
-    CUtensorMap map_b = tile_map(of_b.data(), columns, tiles * depth, columns);
+    CUtensorMap map_a = tile_map(of_a.data(), rows, tiles* depth, rows);
+    CUtensorMap map_b = tile_map(of_b.data(), columns, tiles* depth, columns);
     pairs::Device<float> out{2 * rows * columns};
 
     /// The product of the tiles k to `end`.
@@ -221,8 +224,8 @@ bool first_fence(bool broken) {
 bool rescale(bool broken) {
     Operands of;
     pairs::Device<float> scale(std::vector<float>{0.5f});
-    (broken ? rescale_kernel<true> : rescale_kernel<false>)<<<1, group_threads>>>(of.map_a, of.map_b,
-                                                                                  of.out.data(), scale.data());
+    (broken ? rescale_kernel<true>
+            : rescale_kernel<false>)<<<1, group_threads>>>(of.map_a, of.map_b, of.out.data(), scale.data());
     std::vector<float> expected = of.expected(0, 1);
     const std::vector<float> added = of.expected(1, 2);
     for (std::size_t i = 0; i < expected.size(); ++i)
@@ -240,8 +243,8 @@ bool two_groups(bool broken) {
 bool dropped(bool broken) {
     Operands of;
     pairs::Device<int> masked(std::vector<int>{1, 0});
-    (broken ? dropped_kernel<true> : dropped_kernel<false>)<<<1, group_threads>>>(
-        of.map_a, of.map_b, of.out.data(), masked.data());
+    (broken ? dropped_kernel<true>
+            : dropped_kernel<false>)<<<1, group_threads>>>(of.map_a, of.map_b, of.out.data(), masked.data());
     return of.result(0) == std::vector<float>(rows * columns) && of.result(1) == of.expected(1, 2);
 }
 

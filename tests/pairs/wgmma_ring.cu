@@ -1,5 +1,5 @@
-// Compile for compute_90a and sm_90a: a producer warpgroup loads swizzled tiles by TMA into a ring, a consumer
-// warpgroup multiplies them.
+// Compile for compute_90a and sm_90a: a producer warpgroup loads swizzled tiles by TMA into a ring, a
+// consumer warpgroup multiplies them.
 #include "wgmma_helpers.cuh"
 
 using namespace wg;
@@ -254,8 +254,9 @@ constexpr pairs::Pair list[] = {
      .run = loop_tail,
      .finding = "x"},
     {.name = "wgmma_one_arrival",
-     .mistake = "The empty barrier counts one arrival, that of the first consumer warp; the wgmma of the other "
-                "three may still read the tiles.",
+     .mistake =
+         "The empty barrier counts one arrival, that of the first consumer warp; the wgmma of the other "
+         "three may still read the tiles.",
      .fix = "Let each of the four warps arrive, and give mbarrier.init 4.",
      .run = one_arrival,
      .finding = "x"},
@@ -265,8 +266,9 @@ constexpr pairs::Pair list[] = {
      .run = parity,
      .finding = "x"},
     {.name = "wgmma_waiting_warp",
-     .mistake = "Only the first consumer warp waits for the tiles; the other three multiply what may not have "
-                "arrived.",
+     .mistake =
+         "Only the first consumer warp waits for the tiles; the other three multiply what may not have "
+         "arrived.",
      .fix = "Let all four warps wait for the full barrier.",
      .run = waiting_warp,
      .finding = "x"},

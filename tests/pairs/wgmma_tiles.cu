@@ -1,5 +1,5 @@
-// Compile for compute_90a and sm_90a: tiles of wgmma that threads write themselves, in core matrices of 8 rows of 16
-// bytes and without a swizzle, and what comes behind the products.
+// Compile for compute_90a and sm_90a: tiles of wgmma that threads write themselves, in core matrices of 8
+// rows of 16 bytes and without a swizzle, and what comes behind the products.
 #include "wgmma_helpers.cuh"
 
 using namespace wg;
@@ -16,7 +16,8 @@ __device__ std::uint64_t plain_tile(const Bf16* tile) {
 }
 
 /// `count` threads write the tile k of a matrix.
-__device__ void write_tile(Bf16* tile, const Bf16* from, int height, int width, int k, int count = group_threads) {
+__device__ void write_tile(Bf16* tile, const Bf16* from, int height, int width, int k,
+                           int count = group_threads) {
     for (int i = static_cast<int>(threadIdx.x); i < height * cores_in_depth; i += count) {
         const int row = i / cores_in_depth, at = i % cores_in_depth;
         *reinterpret_cast<uint4*>(tile + (row / 8 * cores_in_depth + at) * core + row % 8 * core_columns) =
@@ -24,20 +25,20 @@ __device__ void write_tile(Bf16* tile, const Bf16* from, int height, int width, 
     }
 }
 
-/// `cores` from one step of k to the next.
-template <int cores = step / core_columns>
+/// `cores_a` core matrices of A from one step of k to the next.
+template <int cores_a = step / core_columns>
 __device__ void multiply_plain(Sums& d, const Bf16* a, const Bf16* b, bool adds) {
     const std::uint64_t of_a = plain_tile(a), of_b = plain_tile(b);
 #pragma unroll
     for (int k = 0; k < depth / step; ++k) {
-        const std::uint64_t behind = k * cores * core * sizeof(Bf16) >> 4;
-        multiply(d, of_a + behind, of_b + behind, adds || k > 0);
+        const auto behind = [k](int cores) { return k * cores * core * sizeof(Bf16) >> 4; };
+        multiply(d, of_a + behind(cores_a), of_b + behind(step / core_columns), adds || k > 0);
     }
 }
 
 struct PlainTiles {
-    alignas(128) Bf16 a[rows * depth];
     alignas(128) Bf16 b[columns * depth];
+    alignas(128) Bf16 a[rows * depth];
 };
 
 __device__ void write_tiles(PlainTiles& into, const Bf16* a, const Bf16* b, int tiles, int k) {
@@ -129,8 +130,8 @@ __global__ void barrier_kernel(const Bf16* a, const Bf16* b, float* out, int til
 
 template <bool broken>
 __global__ void overrun_kernel(const Bf16* a, const Bf16* b, float* out, int tiles) {
-    alignas(128) __shared__ Bf16 tile_b[columns * depth];
     alignas(128) __shared__ Bf16 tile_a[rows * depth];
+    alignas(128) __shared__ Bf16 tile_b[columns * depth];
     Sums d;
     for (int k = 0; k < tiles; ++k) {
         write_tile(tile_a, a, rows, tiles * depth, k);
@@ -180,7 +181,7 @@ __global__ void bulk_store_kernel(const Bf16* a, const Bf16* b, float* out, int 
     }
 }
 
-// D goes where A was.
+// D goes where the tiles were, that of B first.
 template <bool broken>
 __global__ void overlay_kernel(const Bf16* a, const Bf16* b, float* out, int tiles) {
     __shared__ PlainTiles tile;
@@ -188,7 +189,7 @@ __global__ void overlay_kernel(const Bf16* a, const Bf16* b, float* out, int til
     multiply_all(d, tile, a, b, tiles);
     if constexpr (!broken)
         __syncthreads();
-    float* const staged = reinterpret_cast<float*>(tile.a);
+    float* const staged = reinterpret_cast<float*>(&tile);
     store_sums(staged, d);
     __syncthreads();
     for (int i = static_cast<int>(threadIdx.x); i < rows * columns; i += group_threads)
@@ -278,7 +279,9 @@ bool is_right(Kernel kernel, int tiles, int last, int threads = group_threads, i
     return result == expected;
 }
 
-bool overwrite(bool broken) { return is_right(broken ? overwrite_kernel<true> : overwrite_kernel<false>, 3, 3); }
+bool overwrite(bool broken) {
+    return is_right(broken ? overwrite_kernel<true> : overwrite_kernel<false>, 3, 3);
+}
 bool overwrite_stage(bool broken) {
     return is_right(broken ? overwrite_stage_kernel<true> : overwrite_stage_kernel<false>, 4, 4);
 }
@@ -300,20 +303,23 @@ bool warp_roles(bool broken) {
 
 constexpr pairs::Pair list[] = {
     {.name = "wgmma_overwrite",
-     .mistake = "The next tiles are written while the wgmma of the round may still read these: the barrier says "
-                "that it was issued, not that it is complete.",
+     .mistake =
+         "The next tiles are written while the wgmma of the round may still read these: the barrier says "
+         "that it was issued, not that it is complete.",
      .fix = "wgmma.wait_group 0 before the barrier at the end of the round.",
      .run = overwrite,
      .finding = "x"},
     {.name = "wgmma_overwrite_stage",
-     .mistake = "With two stages and one group left in flight, the stage that is written next may still be read "
-                "by the wgmma of another warp.",
+     .mistake =
+         "With two stages and one group left in flight, the stage that is written next may still be read "
+         "by the wgmma of another warp.",
      .fix = "Wait for the group before the barrier that lets the stage be written.",
      .run = overwrite_stage,
      .finding = "x"},
     {.name = "wgmma_proxy",
-     .mistake = "Threads write the tiles that wgmma reads through the async proxy, and no fence.proxy.async lies "
-                "between.",
+     .mistake =
+         "Threads write the tiles that wgmma reads through the async proxy, and no fence.proxy.async lies "
+         "between.",
      .fix = "fence.proxy.async by each writing thread, before the barrier.",
      .run = proxy,
      .finding = "x"},
@@ -323,19 +329,20 @@ constexpr pairs::Pair list[] = {
      .run = barrier,
      .finding = "x"},
     {.name = "wgmma_overrun",
-     .mistake = "The descriptors go on by four core matrices for each step of k, which is two; the last ones lie "
-                "outside of the tiles.",
+     .mistake = "The descriptors of A go on by four core matrices for each step of k, which is two; the last "
+                "lies outside of the tile.",
      .fix = "Go on by two.",
      .run = overrun,
      .finding = "x"},
     {.name = "wgmma_bulk_store",
-     .mistake = "The sums are written to shared memory and stored by a bulk copy, and no fence.proxy.async lies "
-                "between.",
+     .mistake =
+         "The sums are written to shared memory and stored by a bulk copy, and no fence.proxy.async lies "
+         "between.",
      .fix = "fence.proxy.async by each thread, before the barrier.",
      .run = bulk_store,
      .finding = "x"},
     {.name = "wgmma_overlay",
-     .mistake = "A warp that has waited for its own wgmma writes its sums over the tile of A, which those of "
+     .mistake = "A warp that has waited for its own wgmma writes its sums over the tile of B, which those of "
                 "other warps may still read.",
      .fix = "__syncthreads() behind the wait.",
      .run = overlay,
@@ -346,7 +353,8 @@ constexpr pairs::Pair list[] = {
      .run = threads,
      .finding = "x"},
     {.name = "wgmma_guard",
-     .mistake = "A warp whose rows lie outside of the matrix leaves out the wgmma, which all four must execute.",
+     .mistake =
+         "A warp whose rows lie outside of the matrix leaves out the wgmma, which all four must execute.",
      .fix = "Guard the stores alone.",
      .run = guard,
      .finding = "x"},
