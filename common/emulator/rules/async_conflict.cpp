@@ -338,6 +338,12 @@ bool AsyncConflict::explain(Diagnostic& finding, const Meeting& meeting, const O
     if (!hint)
         hint = waits_.short_wait(operation, old, ref, actor);
     hint.extend(finding);
+    if (!hint && operation.kind == AsyncKind::wgmma && !second && old.rank() == actor.record->rank())
+        finding.advice =
+            "wgmma.wait_group tells only the warp that executes it: a barrier must lie behind it. " +
+            hand_overs_.order_between(
+                {operation.warp, operation.lane, operation.issuer, operation.epoch, operation.pc},
+                HandOverWords::later(actor));
     const Hint told = hand_overs_.told_before_waiting(operation, old, ref, actor);
     if (!told)
         return static_cast<bool>(hint);
