@@ -274,7 +274,10 @@ constexpr pairs::Pair list[] = {
      .run = parity,
      .finding = "read-before-completion",
      .says = "saw the end of phase 0. The copy completes phase 1",
-     .remedy = "the parity to wait for changes with every phase"},
+     .remedy = "the parity to wait for changes with every phase",
+     .also = {{.finding = "deadlock",
+               .says = "returned at once for a phase that an earlier one had seen",
+               .remedy = "the parity flips once in each lap round the stages"}}},
     {.name = "wgmma_waiting_warp",
      .mistake =
          "Only the first consumer warp waits for the tiles; the other three multiply what may not have "

@@ -310,7 +310,10 @@ constexpr pairs::Pair list[] = {
      .run = overwrite,
      .finding = "reuse-before-read-done",
      .says = "without having waited until its wgmma had read the bytes",
-     .remedy = "wgmma.wait_group 0 before the barrier"},
+     .remedy = "wgmma.wait_group 0 before the barrier",
+     .also = {{.finding = "reuse-before-read-done",
+               .says = "overwrites what a wgmma issued by the warp of",
+               .remedy = "must execute wgmma.commit_group and wgmma.wait_group"}}},
     {.name = "wgmma_overwrite_stage",
      .mistake =
          "With two stages and one group left in flight, the stage that is written next may still be read "
@@ -360,7 +363,10 @@ constexpr pairs::Pair list[] = {
      .run = overlay,
      .finding = "race-shared",
      .says = "a wgmma issued by the warp of",
-     .remedy = "Put __syncthreads()"},
+     .remedy = "Put __syncthreads()",
+     .also = {{.finding = "reuse-before-read-done",
+               .says = "overwrites what a wgmma issued by the warp of",
+               .remedy = "behind that tells the others. Put __syncthreads()"}}},
     {.name = "wgmma_threads",
      .mistake = "The block has 96 threads; a warpgroup has 128.",
      .fix = "Launch 128.",

@@ -338,12 +338,10 @@ bool AsyncConflict::explain(Diagnostic& finding, const Meeting& meeting, const O
     if (!hint)
         hint = waits_.short_wait(operation, old, ref, actor);
     hint.extend(finding);
-    if (!hint && operation.kind == AsyncKind::wgmma && !second && old.rank() == actor.record->rank())
-        finding.advice =
-            "wgmma.wait_group tells only the warp that executes it: a barrier must lie behind it. " +
-            hand_overs_.order_between(
-                {operation.warp, operation.lane, operation.issuer, operation.epoch, operation.pc},
-                HandOverWords::later(actor));
+    if (!hint && !second)
+        if (const std::string advice = hand_overs_.after_product(operation, HandOverWords::later(actor));
+            !advice.empty())
+            finding.advice = advice;
     const Hint told = hand_overs_.told_before_waiting(operation, old, ref, actor);
     if (!told)
         return static_cast<bool>(hint);
@@ -399,6 +397,8 @@ bool AsyncConflict::tells_early_hand_over(const Access& reader, const SharedCloc
     fault.hint.extend(handed_over);
     early_.push_back({std::move(handed_over), not_waited, reader.warp, reader.lane, copy.barrier,
                       copy.issued_in, *fault.step});
+    if (hand_overs_.tells_again(reader, *fault.step))
+        early_.back().is = EarlyReader::Case::not_waited;
     return true;
 }
 

@@ -55,6 +55,8 @@ class HandOverWords {
     /// The same for a thread that comes last: before its access `early` it had told what made the other
     /// thread go on and make `other`.
     HandOverFault told_before(const Access& early, const Access& other) const;
+    /// Since its access the thread has told the same once more, or has ended.
+    bool tells_again(const Access& access, const Step& told) const;
     /// Words for what another thread told, to be asked for at the end: only then it is known who never tells
     /// it.
     Hint told_by_other(const HandOverFault& fault) const;
@@ -76,6 +78,8 @@ class HandOverWords {
     /// Whoever fills a stage again, in the block `rank`, has not waited for its readers: `barrier` is where
     /// the copy completes.
     Hint unguarded_refill(const Access& issue, std::uint32_t barrier, unsigned rank) const;
+    /// How a warp of the same block may overwrite what `product`, a wgmma of another, reads; else empty.
+    std::string after_product(const Operation& product, const Access& write) const;
     /// Whoever fills a stage again has waited for arrivals of which none came from the warp of `product`, a
     /// wgmma that reads the stage: words to be asked for at the end, when it is known who never arrives.
     std::function<Hint()> product_not_released(const Operation& product, const Actor& actor) const;

@@ -136,6 +136,15 @@ Hint HandOverWords::readers_not_counted(const Access& issue, std::uint32_t barri
     return {};
 }
 
+std::string HandOverWords::after_product(const Operation& product, const Access& write) const {
+    if (product.kind != AsyncKind::wgmma || product.warp == write.warp ||
+        &product.warp->block() != &write.warp->block())
+        return {};
+    return "Each warp waits with wgmma.wait_group for its own wgmma, and a barrier behind that tells the "
+           "others. " +
+           order_between({product.warp, product.lane, product.issuer, product.epoch, product.pc}, write);
+}
+
 std::function<Hint()> HandOverWords::product_not_released(const Operation& product,
                                                           const Actor& actor) const {
     const Access issue = later(actor);
