@@ -62,28 +62,26 @@ bool has(const std::string& text, const std::string& words) { return text.find(w
 TEST_CASE("wgmma-register-in-flight: an accumulator is read or written") {
     require_silent(of(fence + multiply + "\n" + commit + wait(0) + "\n" + store));
     require_warning(in_flight, fence + multiply + " //!\n" + commit + store + " //!\n" + end);
-    require_warning(in_flight,
-                    fence + multiply + " //!\n" + commit + "mov.f32 %f1, 0f00000000; //!\n" + end);
-    require_warning(in_flight,
-                    fence + multiply + " //!\n" + commit + "add.f32 %f1, %f4, %f5; //!\n" + end);
+    require_warning(in_flight, fence + multiply + " //!\n" + commit + "mov.f32 %f1, 0f00000000; //!\n" + end);
+    require_warning(in_flight, fence + multiply + " //!\n" + commit + "add.f32 %f1, %f4, %f5; //!\n" + end);
     // Once it is written it is the program's again.
     require_silent(of(fence + multiply + "\n" + end + "mov.f32 %f0, 0f00000000;\n" + store));
     // Other registers.
-    require_silent(of(fence + multiply + "\n" + commit + "add.f32 %f4, %f5, %f5;\n" + store_second + "\n" +
-                      end));
+    require_silent(
+        of(fence + multiply + "\n" + commit + "add.f32 %f4, %f5, %f5;\n" + store_second + "\n" + end));
 }
 
 TEST_CASE("wgmma-register-in-flight: a wait with N too large") {
     const std::string two = fence + multiply + "\n" + commit + multiply_second;
     require_silent(of(two + "\n" + commit + wait(1) + "\n" + store + "\n" + wait(0) + "\n" + store_second));
     require_warning(in_flight, two + " //!\n" + commit + wait(1) + " //!\n" + store_second + " //!\n" + end);
-    const std::string one =
-        told(of(two + "\n" + commit + wait(1) + "\n" + store_second + "\n" + end));
+    const std::string one = told(of(two + "\n" + commit + wait(1) + "\n" + store_second + "\n" + end));
     CHECK(has(one, "with N = 1, which leaves the newest group in flight, and the wgmma is in it."));
     CHECK(has(one, "Wait with wgmma.wait_group 0 before this line."));
     // The first of them has one behind it.
     const std::string first = told(of(two + "\n" + commit + wait(2) + "\n" + store + "\n" + end));
-    CHECK(has(first, "with N = 2, which leaves the 2 newest groups in flight, and the wgmma is in one of them."));
+    CHECK(has(first,
+              "with N = 2, which leaves the 2 newest groups in flight, and the wgmma is in one of them."));
     CHECK(has(first, "Wait with wgmma.wait_group 1 before this line."));
 }
 
@@ -99,14 +97,15 @@ TEST_CASE("wgmma-register-in-flight: a wgmma that was not committed") {
 TEST_CASE("wgmma-register-in-flight: registers of A") {
     const std::string set = "mov.u32 %r11, %r0;";
     require_silent(of(fence + multiply_registers + "\n" + commit + wait(0) + "\n" + set));
-    require_silent(of(fence + multiply_registers + "\n" + commit + "st.global.u32 [%rd10], %r11;\n" + wait(0)));
-    require_warning(in_flight, fence + multiply_registers + " //!\n" + commit + "add.u32 %r11, %r0, 1; //!\n" +
-                                   end);
+    require_silent(
+        of(fence + multiply_registers + "\n" + commit + "st.global.u32 [%rd10], %r11;\n" + wait(0)));
+    require_warning(in_flight,
+                    fence + multiply_registers + " //!\n" + commit + "add.u32 %r11, %r0, 1; //!\n" + end);
     // The results of one are the factors of the next: only behind a wait.
     const std::string next = "mov.b32 %r10, %f4;\n";
     require_silent(of(fence + multiply_second + "\n" + end + next + fence + multiply_registers + "\n" + end));
-    require_warning(in_flight, fence + multiply_second + " //!\n" + commit + next + multiply_registers +
-                                   " //!\n" + end);
+    require_warning(in_flight,
+                    fence + multiply_second + " //!\n" + commit + next + multiply_registers + " //!\n" + end);
 }
 
 TEST_CASE("wgmma-register-in-flight: copies are other names of an accumulator") {
@@ -115,8 +114,7 @@ TEST_CASE("wgmma-register-in-flight: copies are other names of an accumulator") 
     require_warning(in_flight, fence + multiply + " //!\n" + commit + "mov.f32 %f4, %f0;\n" + store_second +
                                    " //!\n" + end);
     // A copy of something else is a write.
-    require_warning(in_flight,
-                    fence + multiply + " //!\n" + commit + "mov.f32 %f0, %f4; //!\n" + end);
+    require_warning(in_flight, fence + multiply + " //!\n" + commit + "mov.f32 %f0, %f4; //!\n" + end);
 }
 
 TEST_CASE("missing-wgmma-fence: before the first wgmma") {
