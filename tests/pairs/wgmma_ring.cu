@@ -277,7 +277,10 @@ constexpr pairs::Pair list[] = {
      .remedy = "the parity to wait for changes with every phase",
      .also = {{.finding = "deadlock",
                .says = "returned at once for a phase that an earlier one had seen",
-               .remedy = "the parity flips once in each lap round the stages"}}},
+               .remedy = "the parity flips once in each lap round the stages"},
+              {.finding = "deadlock",
+               .says = "a wait for its parity, 1, would have returned at once",
+               .remedy = "flips its own parity once after each wait"}}},
     {.name = "wgmma_waiting_warp",
      .mistake =
          "Only the first consumer warp waits for the tiles; the other three multiply what may not have "
