@@ -190,6 +190,35 @@ __global__ void fragment_kernel(const __grid_constant__ CUtensorMap a, const __g
     store_sums(out, d);
 }
 
+// Of attention: the next scores are wanted first, while the output is still multiplied.
+template <bool broken>
+__global__ void scores_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
+                              const Bf16* of_a, float* out) {
+    __shared__ Loaded loaded;
+    load_all(loaded, a, b);
+    Sums scores, output{};
+    std::uint32_t fragment[4];
+    load_fragment(fragment, of_a, tiles * depth, 0);
+    fence();
+    if constexpr (broken) {
+        multiply(output, fragment, step_of_b(loaded, 0));
+        commit();
+        multiply_tile(scores, loaded.tile[1], false);
+        commit();
+    } else {
+        multiply_tile(scores, loaded.tile[1], false);
+        commit();
+        multiply(output, fragment, step_of_b(loaded, 0));
+        commit();
+    }
+    wait<1>();
+    tie(scores);
+    store_sums(out, scores);
+    wait<0>();
+    tie(output);
+    store_sums(out + rows * columns, output);
+}
+
 // -- launches ----------------------------------------------------------------------------------------------
 
 struct Operands {
@@ -255,6 +284,13 @@ bool fragment(bool broken) {
     return of.result(0) == of.expected(0, 2);
 }
 
+bool scores(bool broken) {
+    Operands of;
+    (broken ? scores_kernel<true>
+            : scores_kernel<false>)<<<1, group_threads>>>(of.map_a, of.map_b, of.of_a.data(), of.out.data());
+    return of.result(0) == of.expected(1, 2) && of.result(1) == product(of.a, of.b, 0, step);
+}
+
 constexpr pairs::Pair list[] = {
     {.name = "wgmma_no_wait",
      .mistake = "The group is committed, and its accumulators are stored before anything waits for it.",
@@ -305,6 +341,15 @@ constexpr pairs::Pair list[] = {
      .finding = "wgmma-register-in-flight",
      .says = "writes a register of matrix A while a wgmma that has it is in flight",
      .remedy = "wgmma.wait_group 0"},
+    {.name = "wgmma_scores",
+     .mistake =
+         "wgmma.wait_group 1 waits for the group that was committed first, which is that of the output; "
+         "the scores that are read are in the newest.",
+     .fix = "Commit the group of the scores first.",
+     .run = scores,
+     .finding = "wgmma-register-in-flight",
+     .says = "with N = 1, which leaves the newest group in flight",
+     .remedy = "Wait with wgmma.wait_group 0 before this line"},
 };
 
 } // namespace

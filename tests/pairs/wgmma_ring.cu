@@ -213,6 +213,58 @@ __global__ void resident_kernel(const __grid_constant__ CUtensorMap a, const __g
     store_sums(out, d);
 }
 
+// -- Two blocks share the tiles of B, which the first loads for both ---------------------------------------
+
+__device__ void multicast_2d(void* to, const CUtensorMap& map, int x, int y, roles::Barrier& full) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(roles::smem(to)),
+                 "l"(&map), "r"(x), "r"(y), "r"(roles::smem(&full)), "h"(static_cast<std::uint16_t>(3))
+                 : "memory");
+}
+
+__device__ void produce_for_both(Ring& ring, const CUtensorMap& a, const CUtensorMap& b, int tiles,
+                                 int rank) {
+    Cursor at{.phase = 1};
+    for (int k = 0; k < tiles; ++k, at.next()) {
+        Tiles& tile = ring.tile[at.stage];
+        roles::wait_cluster(ring.empty[at.stage], at.phase);
+        roles::arrive_expect(ring.full[at.stage], sizeof tile.a + sizeof tile.b);
+        roles::load_2d(tile.a, a, k * depth, rank * rows, ring.full[at.stage]);
+        if (rank == 0)
+            multicast_2d(tile.b, b, k * depth, 0, ring.full[at.stage]);
+    }
+}
+
+template <bool broken>
+__global__ void __cluster_dims__(2)
+    multicast_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, float* out,
+                     int tiles) {
+    __shared__ Ring ring;
+    const int rank = static_cast<int>(roles::cluster_rank());
+    if (threadIdx.x == 0)
+        ring.init(!broken && rank == 0 ? 2 * group_warps : group_warps);
+    roles::cluster_sync();
+    if (roles::warp() < group_warps) {
+        if (roles::warp() == 0 && roles::elect())
+            produce_for_both(ring, a, b, tiles, rank);
+        __syncwarp();
+    } else {
+        Sums d;
+        Cursor at{.phase = 0};
+        for (int k = 0; k < tiles; ++k, at.next()) {
+            roles::wait(ring.full[at.stage], at.phase);
+            multiply_stage(d, ring, at.stage, k > 0);
+            wait<0>();
+            release(ring, at.stage);
+            if (!broken && rank == 1 && roles::lane() == 0)
+                roles::arrive_in_block(ring.empty[at.stage], 0);
+        }
+        tie(d);
+        store_sums(out + rank * rows * columns, d);
+    }
+    roles::cluster_sync();
+}
+
 constexpr int all_tiles = 5;
 bool release_early(bool broken) {
     return is_product(broken ? release_kernel<true> : release_kernel<false>, all_tiles, threads);
@@ -234,6 +286,16 @@ bool waiting_warp(bool broken) {
 }
 bool resident(bool broken) {
     return is_product(broken ? resident_kernel<true> : resident_kernel<false>, stages, threads);
+}
+
+bool multicast(bool broken) {
+    const Matrix a(2 * rows, all_tiles * depth, 1), b(columns, all_tiles * depth, 2);
+    pairs::Device<Bf16> of_a(a.bits()), of_b(b.bits());
+    pairs::Device<float> out(2 * rows * columns);
+    (broken ? multicast_kernel<true> : multicast_kernel<false>)<<<2, threads>>>(
+        tile_map(of_a.data(), 2 * rows, a.width, rows), tile_map(of_b.data(), columns, b.width, columns),
+        out.data(), all_tiles);
+    return out.read() == product(a, b, 0, a.width);
 }
 
 constexpr pairs::Pair list[] = {
@@ -297,6 +359,15 @@ constexpr pairs::Pair list[] = {
      .finding = "read-before-completion",
      .says = "The copy completes at mbarrier loaded",
      .remedy = "Wait at the mbarrier that the copy was given"},
+    {.name = "wgmma_multicast",
+     .mistake =
+         "The second block releases a stage in its own shared memory only, and the first, which loads B for "
+         "both, overwrites what the second still multiplies.",
+     .fix = "Let the warps of both blocks arrive at the empty barrier of the first, which counts eight.",
+     .run = multicast,
+     .finding = "overwrite-in-flight",
+     .says = "no thread of the block that is written has arrived at",
+     .remedy = "Let the readers of every block of the mask arrive at it"},
 };
 
 } // namespace

@@ -173,3 +173,31 @@ TEST_CASE("divergent-wgmma: other instructions in its place") {
     CHECK(has(text, "error[divergent-wgmma]"));
     CHECK(has(text, "in its place"));
 }
+
+TEST_CASE(
+    "reuse-before-read-done: a wait for groups of wgmma speaks for all lanes of its warp, and for no other") {
+    // A word of the thread in the rows of A that its own warp reads, or the next warp.
+    const auto word = [](const std::string& warp) {
+        return "shr.u32 %r20, %r0, 5;\n" + warp +
+               "shl.b32 %r20, %r20, 9;\nand.b32 %r21, %r0, 31;\nshl.b32 %r21, %r21, 2;\n"
+               "add.u32 %r20, %r20, %r21;\nmov.u32 %r21, tile;\nadd.u32 %r20, %r20, %r21;\n";
+    };
+    const std::string batch = fence + multiply + "\n";
+    const std::string set = "st.shared.u32 [%r20], 1;";
+    require_silent(of(word("") + batch + end + set));
+    require_found("reuse-before-read-done",
+                  of(word("") + fence + multiply + " //!\n" + commit + set + " //!\n" + wait(0)));
+    const std::string next = word("xor.b32 %r20, %r20, 1;\n");
+    require_silent(of(next + batch + end + "bar.sync 0;\n" + set));
+    const std::string text = told(of(next + "bar.sync 0;\n" + batch + end + set));
+    CHECK(has(text, "a wgmma issued by the warp of thread"));
+    CHECK(has(text, "__syncthreads()"));
+}
+
+TEST_CASE("missing-proxy-fence: a tile that threads wrote") {
+    const std::string set = "add.u32 %r20, %r8, 1536;\nst.shared.u32 [%r20], 0;";
+    const std::string proxy = "fence.proxy.async.shared::cta;\n", barrier = "bar.sync 0;\n";
+    require_silent(of(set + "\n" + proxy + barrier + fence + multiply + "\n" + end));
+    require_found("missing-proxy-fence", of(set + " //!\n" + barrier + fence + multiply + " //!\n" + end));
+    require_found("race-shared", of(set + " //!\n" + proxy + fence + multiply + " //!\n" + end));
+}
