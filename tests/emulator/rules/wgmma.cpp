@@ -195,9 +195,12 @@ TEST_CASE(
 }
 
 TEST_CASE("missing-proxy-fence: a tile that threads wrote") {
-    const std::string set = "add.u32 %r20, %r8, 1536;\nst.shared.u32 [%r20], 0;";
+    const std::string set = "add.u32 %r20, %r8, 1536;\nst.shared.u32 [%r20], %r8;";
     const std::string proxy = "fence.proxy.async.shared::cta;\n", barrier = "bar.sync 0;\n";
     require_silent(of(set + "\n" + proxy + barrier + fence + multiply + "\n" + end));
-    require_found("missing-proxy-fence", of(set + " //!\n" + barrier + fence + multiply + " //!\n" + end));
+    const std::string text = told(of(set + "\n" + barrier + fence + multiply + "\n" + end));
+    CHECK(has(text, "error[missing-proxy-fence]"));
+    CHECK(has(text, "through the async proxy by a wgmma that the warp of thread (96,0,0)"));
+    CHECK(has(text, "The fence of thread (0,0,0) of block (0,0,0) comes before that write."));
     require_found("race-shared", of(set + " //!\n" + proxy + fence + multiply + " //!\n" + end));
 }
