@@ -126,7 +126,8 @@ void WgmmaRegisters::own(WarpState& state, Warp& warp, std::uint32_t place, Owne
     mine = {.owner = owner, .group = state.committed, .owner_pc = pc};
 }
 
-/// The copy is another name of the register, so what holds for one holds for the other.
+/// The copy is another name of the register, so what holds for one holds for the other; but factors may be
+/// read, and their copy is no part of the wgmma.
 void WgmmaRegisters::copy(Warp& warp, WarpState& state, std::uint32_t pc) {
     const WgmmaUse& use = uses_.of(pc);
     const Register from = state.registers[warp.frame() + use.reads.front()];
@@ -134,6 +135,8 @@ void WgmmaRegisters::copy(Warp& warp, WarpState& state, std::uint32_t pc) {
     if (into.owner != Owner::nobody && from.owner != Owner::accumulator)
         tell_in_flight(warp, state, into, pc, true);
     into = from;
+    if (into.owner == Owner::factor)
+        into.owner = Owner::nobody;
 }
 
 void WgmmaRegisters::access(Warp& warp, WarpState& state, std::uint32_t pc) {

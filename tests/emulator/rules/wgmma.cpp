@@ -101,6 +101,15 @@ TEST_CASE("wgmma-register-in-flight: registers of A") {
         of(fence + multiply_registers + "\n" + commit + "st.global.u32 [%rd10], %r11;\n" + wait(0)));
     require_warning(in_flight,
                     fence + multiply_registers + " //!\n" + commit + "add.u32 %r11, %r0, 1; //!\n" + end);
+    // A copy of a factor is the program's.
+    require_silent(of(fence + multiply_registers + "\n" + commit +
+                      "mov.u32 %r14, %r11;\nadd.u32 %r14, %r14, 1;\n" + wait(0) + "\nmov.u32 %r11, %r14;\n"));
+    require_warning(in_flight,
+                    fence + multiply_registers + " //!\n" + commit + "mov.u32 %r11, %r14; //!\n" + end);
+    // Factors of one as accumulators of the next.
+    const std::string into_factors = form + "{%r10, %r11, %r12, %r13}, %rd20, %rd21, 1, 1, 1, 0, 0;";
+    require_silent(of(fence + multiply_registers + "\n" + end + fence + into_factors + "\n" + end));
+    require_warning(in_flight, fence + multiply_registers + " //!\n" + into_factors + " //!\n" + end);
     // The results of one are the factors of the next: only behind a wait.
     const std::string next = "mov.b32 %r10, %f4;\n";
     require_silent(of(fence + multiply_second + "\n" + end + next + fence + multiply_registers + "\n" + end));
