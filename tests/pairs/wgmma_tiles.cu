@@ -128,6 +128,36 @@ __global__ void barrier_kernel(const Bf16* a, const Bf16* b, float* out, int til
     store_sums(out, d);
 }
 
+// Each warp writes the 16 rows of A that it multiplies itself, as attention does with its probabilities.
+template <bool broken>
+__global__ void own_rows_kernel(const Bf16* a, const Bf16* b, float* out, int) {
+    constexpr int tiles = 2;
+    alignas(128) __shared__ Bf16 tile_a[rows * depth];
+    alignas(128) __shared__ Bf16 tile_b[tiles][columns * depth];
+    for (int k = 0; k < tiles; ++k)
+        write_tile(tile_b[k], b, columns, tiles * depth, k);
+    roles::fence_async_shared();
+    __syncthreads();
+    Sums d;
+    for (int k = 0; k < tiles; ++k) {
+        for (int i = roles::lane(); i < 16 * cores_in_depth; i += 32) {
+            const int row = roles::warp() * 16 + i / cores_in_depth, at = i % cores_in_depth;
+            *reinterpret_cast<uint4*>(tile_a + (row / 8 * cores_in_depth + at) * core +
+                                      row % 8 * core_columns) =
+                *reinterpret_cast<const uint4*>(a + (row * tiles + k) * depth + at * core_columns);
+        }
+        roles::fence_async_shared();
+        if constexpr (!broken)
+            __syncwarp();
+        fence();
+        multiply_plain(d, tile_a, tile_b[k], k > 0);
+        commit();
+        wait<0>();
+    }
+    tie(d);
+    store_sums(out, d);
+}
+
 template <bool broken>
 __global__ void overrun_kernel(const Bf16* a, const Bf16* b, float* out, int tiles) {
     alignas(128) __shared__ Bf16 tile_a[rows * depth];
@@ -287,6 +317,7 @@ bool overwrite_stage(bool broken) {
 }
 bool proxy(bool broken) { return is_right(broken ? proxy_kernel<true> : proxy_kernel<false>, 3, 3); }
 bool barrier(bool broken) { return is_right(broken ? barrier_kernel<true> : barrier_kernel<false>, 3, 3); }
+bool own_rows(bool broken) { return is_right(broken ? own_rows_kernel<true> : own_rows_kernel<false>, 2, 2); }
 bool overrun(bool broken) { return is_right(broken ? overrun_kernel<true> : overrun_kernel<false>, 3, 3); }
 bool bulk_store(bool broken) {
     return is_right(broken ? bulk_store_kernel<true> : bulk_store_kernel<false>, 2, 2);
@@ -339,6 +370,15 @@ constexpr pairs::Pair list[] = {
      .finding = "race-shared",
      .says = "then a wgmma issued by the warp of",
      .remedy = "Put __syncthreads()"},
+    {.name = "wgmma_own_rows",
+     .mistake =
+         "The lanes of a warp write rows of A that only their own warp multiplies, and no __syncwarp() lies "
+         "between.",
+     .fix = "__syncwarp() behind the fence.",
+     .run = own_rows,
+     .finding = "race-shared",
+     .says = "then a wgmma issued by the warp of",
+     .remedy = "__syncwarp() is enough if no other warp uses these bytes"},
     {.name = "wgmma_overrun",
      .mistake = "The descriptors of A go on by four core matrices for each step of k, which is two; the last "
                 "lies outside of the tile.",

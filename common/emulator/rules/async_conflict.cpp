@@ -279,7 +279,13 @@ std::string AsyncConflict::advice_of(const Conflict& conflict) const {
                "its one arrival.";
     if (conflict.is == Finding::tx_count_mismatch)
         return "expect_tx must announce the bytes of all copies of the phase.";
-    return waits_.how_to_wait(conflict.operation, !conflict.meeting.old.is(Record::write));
+    const std::string wait = waits_.how_to_wait(conflict.operation, !meeting.old.is(Record::write));
+    const bool refills = conflict.second && conflict.second->completion == CompletionKind::mbarrier;
+    if (!refills || conflict.operation.kind != AsyncKind::wgmma ||
+        saw_issue(conflict.operation, meeting.ref, meeting.actor))
+        return wait;
+    return "If the wgmma works on what the copy brings: " + waits_.how_to_wait(*conflict.second, false) +
+           " If it used the place before: " + wait;
 }
 
 /// A wait for the copy's mbarrier has returned at once, for a phase that the thread had seen: then that

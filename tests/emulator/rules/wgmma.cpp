@@ -55,6 +55,35 @@ std::string told(const Case& c) {
     return all;
 }
 
+/// Thread 128 loads both tiles twice with one mbarrier; four warps multiply them, and their first lanes say
+/// at `empty`, which counts `arrivals`, that the tiles may be overwritten.
+Case ring(const std::string& wait_for_group, int arrivals, const std::string& arrive,
+          const std::string& wait_for_tiles) {
+    const auto load = [](const std::string& to, int bytes) {
+        return "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [" + to + "], [%rd0], " +
+               std::to_string(bytes) + ", [bar];\n";
+    };
+    Case c{tiles + ".shared .align 8 .b64 bar;\n.shared .align 8 .b64 empty;\n",
+           prepared() +
+               "setp.eq.u32 %p1, %r0, 0;\n@%p1 mbarrier.init.shared.b64 [bar], 1;\n"
+               "@%p1 mbarrier.init.shared.b64 [empty], " +
+               std::to_string(arrivals) +
+               ";\n@%p1 fence.mbarrier_init.release.cluster;\nbar.sync 0;\nsetp.lt.u32 %p2, %r0, 128;\n"
+               "@%p2 bra READ;\nsetp.gt.u32 %p2, %r0, 128;\n@%p2 bra END;\nmov.u32 %r20, 0;\nAGAIN:\n"
+               "setp.eq.u32 %p3, %r20, 0;\n@%p3 bra LOAD;\n" +
+               wait_parity("empty", "0", "FREE") +
+               "LOAD:\nmbarrier.arrive.expect_tx.shared.b64 _, [bar], 2304;\n" + load("tile", 2048) +
+               load("tile+2048", 256) +
+               "add.u32 %r20, %r20, 1;\nsetp.lt.u32 %p4, %r20, 2;\n@%p4 bra AGAIN;\nbra END;\nREAD:\n"
+               "and.b32 %r21, %r0, 31;\nsetp.eq.u32 %p5, %r21, 0;\n" +
+               wait_for_tiles + wait_parity("bar", "0", "FIRST") + "FIRST_TILES:\n" + fence + multiply +
+               "\n" + commit + wait_for_group + arrive + wait_parity("bar", "1", "SECOND") + multiply + "\n" +
+               end + "END:\n"};
+    c.threads = 160;
+    return c;
+}
+const std::string each_warp = "@%p5 mbarrier.arrive.shared.b64 _, [empty];\n";
+
 bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
 } // namespace
@@ -212,4 +241,51 @@ TEST_CASE("missing-proxy-fence: a tile that threads wrote") {
     CHECK(has(text, "through the async proxy by a wgmma that the warp of thread (96,0,0)"));
     CHECK(has(text, "The fence of thread (0,0,0) of block (0,0,0) comes before that write."));
     require_found("race-shared", of(set + " //!\n" + proxy + fence + multiply + " //!\n" + end));
+}
+
+TEST_CASE("reuse-before-read-done: a stage of two tiles is released before wgmma.wait_group") {
+    require_silent(ring(wait(0) + "\n", 4, each_warp, ""));
+    for (const Order& order : async_test::all_orders()) {
+        INFO(async_test::name_of(order));
+        const auto outcome = run(ring("", 4, each_warp, ""), order);
+        REQUIRE_FALSE(outcome.result.diagnostics.empty());
+        for (const auto& each : outcome.result.diagnostics) {
+            INFO(emu::format(each));
+            CHECK(each.name() == "reuse-before-read-done");
+            CHECK(has(each.message, "arrived at the mbarrier without having waited until its wgmma"));
+            CHECK(has(each.advice, "All warps of the warpgroup must execute wgmma.commit_group"));
+        }
+    }
+}
+
+TEST_CASE("reuse-before-read-done: the warp of a wgmma has no part in the arrivals that release its tiles") {
+    const std::string one = "setp.eq.u32 %p5, %r0, 0;\n" + each_warp;
+    for (const Order& order : async_test::all_orders()) {
+        INFO(async_test::name_of(order));
+        const auto outcome = run(ring(wait(0) + "\n", 1, one, ""), order);
+        REQUIRE_FALSE(outcome.result.diagnostics.empty());
+        for (const auto& each : outcome.result.diagnostics) {
+            INFO(emu::format(each));
+            CHECK(each.name() == "reuse-before-read-done");
+            CHECK(has(each.message, "ended without an arrival of the wgmma's warp"));
+            CHECK(has(each.advice, "Let each of the four warps of the warpgroup arrive at mbarrier empty"));
+        }
+    }
+    // With a barrier of the warpgroup one arrival is enough.
+    require_silent(ring(wait(0) + "\nbar.sync 1, 128;\n", 1, one, ""));
+}
+
+TEST_CASE("read-before-completion: a wgmma that comes before the copy") {
+    // The first warp does not wait for the first tiles.
+    for (const Order& order : async_test::all_orders()) {
+        INFO(async_test::name_of(order));
+        const auto outcome = run(ring(wait(0) + "\n", 4, each_warp, "@%p0 bra FIRST_TILES;\n"), order);
+        REQUIRE_FALSE(outcome.result.diagnostics.empty());
+        // Before its issue nobody knows whether the wgmma means the copy, or what was there before.
+        const emu::Diagnostic& first = outcome.result.diagnostics.front();
+        INFO(emu::format(first));
+        CHECK((first.name() == "read-before-completion" || first.name() == "reuse-before-read-done"));
+        CHECK(has(first.message, "a wgmma issued by the warp of thread (0,0,0)"));
+        CHECK(has(first.advice, "in every thread that uses the bytes"));
+    }
 }
