@@ -2,6 +2,8 @@
 // rows of 16 bytes and without a swizzle, and what comes behind the products.
 #include "wgmma_helpers.cuh"
 
+#include <algorithm>
+
 using namespace wg;
 
 namespace {
@@ -80,8 +82,8 @@ __global__ void overwrite_stage_kernel(const Bf16* a, const Bf16* b, float* out,
         fence();
         multiply_plain(d, stage[k % 2].a, stage[k % 2].b, k > 0);
         commit();
-        if constexpr (!broken)
-            wait<0>();
+        if constexpr (broken)
+            wait<2>();
         else
             wait<1>();
     }
@@ -211,18 +213,32 @@ __global__ void bulk_store_kernel(const Bf16* a, const Bf16* b, float* out, int 
     }
 }
 
-// D goes where the tiles were, that of B first.
+// Two warpgroups share the tile of B, and put their sums where the tiles were.
 template <bool broken>
-__global__ void overlay_kernel(const Bf16* a, const Bf16* b, float* out, int tiles) {
-    __shared__ PlainTiles tile;
+__global__ void overlay_kernel(const Bf16* a, const Bf16* b, float* out, int) {
+    constexpr int groups = 2, count = groups * group_threads;
+    struct Shared {
+        alignas(128) Bf16 b[columns * depth];
+        alignas(128) Bf16 a[groups][rows * depth];
+    };
+    __shared__ Shared tile;
+    write_tile(tile.a[0], a, groups * rows, depth, 0, count);
+    write_tile(tile.b, b, columns, depth, 0, count);
+    roles::fence_async_shared();
+    __syncthreads();
+    const int group = roles::warp() / group_warps;
     Sums d;
-    multiply_all(d, tile, a, b, tiles);
+    fence();
+    multiply_plain(d, tile.a[group], tile.b, false);
+    commit();
+    wait<0>();
+    tie(d);
     if constexpr (!broken)
         __syncthreads();
     float* const staged = reinterpret_cast<float*>(&tile);
-    store_sums(staged, d);
+    store_sums(staged + group * rows * columns, d);
     __syncthreads();
-    for (int i = static_cast<int>(threadIdx.x); i < rows * columns; i += group_threads)
+    for (int i = static_cast<int>(threadIdx.x); i < groups * rows * columns; i += count)
         out[i] = staged[i];
 }
 
@@ -299,9 +315,9 @@ using Kernel = void (*)(const Bf16*, const Bf16*, float*, int);
 
 /// Whether the first `height` rows of D are right.
 bool is_right(Kernel kernel, int tiles, int last, int threads = group_threads, int height = rows) {
-    const Matrix a(rows, tiles * depth, 1), b(columns, tiles * depth, 2);
+    const Matrix a(std::max(rows, height), tiles * depth, 1), b(columns, tiles * depth, 2);
     pairs::Device<Bf16> of_a(a.bits()), of_b(b.bits());
-    pairs::Device<float> out(rows * columns);
+    pairs::Device<float> out(a.height * columns);
     kernel<<<1, threads>>>(of_a.data(), of_b.data(), out.data(), last);
     std::vector<float> result = out.read(), expected = product(a, b, 0, a.width);
     expected.resize(height * columns);
@@ -322,7 +338,9 @@ bool overrun(bool broken) { return is_right(broken ? overrun_kernel<true> : over
 bool bulk_store(bool broken) {
     return is_right(broken ? bulk_store_kernel<true> : bulk_store_kernel<false>, 2, 2);
 }
-bool overlay(bool broken) { return is_right(broken ? overlay_kernel<true> : overlay_kernel<false>, 2, 2); }
+bool overlay(bool broken) {
+    return is_right(broken ? overlay_kernel<true> : overlay_kernel<false>, 1, 1, 2 * group_threads, 2 * rows);
+}
 bool threads(bool broken) { return is_right(threads_kernel, 1, 1, broken ? 96 : 128); }
 bool guard(bool broken) {
     return is_right(broken ? guard_kernel<true> : guard_kernel<false>, 1, 40, group_threads, 40);
@@ -347,13 +365,13 @@ constexpr pairs::Pair list[] = {
                .remedy = "must execute wgmma.commit_group and wgmma.wait_group"}}},
     {.name = "wgmma_overwrite_stage",
      .mistake =
-         "With two stages and one group left in flight, the stage that is written next may still be read "
-         "by the wgmma of another warp.",
-     .fix = "Wait for the group before the barrier that lets the stage be written.",
+         "With two stages one group may stay in flight, not two: the older one reads the stage that is "
+         "written next.",
+     .fix = "wgmma.wait_group 1.",
      .run = overwrite_stage,
      .finding = "reuse-before-read-done",
-     .says = "with N = 1: that leaves the newest group",
-     .remedy = "Wait with wgmma.wait_group 0"},
+     .says = "with N = 2: that leaves the 2 newest groups",
+     .remedy = "Wait with wgmma.wait_group 1"},
     {.name = "wgmma_proxy",
      .mistake =
          "Threads write the tiles that wgmma reads through the async proxy, and no fence.proxy.async lies "
@@ -397,8 +415,9 @@ constexpr pairs::Pair list[] = {
      .says = "read through the async proxy by a bulk store",
      .remedy = "each writing thread must execute fence.proxy.async"},
     {.name = "wgmma_overlay",
-     .mistake = "A warp that has waited for its own wgmma writes its sums over the tile of B, which those of "
-                "other warps may still read.",
+     .mistake =
+         "A warpgroup that has waited for its own wgmma writes its sums over the tile of B, which that of "
+         "the other may still read.",
      .fix = "__syncthreads() behind the wait.",
      .run = overlay,
      .finding = "race-shared",

@@ -102,16 +102,14 @@ void Engine::on_barrier_complete(BarrierKind kind, unsigned id, std::span<const 
     }
     Accumulator all;
     if (kind == BarrierKind::warp) {
-        // Only bar.warp.sync orders memory; shuffles and votes do not (PTX ISA 9.7.9.5, 9.7.13.3). For
-        // wgmma.wait_group each lane waits, and one stands for all of them in what comes before.
+        // Only bar.warp.sync orders memory; shuffles and votes do not (PTX ISA 9.7.9.5, 9.7.13.3).
         const ptx::Instruction& what = *cluster_.info().kernel->sources[arrived.front().pc];
-        const bool waits = what.opcode == "wgmma" && what.has("wait_group");
-        if (what.opcode != "bar" && what.opcode != "barrier" && !waits)
+        if (what.opcode != "bar" && what.opcode != "barrier")
             return;
         for (const WarpLanes& lanes : arrived) {
             threads_.gather(all, lanes);
-            Step step{.kind = waits ? Step::Kind::fence : Step::Kind::warp_barrier, .pc = lanes.pc};
-            step.gives = step.takes = !waits;
+            Step step{.kind = Step::Kind::warp_barrier, .pc = lanes.pc};
+            step.gives = step.takes = true;
             end_epoch(threads_.of(*lanes.warp), lanes.mask, step);
         }
     } else {

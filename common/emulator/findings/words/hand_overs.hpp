@@ -78,10 +78,11 @@ class HandOverWords {
     /// Whoever fills a stage again, in the block `rank`, has not waited for its readers: `barrier` is where
     /// the copy completes.
     Hint unguarded_refill(const Access& issue, std::uint32_t barrier, unsigned rank) const;
-    /// How a warp of the same block may overwrite what `product`, a wgmma of another, reads; else empty.
+    /// How a warpgroup may overwrite what `product`, a wgmma of another of its block, reads; else empty.
     std::string after_product(const Operation& product, const Access& write) const;
-    /// Whoever fills a stage again has waited for arrivals of which none came from the warp of `product`, a
-    /// wgmma that reads the stage: words to be asked for at the end, when it is known who never arrives.
+    /// Whoever fills a stage again has waited for arrivals of which none came from the warpgroup of
+    /// `product`, a wgmma that reads the stage: words to be asked for at the end, when it is known who never
+    /// arrives.
     std::function<Hint()> product_not_released(const Operation& product, const Actor& actor) const;
     /// The phase that it waited for last had ended with the arrivals of some readers, before others who read
     /// what comes at `barrier` had arrived.

@@ -4,6 +4,7 @@
 #include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
 #include "findings/words/hand_overs.hpp"
+#include "machine/instructions/matrix/wgmma_forms.hpp"
 
 #include <algorithm>
 
@@ -11,6 +12,11 @@ namespace emu::check {
 namespace {
 
 using Kind = Step::Kind;
+
+bool in_one_warpgroup(const Warp& a, const Warp& b) {
+    return &a.block() == &b.block() &&
+           a.index() / matrix::warpgroup_warps == b.index() / matrix::warpgroup_warps;
+}
 
 } // namespace
 
@@ -137,10 +143,11 @@ Hint HandOverWords::readers_not_counted(const Access& issue, std::uint32_t barri
 }
 
 std::string HandOverWords::after_product(const Operation& product, const Access& write) const {
-    if (product.kind != AsyncKind::wgmma || product.warp == write.warp ||
-        &product.warp->block() != &write.warp->block())
+    if (product.kind != AsyncKind::wgmma || &product.warp->block() != &write.warp->block() ||
+        in_one_warpgroup(*product.warp, *write.warp))
         return {};
-    return "Each warp waits with wgmma.wait_group for its own wgmma, and a barrier behind that tells the "
+    return "Each warpgroup waits with wgmma.wait_group for its own wgmma, and a barrier behind that tells "
+           "the "
            "others. " +
            order_between({product.warp, product.lane, product.issuer, product.epoch, product.pc}, write);
 }
@@ -154,20 +161,26 @@ std::function<Hint()> HandOverWords::product_not_released(const Operation& produ
     if (product.kind != AsyncKind::wgmma || !issue.issues || !wait || wait->fresh || wait->repeated)
         return {};
     const Mbarrier* const released = cluster_.mbarrier(static_cast<std::uint32_t>(wait->where));
-    for (unsigned lane = 0; released && lane < warp_size; ++lane)
-        if (released->history.of(warp_in_cluster(*product.warp), lane).arrived > wait->phase)
-            return {};
-    return [this, step = *wait, warp = product.warp, who = thread_name(*issue.warp, issue.lane)]() -> Hint {
-        if (tells_itself(step, *warp))
-            return too_many_arrivals(step, *warp);
-        return {" Before the copy " + who + " waited at " + name_of(step, false) + ", of which phase " +
-                    std::to_string(step.phase) + " ended without an arrival of the wgmma's warp.",
-                "wgmma.wait_group tells only the warp that executes it. Let each of the four warps of the "
-                "warpgroup arrive at " +
-                    name_of(step, false) +
-                    " behind its wgmma.wait_group, and give mbarrier.init their number; or put a barrier of "
-                    "the warpgroup (bar.sync ID, 128) between wgmma.wait_group and the one arrival.",
-                {source_line(cluster_, step.pc, "wait of " + who)}};
+    std::vector<const Warp*> group;
+    for (const auto& warp : product.warp->block().warps())
+        if (in_one_warpgroup(*warp, *product.warp))
+            group.push_back(warp.get());
+    for (const Warp* warp : group)
+        for (unsigned lane = 0; released && lane < warp_size; ++lane)
+            if (released->history.of(warp_in_cluster(*warp), lane).arrived > wait->phase)
+                return {};
+    return [this, step = *wait, group, who = thread_name(*issue.warp, issue.lane)]() -> Hint {
+        for (const Warp* warp : group)
+            if (tells_itself(step, *warp))
+                return too_many_arrivals(step, *warp);
+        return {
+            " Before the copy " + who + " waited at " + name_of(step, false) + ", of which phase " +
+                std::to_string(step.phase) + " ended without an arrival of the wgmma's warpgroup.",
+            "wgmma.wait_group tells only the warpgroup that executes it. Let each warpgroup that reads the "
+            "stage arrive at " +
+                name_of(step, false) +
+                " behind its wgmma.wait_group, and give mbarrier.init the number of these arrivals.",
+            {source_line(cluster_, step.pc, "wait of " + who)}};
     };
 }
 
