@@ -370,8 +370,8 @@ constexpr pairs::Pair list[] = {
      .fix = "wgmma.wait_group 1.",
      .run = overwrite_stage,
      .finding = "reuse-before-read-done",
-     .says = "with N = 2: that leaves the 2 newest groups",
-     .remedy = "Wait with wgmma.wait_group 1"},
+     .says = "The issuing warp did wait, but with N = 2: that leaves the",
+     .remedy = "Wait with wgmma.wait_group"},
     {.name = "wgmma_proxy",
      .mistake =
          "Threads write the tiles that wgmma reads through the async proxy, and no fence.proxy.async lies "

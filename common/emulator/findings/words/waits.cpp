@@ -238,13 +238,14 @@ Hint Waits::short_group_wait(const Operation& operation, const Record& record, R
     if (library == Library::none)
         library = library_of(*cluster_.info().kernel, operation.pc);
     const std::string total = " of " + std::to_string(wait.groups) + " pending, and " + copy + " is in ";
+    const std::uint64_t newest = std::min(wait.pending, wait.groups);
+    const std::string left = ": that leaves the " + (newest == 1 ? "newest group" + total + "it."
+                                                                 : std::to_string(newest) + " newest groups" +
+                                                                       total + "one of them.");
     const std::string instead = wait_for_all_but(later, library, kind);
     const std::string all = wait_for_all_but(0, library, kind);
     if (wait.no_news)
-        return {issued_by + " did wait, but with N = " + std::to_string(wait.pending) + ": that leaves the " +
-                    (wait.pending == 1
-                         ? "newest group" + total + "it."
-                         : std::to_string(wait.pending) + " newest groups" + total + "one of them.") +
+        return {issued_by + " did wait, but with N = " + std::to_string(wait.pending) + left +
                     " No group was committed since its wait of the round before, so N counts other copies "
                     "now.",
                 library == Library::groups
@@ -253,10 +254,7 @@ Hint Waits::short_group_wait(const Operation& operation, const Record& record, R
                       "round the copy. Or wait with " +
                           all + " in the rounds that commit no newer copy.",
                 std::move(lines)};
-    return {issued_by + " did wait, but with N = " + std::to_string(wait.pending) + ": that leaves the " +
-                (wait.pending == 1
-                     ? "newest group" + total + "it."
-                     : std::to_string(wait.pending) + " newest groups" + total + "one of them."),
+    return {issued_by + " did wait, but with N = " + std::to_string(wait.pending) + left,
             "Wait with " + instead + ": " +
                 (later == 0   ? "no group was"
                  : later == 1 ? "one group was"
