@@ -305,7 +305,6 @@ TEST_CASE("forms of wgmma that do not exist are refused") {
              name + "m64n8k16.f32.bf16.bf16 " + list(8) + ", %rd20, %rd21, %p1, 1, 1, 0, 0;\n",
              name + "m64n8k8.f32.tf32.tf32 " + four + "1, 1, 0, 0;\n", // Tiles of 32 bits lie along k alone.
              std::string("wgmma.mma_async.aligned.m64n8k16.f32.bf16.bf16 ") + four + "1, 1, 0, 0;\n",
-             std::string("wgmma.wait_group.sync.aligned 8;\n"),
              std::string("wgmma.wait_group.sync.aligned -1;\n"),
          }) {
         INFO(wrong);
