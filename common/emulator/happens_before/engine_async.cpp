@@ -42,6 +42,8 @@ std::uint32_t Engine::add_operation(const AsyncOperation& operation, WarpClock& 
     known.pc = operation.pc;
     known.barrier = operation.barrier;
     known.bytes = operation.tx_bytes;
+    if (operation.writes_shared && !operation.pieces.empty())
+        known.into = operation.pieces.front().shared;
     known.reads_shared = operation.reads_shared;
     known.writes_shared = operation.writes_shared;
     if (operation.completion == CompletionKind::mbarrier)

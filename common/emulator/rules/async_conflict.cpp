@@ -73,12 +73,13 @@ class AsyncConflict final : public Rule {
     bool was_handed_over_early(const Conflict& conflict, const Diagnostic& not_waited);
     Hint came_too_early(const Conflict& conflict) const;
     bool somebody_reads_again(const Operation& copy) const;
-    void explain(Diagnostic& finding, const Meeting& meeting, const Operation& operation,
+    bool explain(Diagnostic& finding, const Meeting& meeting, const Operation& operation,
                  const Operation* second);
     Finding finding_of_conflict(const Record& old, Ref ref, const Operation& operation,
                                 const Operation* second, const Actor& actor);
     bool saw_issue(const Operation& operation, Ref ref, const Actor& actor) const;
-    bool read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor);
+    bool read_too_early(const Record& old, Component reader, const Actor& actor);
+    bool multiplied_too_early(const Meeting& meeting);
     void race_with_early_read(const Meeting& meeting);
     void publish_or_hold(Diagnostic finding);
     void decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref,
@@ -93,15 +94,18 @@ class AsyncConflict final : public Rule {
     std::vector<Undecided> undecided_; ///< Told at the end.
     std::vector<EarlyReader> early_;
     std::vector<Diagnostic> consequences_; ///< Told at the end, unless they follow from something else.
+    /// Told at the end, with words that are known then.
+    std::vector<std::pair<Diagnostic, std::function<Hint()>>> unexplained_;
 };
 
 bool AsyncConflict::on_conflict(const Meeting& meeting) {
     const auto& [old, ref, k, n, actor] = meeting;
-    if (old.is(Record::async)) {
+    if (old.is(Record::async) && !multiplied_too_early(meeting)) {
         conflict_with_operation(meeting);
         return true;
     }
-    if (is_morally_strong(meeting) || !read_too_early(old, ref, k, actor))
+    if (!old.is(Record::async) &&
+        (is_morally_strong(meeting) || !read_too_early(old, Threads::component_of(old, ref, k), actor)))
         return false;
     findings_.note_raced(old.pc);
     findings_.note_raced(actor.record->pc);
@@ -112,7 +116,20 @@ bool AsyncConflict::on_conflict(const Meeting& meeting) {
     return true;
 }
 
-bool AsyncConflict::read_too_early(const Record& old, Ref ref, unsigned k, const Actor& actor) {
+/// The same of a wgmma: it was issued before the copy, whose issuing thread knows nothing of it.
+bool AsyncConflict::multiplied_too_early(const Meeting& meeting) {
+    const auto& [old, ref, k, n, actor] = meeting;
+    if (old.cluster != threads_.cluster() || !actor.record->is(Record::async))
+        return false;
+    Operation& product = operations_[old.operation];
+    if (product.kind != AsyncKind::wgmma || product.reported ||
+        operations_[actor.record->operation].completion != CompletionKind::mbarrier ||
+        saw_issue(product, ref, actor) || !read_too_early(old, product.issuer, actor))
+        return false;
+    return product.reported = true;
+}
+
+bool AsyncConflict::read_too_early(const Record& old, Component reader, const Actor& actor) {
     // A read, then the copy that writes the bytes, unordered. Either the reader should have waited for this
     // copy and only happened to come before its issue, or the copy should have waited for the reader.
     if (!actor.shared || old.is(Record::write) || !actor.record->is(Record::async))
@@ -124,7 +141,6 @@ bool AsyncConflict::read_too_early(const Record& old, Ref ref, unsigned k, const
     if (copy.completion != CompletionKind::mbarrier || barrier == mbarriers_.end())
         return false;
     // The issuing thread knows that the reader had seen the last phase, so this read belongs to the next.
-    const Component reader = Threads::component_of(old, ref, k);
     const BarrierState::Passed* passed = barrier->second.passed_by(reader);
     if (!passed || passed->phases == 0)
         return false;
@@ -211,7 +227,9 @@ void AsyncConflict::tell_conflict(const Conflict& conflict) {
     Diagnostic finding = make(conflict.is, message_of(conflict), advice_of(conflict), std::move(lines));
     if (!conflict.theirs && conflict.is != Finding::duplicate_copy &&
         conflict.is != Finding::tx_count_mismatch)
-        explain(finding, conflict.meeting, conflict.operation, conflict.second);
+        if (!explain(finding, conflict.meeting, conflict.operation, conflict.second))
+            if (auto words = hand_overs_.product_not_released(conflict.operation, actor))
+                return static_cast<void>(unexplained_.emplace_back(std::move(finding), std::move(words)));
     if (conflict.is != Finding::read_before_completion || !was_handed_over_early(conflict, finding))
         publish_or_hold(std::move(finding));
 }
@@ -261,7 +279,13 @@ std::string AsyncConflict::advice_of(const Conflict& conflict) const {
                "its one arrival.";
     if (conflict.is == Finding::tx_count_mismatch)
         return "expect_tx must announce the bytes of all copies of the phase.";
-    return waits_.how_to_wait(conflict.operation, !conflict.meeting.old.is(Record::write));
+    const std::string wait = waits_.how_to_wait(conflict.operation, !meeting.old.is(Record::write));
+    const bool refills = conflict.second && conflict.second->completion == CompletionKind::mbarrier;
+    if (!refills || conflict.operation.kind != AsyncKind::wgmma ||
+        saw_issue(conflict.operation, meeting.ref, meeting.actor))
+        return wait;
+    return "If the wgmma works on what the copy brings: " + waits_.how_to_wait(*conflict.second, false) +
+           " If it used the place before: " + wait;
 }
 
 /// A wait for the copy's mbarrier has returned at once, for a phase that the thread had seen: then that
@@ -309,8 +333,8 @@ bool AsyncConflict::was_handed_over_early(const Conflict& conflict, const Diagno
                                  not_waited, overwritten(conflict));
 }
 
-/// Which wait or hand-over the program has in place of the one that it needs.
-void AsyncConflict::explain(Diagnostic& finding, const Meeting& meeting, const Operation& operation,
+/// Which wait or hand-over the program has in place of the one that it needs. False if none is known.
+bool AsyncConflict::explain(Diagnostic& finding, const Meeting& meeting, const Operation& operation,
                             const Operation* second) {
     const auto& [old, ref, k, n, actor] = meeting;
     Hint hint = waits_.relaxed_order(old, ref, k, actor);
@@ -320,19 +344,25 @@ void AsyncConflict::explain(Diagnostic& finding, const Meeting& meeting, const O
     if (!hint)
         hint = waits_.short_wait(operation, old, ref, actor);
     hint.extend(finding);
+    if (!hint && !second)
+        if (const std::string advice = hand_overs_.after_product(operation, HandOverWords::later(actor));
+            !advice.empty())
+            finding.advice = advice;
     const Hint told = hand_overs_.told_before_waiting(operation, old, ref, actor);
     if (!told)
-        return;
+        return static_cast<bool>(hint);
     const std::string advice = told.advice.empty() ? finding.advice : told.advice;
     if (!hint && told.message != " ")
         told.extend(finding);
     finding.advice = advice;
+    return true;
 }
 
 void AsyncConflict::race_with_early_read(const Meeting& meeting) {
     const auto& [old, ref, k, n, actor] = meeting;
     const Operation& copy = operations_[actor.record->operation];
-    const std::string reader = who(cluster_, old, ref, k);
+    const Operation* const product = old.is(Record::async) ? &operations_[old.operation] : nullptr;
+    const std::string reader = (product ? "a wgmma issued by " : "") + who(cluster_, old, ref, k);
     const std::string what = name_of(copy.kind);
     const std::string message = place(cluster_, actor, k, n) + ": " + reader + " read it before a " + what +
                                 " issued by " + who(cluster_, actor) + " wrote it; nothing orders the two.";
@@ -343,12 +373,13 @@ void AsyncConflict::race_with_early_read(const Meeting& meeting) {
     Diagnostic finding =
         make(Finding::read_before_completion, message + " The reader has not waited for the copy.",
              waits_.how_to_wait(copy, false), std::move(lines));
-    Hint hint = waits_.wrong_phase(copy, Threads::component_of(old, ref, k));
+    Hint hint = waits_.wrong_phase(copy, product ? product->issuer : Threads::component_of(old, ref, k));
     if (!hint && old.cluster == threads_.cluster())
         hint = waits_.ignored_wait(copy, *cluster_.block(old.rank())->warps()[old.warp_in_block()],
-                                   lane_at(ref, old, k));
+                                   product ? product->lane : lane_at(ref, old, k));
     hint.extend(finding);
-    const auto early = hand_overs_.earlier(meeting);
+    const auto early = product ? Access{product->warp, product->lane, product->issuer, product->epoch, old.pc}
+                               : hand_overs_.earlier(meeting);
     if (early && tells_early_hand_over(*early, *actor.clock->base[actor.lane], HandOverWords::later(actor),
                                        copy, finding, message))
         return;
@@ -372,6 +403,8 @@ bool AsyncConflict::tells_early_hand_over(const Access& reader, const SharedCloc
     fault.hint.extend(handed_over);
     early_.push_back({std::move(handed_over), not_waited, reader.warp, reader.lane, copy.barrier,
                       copy.issued_in, *fault.step});
+    if (hand_overs_.tells_again(reader, *fault.step))
+        early_.back().is = EarlyReader::Case::not_waited;
     return true;
 }
 
@@ -448,6 +481,11 @@ void AsyncConflict::tell_the_rest() {
         if (!findings_.has_upset_phases())
             publish(std::move(each));
     consequences_.clear();
+    for (auto& [finding, words] : unexplained_) {
+        words().extend(finding);
+        publish(std::move(finding));
+    }
+    unexplained_.clear();
     for (EarlyReader& each : early_)
         publish(
             std::move(each.is == EarlyReader::Case::not_waited ? each.if_not_waited : each.if_handed_over));

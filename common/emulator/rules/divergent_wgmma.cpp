@@ -44,6 +44,10 @@ class DivergentWgmma final : public Rule {
     std::map<Key, Group> groups_;
 };
 
+std::string without_it(const Warp& warp) {
+    return "the warp of " + thread_name(warp, 0) + " has ended without it.";
+}
+
 void DivergentWgmma::on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) {
     if (mask == 0 || instruction(pc).opcode != "wgmma" || !instruction(pc).has("mma_async")) [[likely]]
         return;
@@ -62,7 +66,7 @@ void DivergentWgmma::on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask)
                  std::to_string(line(group.ahead[number - group.first], "").line) + " in its place.");
     for (const Warp* ended : group.ended)
         if (ended && group.executed[ended->index() % warpgroup_warps] <= number)
-            tell(warp, group, pc, thread_name(*ended, 0) + "'s warp has ended without it.");
+            tell(warp, group, pc, without_it(*ended));
     const std::uint64_t slowest = std::ranges::min(group.executed);
     for (; group.first < slowest; ++group.first)
         group.ahead.pop_front();
@@ -83,8 +87,7 @@ void DivergentWgmma::on_thread_exit(const WarpLanes& lanes) {
     group.ended[warp.index() % warpgroup_warps] = &warp;
     const std::uint64_t mine = group.executed[warp.index() % warpgroup_warps];
     if (mine - group.first < group.ahead.size())
-        tell(warp, group, group.ahead[mine - group.first],
-             thread_name(warp, 0) + "'s warp has ended without it.");
+        tell(warp, group, group.ahead[mine - group.first], without_it(warp));
 }
 
 void DivergentWgmma::tell(const Warp& warp, Group& group, std::uint32_t pc, std::string other) {

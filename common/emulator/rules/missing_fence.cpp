@@ -101,8 +101,11 @@ void MissingFence::on_unfenced(const Meeting& meeting) {
             who(cluster_, actor, k) + " issued. No fence.proxy.async lies between them, so the " + what +
             (actor.is_write ? " and the write may land in either order."
                             : " may see the bytes from before the write."),
-        "After the write and before the barrier, each writing thread must execute fence.proxy.async "
-        "(cuda::ptx::fence_proxy_async); or the issuing thread after the barrier and before the copy.",
+        std::string("After the write and before the barrier, each writing thread must execute "
+                    "fence.proxy.async (cuda::ptx::fence_proxy_async)") +
+            (operation.kind == AsyncKind::wgmma
+                 ? "."
+                 : "; or the issuing thread after the barrier and before the copy."),
         {line(old.pc, "written by " + writer),
          line(actor.record->pc, what + " issued by " + who(cluster_, actor, k))},
         warning);

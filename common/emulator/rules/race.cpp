@@ -91,9 +91,11 @@ void Race::tell(const Meeting& meeting) {
                                  ? (actor.is_write ? "Two writes to " : "A write and a read of ")
                                  : "A read and a write of ";
     const std::string other = who(cluster_, old, ref, k);
-    const std::string later = mine.is(Record::async)
-                                  ? "an asynchronous operation issued by " + who(cluster_, actor, k)
-                                  : who(cluster_, actor, k);
+    const bool product = mine.is(Record::async) && operations_[mine.operation].kind == AsyncKind::wgmma;
+    const std::string later = (product                  ? "a wgmma issued by "
+                               : mine.is(Record::async) ? "an asynchronous operation issued by "
+                                                        : "") +
+                              who(cluster_, actor, k);
     Diagnostic finding =
         make(actor.shared ? Finding::race_shared : Finding::race_global,
              what + place(cluster_, actor, k, n) +

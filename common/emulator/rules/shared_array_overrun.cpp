@@ -139,7 +139,8 @@ void SharedArrayOverrun::check_copy(const AsyncOperation& operation, const std::
     if (!meant || is_harmless(range, *meant) ||
         !first_time(Finding::shared_array_overrun, operation.pc, operation.pc))
         return;
-    const std::string thread = thread_name(*operation.warp, operation.lane);
+    const bool product = operation.kind == AsyncKind::wgmma;
+    const std::string thread = (product ? "the warp of " : "") + thread_name(*operation.warp, operation.lane);
     const std::string what = check::name_of(operation.kind);
     const std::uint32_t begin = std::clamp(range.begin, meant->start, meant->end);
     tell(*meant, range,
@@ -147,7 +148,10 @@ void SharedArrayOverrun::check_copy(const AsyncOperation& operation, const std::
              count_of(range.bytes(), "byte"),
          "From " + shared_name(cluster_.info(), begin) + " on, " + name_of(*meant) + " has " +
              count_of(meant->end - begin, "byte") +
-             ". Make the array larger, or the box or the size of the copy smaller.",
+             (product
+                  ? ". Check the start address of the descriptor, its strides, and what each step of k adds "
+                    "to it (in units of 16 bytes)."
+                  : ". Make the array larger, or the box or the size of the copy smaller."),
          source_line(*operation.warp, operation.lane, operation.pc, what + " issued by " + thread), !writes);
 }
 

@@ -31,6 +31,8 @@ class WgmmaRegisters final : public Rule {
         Owner owner = Owner::nobody; ///< What a wgmma in flight has it as.
         std::uint64_t group = 0;     ///< Of that wgmma.
         std::uint32_t owner_pc = 0;
+        bool waited = false; ///< Behind that wgmma, which no group has.
+        std::uint32_t wait_pc = 0;
         bool touched = false; ///< Since the last wgmma.fence,
         bool written = false;
         std::uint32_t touched_pc = 0; ///< here.
@@ -49,7 +51,7 @@ class WgmmaRegisters final : public Rule {
 
     void multiply(Warp& warp, WarpState& state, std::uint32_t pc);
     void own(WarpState& state, Warp& warp, std::uint32_t place, Owner owner, std::uint32_t pc);
-    void wait(WarpState& state, std::uint64_t pending);
+    void wait(WarpState& state, std::uint32_t pc);
     void copy(Warp& warp, WarpState& state, std::uint32_t pc);
     void access(Warp& warp, WarpState& state, std::uint32_t pc);
     void touch(Warp& warp, WarpState& state, std::uint32_t pc, std::uint32_t place, bool writes);
@@ -82,7 +84,7 @@ void WgmmaRegisters::on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask)
         return;
     case Kind::wait:
         waits_[&warp] = {true, pc, use.pending, state.committed};
-        return wait(state, use.pending);
+        return wait(state, pc);
     case Kind::copy:
         return copy(warp, state, pc);
     default:
@@ -90,12 +92,15 @@ void WgmmaRegisters::on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask)
     }
 }
 
-void WgmmaRegisters::wait(WarpState& state, std::uint64_t pending) {
-    if (state.committed < pending)
-        return;
+void WgmmaRegisters::wait(WarpState& state, std::uint32_t pc) {
+    const std::uint64_t pending = uses_.of(pc).pending;
     for (auto& [place, each] : state.registers)
-        if (each.group < state.committed - pending)
+        if (each.group + pending < state.committed) {
             each.owner = Owner::nobody;
+        } else if (each.group >= state.committed) {
+            each.waited = true;
+            each.wait_pc = pc;
+        }
 }
 
 void WgmmaRegisters::multiply(Warp& warp, WarpState& state, std::uint32_t pc) {
@@ -121,7 +126,8 @@ void WgmmaRegisters::own(WarpState& state, Warp& warp, std::uint32_t place, Owne
     mine = {.owner = owner, .group = state.committed, .owner_pc = pc};
 }
 
-/// The copy is another name of the register, so what holds for one holds for the other.
+/// The copy is another name of the register, so what holds for one holds for the other; but factors may be
+/// read, and their copy is no part of the wgmma.
 void WgmmaRegisters::copy(Warp& warp, WarpState& state, std::uint32_t pc) {
     const WgmmaUse& use = uses_.of(pc);
     const Register from = state.registers[warp.frame() + use.reads.front()];
@@ -129,6 +135,8 @@ void WgmmaRegisters::copy(Warp& warp, WarpState& state, std::uint32_t pc) {
     if (into.owner != Owner::nobody && from.owner != Owner::accumulator)
         tell_in_flight(warp, state, into, pc, true);
     into = from;
+    if (into.owner == Owner::factor)
+        into.owner = Owner::nobody;
 }
 
 void WgmmaRegisters::access(Warp& warp, WarpState& state, std::uint32_t pc) {
@@ -167,13 +175,18 @@ void WgmmaRegisters::tell_in_flight(const Warp& warp, const WarpState& state, co
         "the warpgroup).";
     const LastWait last = waits_[&warp];
     if (what.group >= state.committed) {
-        message += " The wgmma was not committed to a group yet.";
+        message += " The wgmma was not committed to a group yet";
+        message += what.waited ? ", and a wait covers committed groups only." : ".";
+        if (what.waited) {
+            advice = "Put wgmma.commit_group between the wgmma and the wait, and wait with N = 0.";
+            lines.push_back(line(what.wait_pc, "the wait"));
+        }
     } else if (const std::uint64_t later = state.committed - 1 - what.group;
                last.any && what.group < last.groups && last.pending > later) {
         message += " The warp did wait, but with N = " + std::to_string(last.pending) +
-                   ", which leaves so many of the newest groups in flight; " +
-                   (later == 0 ? "this is the newest."
-                               : std::to_string(later) + (later == 1 ? " is" : " are") + " newer.");
+                   ", which leaves the " +
+                   (last.pending == 1 ? "newest group" : std::to_string(last.pending) + " newest groups") +
+                   " in flight, and the wgmma is in " + (last.pending == 1 ? "it." : "one of them.");
         advice = "Wait with wgmma.wait_group " + std::to_string(later) + " before this line.";
         lines.push_back(line(last.pc, "the wait"));
     }

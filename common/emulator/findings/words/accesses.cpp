@@ -67,7 +67,10 @@ std::string who(Cluster& cluster, const Record& record, Ref ref, unsigned k) {
     const Dim3 block{corner.x * c.cluster.x + within.x, corner.y * c.cluster.y + within.y,
                      corner.z * c.cluster.z + within.z};
     const Dim3 thread = position(record.warp_in_block() * warp_size + lane_at(ref, record, k), c.block);
-    return "thread " + triple(thread) + " of block " + triple(block);
+    const auto& sources = cluster.info().kernel->sources;
+    const bool is_warp =
+        record.is(Record::async) && record.pc < sources.size() && sources[record.pc]->opcode == "wgmma";
+    return (is_warp ? "the warp of thread " : "thread ") + triple(thread) + " of block " + triple(block);
 }
 
 std::string who(Cluster& cluster, const Actor& actor, unsigned k) {

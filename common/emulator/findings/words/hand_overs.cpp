@@ -228,6 +228,14 @@ Hint HandOverWords::told_by_other(const HandOverFault& fault) const {
     return for_others ? told_by_warp(fault) : told_by_lane(fault);
 }
 
+bool HandOverWords::tells_again(const Access& access, const Step& told) const {
+    const Step* const last =
+        engine_.hand_overs().last(*access.warp, access.lane, ~Epoch{0}, [&](const Step& step) {
+            return step.gives && step.kind == told.kind && step.where == told.where;
+        });
+    return access.warp->finished() || (last && last->first >= access.epoch);
+}
+
 HandOverFault HandOverWords::told_before(const Access& early, const Access& other) const {
     const Step* const wait = engine_.hand_overs().last_wait(*other.warp, other.lane, other.epoch);
     if (!wait)

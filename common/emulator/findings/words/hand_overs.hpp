@@ -6,6 +6,7 @@
 #include "findings/words/waits.hpp"
 #include "happens_before/engine.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -54,6 +55,8 @@ class HandOverWords {
     /// The same for a thread that comes last: before its access `early` it had told what made the other
     /// thread go on and make `other`.
     HandOverFault told_before(const Access& early, const Access& other) const;
+    /// Since its access the thread has told the same once more, or has ended.
+    bool tells_again(const Access& access, const Step& told) const;
     /// Words for what another thread told, to be asked for at the end: only then it is known who never tells
     /// it.
     Hint told_by_other(const HandOverFault& fault) const;
@@ -75,6 +78,12 @@ class HandOverWords {
     /// Whoever fills a stage again, in the block `rank`, has not waited for its readers: `barrier` is where
     /// the copy completes.
     Hint unguarded_refill(const Access& issue, std::uint32_t barrier, unsigned rank) const;
+    /// How a warpgroup may overwrite what `product`, a wgmma of another of its block, reads; else empty.
+    std::string after_product(const Operation& product, const Access& write) const;
+    /// Whoever fills a stage again has waited for arrivals of which none came from the warpgroup of
+    /// `product`, a wgmma that reads the stage: words to be asked for at the end, when it is known who never
+    /// arrives.
+    std::function<Hint()> product_not_released(const Operation& product, const Actor& actor) const;
     /// The phase that it waited for last had ended with the arrivals of some readers, before others who read
     /// what comes at `barrier` had arrived.
     Hint readers_not_counted(const Access& issue, std::uint32_t barrier) const;

@@ -4,6 +4,7 @@
 #include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
 #include "findings/words/hand_overs.hpp"
+#include "machine/instructions/matrix/wgmma_forms.hpp"
 
 #include <algorithm>
 
@@ -11,6 +12,11 @@ namespace emu::check {
 namespace {
 
 using Kind = Step::Kind;
+
+bool in_one_warpgroup(const Warp& a, const Warp& b) {
+    return &a.block() == &b.block() &&
+           a.index() / matrix::warpgroup_warps == b.index() / matrix::warpgroup_warps;
+}
 
 } // namespace
 
@@ -25,10 +31,10 @@ Hint HandOverWords::told_before_waiting(const Operation& operation, const Record
     const std::string who = thread_name(*operation.warp, lane);
     const bool wgmma = operation.completion == CompletionKind::wgmma_group;
     const std::string wait =
-        wgmma ? "execute wgmma.commit_group and wgmma.wait_group"
+        wgmma   ? "execute wgmma.commit_group and wgmma.wait_group 0"
         : !bulk ? "execute cp.async.commit_group and cp.async.wait_group"
-              : std::string("execute cp.async.bulk.commit_group and cp.async.bulk.wait_group") +
-                    (record.is(Record::write) ? "" : ".read");
+                : std::string("execute cp.async.bulk.commit_group and cp.async.bulk.wait_group") +
+                      (record.is(Record::write) ? "" : ".read");
     if (actor.clock == &issuer && actor.lane == lane)
         return bulk && actor.record->is(Record::async)
                    ? Hint{" ", who + " must " + wait +
@@ -56,14 +62,21 @@ Hint HandOverWords::told_before_waiting(const Operation& operation, const Record
                 std::move(lines)};
     const std::string done = std::string("its ") + emu::check::name_of(operation.kind) +
                              (record.is(Record::write) ? " was complete" : " had read the bytes");
+    const std::string all = wgmma ? "All warps of the warpgroup" : who;
     if (give->kind == Kind::mbarrier)
         return {" " + who + " arrived at the mbarrier without having waited until " + done + ": " +
                     name_of(*give, true) + ".",
-                who + " must " + wait + " before the arrive of " + at + ".", std::move(lines)};
+                all + " must " + wait + " before the arrive of " + at + ".", std::move(lines)};
     if (give->kind == Kind::flag)
         return {" " + who + " set the flag without having waited until " + done + ".",
-                who + " must " + wait + " before the release of " + at + ".", std::move(lines)};
-    return give->kind == Kind::block_barrier ? came_to_barrier(*give, who, wait, done, bulk) : Hint{};
+                all + " must " + wait + " before the release of " + at + ".", std::move(lines)};
+    if (give->kind != Kind::block_barrier)
+        return {};
+    Hint hint = came_to_barrier(*give, who, wait, done, bulk);
+    if (wgmma)
+        hint.advice = all + " must " + wait + " before the " + (give->takes ? "barrier" : "bar.arrive") +
+                      " of " + at + ".";
+    return hint;
 }
 
 /// The same at a block barrier.
@@ -92,14 +105,21 @@ const Step* HandOverWords::announcement(const Access& issue, std::uint32_t barri
     });
 }
 
-/// The last copy that the thread issued for the same mbarrier.
+/// The last copy that the thread issued for the same mbarrier and the same place: a stage may be filled by
+/// several.
 const Operation* HandOverWords::last_copy(const Access& issue, std::uint32_t barrier) const {
     const auto& operations = engine_.operations();
-    for (std::size_t i = operations.size(); i-- > 1;)
-        if (const Operation& each = operations[i]; each.completion == CompletionKind::mbarrier &&
-                                                   each.barrier == barrier && each.warp == issue.warp &&
-                                                   each.lane == issue.lane && each.epoch < issue.epoch)
+    const Operation* now = nullptr;
+    for (std::size_t i = operations.size(); i-- > 1;) {
+        const Operation& each = operations[i];
+        if (each.completion != CompletionKind::mbarrier || each.barrier != barrier ||
+            each.warp != issue.warp || each.lane != issue.lane)
+            continue;
+        if (each.epoch == issue.epoch && each.pc == issue.pc)
+            now = &each;
+        else if (each.epoch < issue.epoch && (!now || now->into == each.into))
             return &each;
+    }
     return nullptr;
 }
 
@@ -120,6 +140,48 @@ Hint HandOverWords::readers_not_counted(const Access& issue, std::uint32_t barri
             return too_many_arrivals(*wait, *warp);
     }
     return {};
+}
+
+std::string HandOverWords::after_product(const Operation& product, const Access& write) const {
+    if (product.kind != AsyncKind::wgmma || &product.warp->block() != &write.warp->block() ||
+        in_one_warpgroup(*product.warp, *write.warp))
+        return {};
+    return "Each warpgroup waits with wgmma.wait_group for its own wgmma, and a barrier behind that tells "
+           "the "
+           "others. " +
+           order_between({product.warp, product.lane, product.issuer, product.epoch, product.pc}, write);
+}
+
+std::function<Hint()> HandOverWords::product_not_released(const Operation& product,
+                                                          const Actor& actor) const {
+    const Access issue = later(actor);
+    const Step* const wait =
+        engine_.hand_overs().last(*issue.warp, issue.lane, issue.epoch,
+                                  [](const Step& s) { return s.takes && s.kind == Kind::mbarrier; });
+    if (product.kind != AsyncKind::wgmma || !issue.issues || !wait || wait->fresh || wait->repeated)
+        return {};
+    const Mbarrier* const released = cluster_.mbarrier(static_cast<std::uint32_t>(wait->where));
+    std::vector<const Warp*> group;
+    for (const auto& warp : product.warp->block().warps())
+        if (in_one_warpgroup(*warp, *product.warp))
+            group.push_back(warp.get());
+    for (const Warp* warp : group)
+        for (unsigned lane = 0; released && lane < warp_size; ++lane)
+            if (released->history.of(warp_in_cluster(*warp), lane).arrived > wait->phase)
+                return {};
+    return [this, step = *wait, group, who = thread_name(*issue.warp, issue.lane)]() -> Hint {
+        for (const Warp* warp : group)
+            if (tells_itself(step, *warp))
+                return too_many_arrivals(step, *warp);
+        return {
+            " Before the copy " + who + " waited at " + name_of(step, false) + ", of which phase " +
+                std::to_string(step.phase) + " ended without an arrival of the wgmma's warpgroup.",
+            "wgmma.wait_group tells only the warpgroup that executes it. Let each warpgroup that reads the "
+            "stage arrive at " +
+                name_of(step, false) +
+                " behind its wgmma.wait_group, and give mbarrier.init the number of these arrivals.",
+            {source_line(cluster_, step.pc, "wait of " + who)}};
+    };
 }
 
 /// Whoever fills a stage again had not waited for its readers, or that wait was none.

@@ -212,7 +212,9 @@ Hint Waits::short_group_wait(const Operation& operation, const Record& record, R
         return {};
     const unsigned lane = lane_of(ref);
     const CompletionKind kind = operation.completion;
-    const std::string copy = kind == CompletionKind::wgmma_group ? "the wgmma" : "the copy";
+    const bool wgmma = kind == CompletionKind::wgmma_group;
+    const std::string copy = wgmma ? "the wgmma" : "the copy";
+    const std::string issued_by = wgmma ? " The issuing warp" : " The issuing thread";
     const WarpStreams& streams = *issuer.streams;
     const WarpStreams::Wait& wait = streams.groups(kind).waits[lane];
     if (!wait.any || record.operation >= wait.operations)
@@ -221,9 +223,10 @@ Hint Waits::short_group_wait(const Operation& operation, const Record& record, R
     const auto group =
         static_cast<std::uint64_t>(std::ranges::lower_bound(commits, record.epoch) - commits.begin());
     std::vector<SourceLine> lines{
-        source_line(cluster_, wait.pc, "wait of " + thread_name(*operation.warp, lane))};
+        source_line(cluster_, wait.pc,
+                    (wgmma ? "wait of the warp of " : "wait of ") + thread_name(*operation.warp, lane))};
     if (group >= wait.groups)
-        return {" The issuing thread did wait, but had not committed " + copy +
+        return {issued_by + " did wait, but had not committed " + copy +
                     " to a group before; a wait covers committed groups only.",
                 "Put " + family_of(kind) + "commit_group between " + copy + " and the wait.",
                 std::move(lines)};
@@ -235,14 +238,14 @@ Hint Waits::short_group_wait(const Operation& operation, const Record& record, R
     if (library == Library::none)
         library = library_of(*cluster_.info().kernel, operation.pc);
     const std::string total = " of " + std::to_string(wait.groups) + " pending, and " + copy + " is in ";
+    const std::uint64_t newest = std::min(wait.pending, wait.groups);
+    const std::string left = ": that leaves the " + (newest == 1 ? "newest group" + total + "it."
+                                                                 : std::to_string(newest) + " newest groups" +
+                                                                       total + "one of them.");
     const std::string instead = wait_for_all_but(later, library, kind);
     const std::string all = wait_for_all_but(0, library, kind);
     if (wait.no_news)
-        return {" The issuing thread did wait, but with N = " + std::to_string(wait.pending) +
-                    ": that leaves the " +
-                    (wait.pending == 1
-                         ? "newest group" + total + "it."
-                         : std::to_string(wait.pending) + " newest groups" + total + "one of them.") +
+        return {issued_by + " did wait, but with N = " + std::to_string(wait.pending) + left +
                     " No group was committed since its wait of the round before, so N counts other copies "
                     "now.",
                 library == Library::groups
@@ -251,16 +254,13 @@ Hint Waits::short_group_wait(const Operation& operation, const Record& record, R
                       "round the copy. Or wait with " +
                           all + " in the rounds that commit no newer copy.",
                 std::move(lines)};
-    return {
-        " The issuing thread did wait, but with N = " + std::to_string(wait.pending) + ": that leaves the " +
-            (wait.pending == 1 ? "newest group" + total + "it."
-                               : std::to_string(wait.pending) + " newest groups" + total + "one of them."),
-        "Wait with " + instead + ": " +
-            (later == 0   ? "no group was"
-             : later == 1 ? "one group was"
-                          : std::to_string(later) + " groups were") +
-            " committed after " + copy + "'s own.",
-        std::move(lines)};
+    return {issued_by + " did wait, but with N = " + std::to_string(wait.pending) + left,
+            "Wait with " + instead + ": " +
+                (later == 0   ? "no group was"
+                 : later == 1 ? "one group was"
+                              : std::to_string(later) + " groups were") +
+                " committed after " + copy + "'s own.",
+            std::move(lines)};
 }
 
 /// Groups belong to the thread that committed them; that others wait is a common misunderstanding.
