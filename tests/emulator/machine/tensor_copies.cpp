@@ -444,8 +444,10 @@ TEST_CASE("tensormap.replace changes one field each, and the copy uses the new m
         "elemtype.global.b1024.b32 [%rd0], 7;\n" + replace +
         "interleave_layout.global.b1024.b32 [%rd0], 0;\n" + replace +
         "swizzle_mode.global.b1024.b32 [%rd0], 2;\n" + replace + "fill_mode.global.b1024.b32 [%rd0], 1;\n" +
-        "fence.proxy.tensormap::generic.acquire.gpu [%rd0], 128;\n" + load_2d + "[%r7], " + coordinates(c) +
-        ", [bar];";
+        "fence.proxy.tensormap::generic.acquire.gpu [%rd0], 128;\n"
+        "mov.u64 %rd8, 0; fence.proxy.tensormap::generic.acquire.gpu [%rd8], 128;\n" + // Reads nothing.
+        load_2d +
+        "[%r7], " + coordinates(c) + ", [bar];";
     require_clean(setup.run(c, issue, true));
     auto expected = setup.tile;
     for (std::uint32_t n = 0; n < wanted.elements(); ++n) {
