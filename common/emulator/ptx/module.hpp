@@ -183,7 +183,7 @@ struct Module {
     unsigned version_major = 0;
     unsigned version_minor = 0;
     std::string_view target;
-    bool is_debug = false; ///< `.target …, debug`: nvcc -G.
+    bool is_debug = false;          ///< `.target …, debug`: nvcc -G.
     std::vector<std::string> files; ///< Index 0 is "".
     std::vector<Location> locations;
     std::vector<Variable> variables;

@@ -82,8 +82,8 @@ enum class AsyncKind : std::uint8_t {
     /// of all cp_async operations of the same thread with a smaller id. Issued, landed and retired like the
     /// others.
     cp_async_arrive,
-    /// wgmma.mma_async of one warp: reads the tiles of A (its rows) and B, by the async proxy. Its end is told
-    /// in groups of the warp, for which lane 0 stands.
+    /// wgmma.mma_async of one warp: reads the tiles of A (its rows) and B, by the async proxy. Its end is
+    /// told in groups of the warp, for which lane 0 stands.
     wgmma,
 };
 /// How the end of an asynchronous operation is told.
@@ -115,12 +115,12 @@ struct AsyncCopy {
         0; ///< Tensor loads and stores: what they move of global memory, in sectors of 32 bytes.
     std::uint64_t group = 0;   ///< Index of the group of the issuing thread (counts from 0), when in a group.
     bool reads_shared = false; ///< Shared memory is read.
-    bool writes_shared = false;            ///< Shared memory is written.
-    bool reads_global = false;             ///< Global memory is read.
-    bool writes_global = false;            ///< Global memory is written.
-    bool source_done = false;              ///< The source has been read.
-    bool landed = false;                   ///< The destination has been written.
-    std::vector<AsyncPiece> pieces;        ///< What it reads and writes.
+    bool writes_shared = false;     ///< Shared memory is written.
+    bool reads_global = false;      ///< Global memory is read.
+    bool writes_global = false;     ///< Global memory is written.
+    bool source_done = false;       ///< The source has been read.
+    bool landed = false;            ///< The destination has been written.
+    std::vector<AsyncPiece> pieces; ///< What it reads and writes.
     /// bulk_shared: where it reads. wgmma: where A lies, if in shared memory; `pieces` is B.
     std::vector<AsyncPiece> source_pieces;
 };
