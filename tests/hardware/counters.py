@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the emulator's counters with Nsight Compute's, launch by launch.
 
-    counters.py measure --programs DIR --output FILE                 on a GPU
+    counters.py measure --programs DIR --output FILE                 on a GPU; --only NAME: one chapter, or `matrices`
     counters.py compare --programs DIR --emulator DIR --measured FILE --output FILE
     counters.py check --programs DIR --emulator DIR                  does the emulator still count the same?
     counters.py table                                                Markdown for docs/pages/emulator_reference.md
@@ -22,6 +22,8 @@ from counters_table import RESULT, Launch, markdown
 from programs import ROOT, chapters, on_emulator, program, run
 
 SIZE = "131072"
+# Beside the chapters: the program whose kernels are one instruction each, in the directory of this file.
+MATRICES = "matrices"
 
 # The emulator's counters, and those of the hardware whose sum must be equal. The second group is counted by
 # instrumented machine code, in a run of its own; those of it that the emulator does not have are for the reader.
@@ -38,6 +40,7 @@ UNITS = {
     "shared_load_conflicts": ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld"],
     "shared_store_wavefronts": ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st"],
     "shared_store_conflicts": ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st"],
+    "wgmma_wavefronts": ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma"],
     "tma_load_bytes": ["l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld"],
     "tma_store_bytes": ["l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st"],
     "tma_reduce_bytes": ["l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_red"],
@@ -80,6 +83,18 @@ def short(kernel: str) -> str:
 def known_metrics() -> str:
     """What this Nsight Compute can count on a GH100 or H200, as text; empty if it does not say."""
     return run(["ncu", "--query-metrics", "--chips", "gh100"], 60).stdout
+
+
+def named() -> list[str]:
+    """What is compared."""
+    return [*chapters(), MATRICES]
+
+
+def binary_of(build: Path, name: str) -> Path:
+    if name != MATRICES:
+        return program(build, name)
+    here = "matrix_counters"
+    return next((path for path in (build / "tests/hardware" / here,) if path.is_file()), build / here)
 
 
 def shape(text: str) -> list[int]:
@@ -146,8 +161,8 @@ def measure(options: argparse.Namespace) -> None:
     for group in (UNITS, INSTRUCTIONS):
         groups = available(group, known)
         print(groups, flush=True)
-        for chapter in chapters():
-            launches = profile(program(options.programs, chapter), groups, options.preload)
+        for chapter in [options.only] if options.only else named():
+            launches = profile(binary_of(options.programs, chapter), groups, options.preload)
             found["chapters"].setdefault(chapter, []).append([vars(launch) for launch in launches])
             options.output.write_text(json.dumps(found) + "\n", "utf-8")
 
@@ -182,7 +197,7 @@ def compare(options: argparse.Namespace) -> None:
     measured = json.loads(options.measured.read_text("utf-8"))
     rows: list[str] = []
     for chapter, runs in measured["chapters"].items():
-        here = emulate(program(options.programs, chapter), options.emulator)
+        here = emulate(binary_of(options.programs, chapter), options.emulator)
         values: list[dict[str, int]] = [{} for _ in here]
         for launches in filter(None, runs):
             pairs = pair(here, [Launch(**launch) for launch in launches], chapter)
@@ -194,6 +209,9 @@ def compare(options: argparse.Namespace) -> None:
             row["hardware"] = {name: theirs[name] for name in names}
             row["emulator"] = {name: ours.values[name] for name in names if name in ours.values}
             rows.append(json.dumps(row))
+    if options.only:  # What was measured before stays.
+        old = json.loads(options.output.read_text("utf-8"))["launches"]
+        rows = [*(json.dumps(row) for row in old if row["chapter"] != options.only), *rows]
     kept = {"gpu": "NVIDIA H200", "size": measured["size"]}
     options.output.write_text(json.dumps(kept)[:-1] + ', "launches": [\n  ' + ",\n  ".join(rows) + "\n]}\n", "utf-8")
 
@@ -202,10 +220,10 @@ def check(options: argparse.Namespace) -> int:
     """Whether the emulator still counts what the comparison says. Prints what it does not."""
     known = json.loads((ROOT / RESULT).read_text("utf-8"))["launches"]
     passed = failed = 0
-    for chapter in chapters():
+    for chapter in named():
         rows = [row for row in known if row["chapter"] == chapter]
         there = [Launch(row["kernel"], row["grid"], row["block"], row["emulator"]) for row in rows]
-        here = emulate(program(options.programs, chapter), options.emulator)
+        here = emulate(binary_of(options.programs, chapter), options.emulator)
         for ours, recorded in pair(here, there, chapter):
             changed = {name: value for name, value in recorded.values.items() if ours.values[name] != value}
             for name, value in changed.items():
@@ -224,6 +242,7 @@ def main() -> None:
         command.add_argument("--programs", type=Path, required=True, help="a build directory, or one with the programs")
         if name != "check":
             command.add_argument("--output", type=Path, required=True)
+            command.add_argument("--only", help=f"one chapter, or {MATRICES}")
         if name != "measure":
             command.add_argument("--emulator", type=Path, required=True, help="the directory of its libraries")
     commands.choices["measure"].add_argument("--preload", type=Path, required=True, help="no_clock.cpp as a library")

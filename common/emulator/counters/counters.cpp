@@ -189,10 +189,14 @@ class ClusterCounters final : public ClusterListener, private CounterSink {
 
   private:
     void wgmma(const AsyncOperation& operation) {
+        // No layout that a descriptor can tell makes more passes over the banks (docs/measurements).
+        constexpr std::uint32_t bytes_of_a_pass = 128, warps = 4;
+        const Products& products = products_[operation.pc];
+        const bool first = operation.warp->index() % warps == 0;
+        const std::uint32_t bytes = products.bytes_of_a + (first ? products.bytes_of_b : 0);
         count(operation.warp, operation.pc, Counter::wgmma_instructions);
-        for (const auto* pieces : {&operation.pieces, &operation.source_pieces})
-            for (const AsyncPiece& piece : *pieces)
-                count(operation.warp, operation.pc, Counter::bytes_shared_to_wgmma, piece.bytes);
+        count(operation.warp, operation.pc, Counter::bytes_shared_to_wgmma, bytes);
+        count(operation.warp, operation.pc, Counter::wgmma_wavefronts, bytes / bytes_of_a_pass);
     }
 
     void count(const Warp* warp, std::uint32_t pc, Counter counter, std::uint64_t amount = 1) override {

@@ -62,14 +62,21 @@ std::optional<Products> products_of(const ptx::Instruction& instruction) {
     const auto counter = counter_of(types.size() == 2 ? "f16" : types[1]);
     if (!counter)
         return {};
-    std::uint32_t each = shape->m * shape->n * shape->k;
-    if (opcode == "wgmma")
-        each /= 4; // Warps.
+    const bool sparse = instruction.has("sp") || instruction.has("sp::ordered_metadata");
+    Products products{*counter, shape->m * shape->n * shape->k};
+    if (opcode == "wgmma") {
+        products.of_a_warp /= 4; // Warps.
+        // Every type fills 32 bytes of a row of A.
+        constexpr std::uint32_t row_bytes = 32;
+        if (instruction.operands.size() > 1 && instruction.operands[1].kind != ptx::Operand::Kind::vector)
+            products.bytes_of_a = shape->m / 4 * row_bytes;
+        products.bytes_of_b = shape->n * row_bytes * (sparse ? 2 : 1);
+    }
     if (opcode == "mma" && shape->k == 4 && shape->m == 8 && types[1] == "f16")
-        each *= 4; // Four products at once.
-    if (instruction.has("sp") || instruction.has("sp::ordered_metadata"))
-        each /= 2;
-    return Products{*counter, each};
+        products.of_a_warp *= 4; // Four products at once.
+    if (sparse)
+        products.of_a_warp /= 2;
+    return products;
 }
 
 } // namespace emu

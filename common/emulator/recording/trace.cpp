@@ -4,6 +4,7 @@
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
 #include "machine/cluster.hpp"
+#include "recording/tensor_cores.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -17,7 +18,9 @@ namespace {
 const char* name_of(AsyncKind kind) {
     constexpr const char* names[] = {"cp.async",    "bulk load",   "bulk store",   "bulk to cluster",
                                      "bulk reduce", "tensor load", "tensor store", "tensor reduce",
-                                     "st.async",    "red.async",   "prefetch",     "cp.async arrive"};
+                                     "st.async",    "red.async",   "prefetch",     "cp.async arrive",
+                                     "wgmma"};
+    static_assert(std::size(names) == static_cast<unsigned>(AsyncKind::wgmma) + 1);
     return names[static_cast<unsigned>(kind)];
 }
 
@@ -55,6 +58,8 @@ class ClusterTrace final : public ClusterListener {
         std::uint64_t bytes = 0;
         for (const AsyncPiece& piece : operation.pieces)
             bytes += piece.bytes;
+        if (operation.kind == AsyncKind::wgmma)
+            tensor_cores_.issued(operation, now_);
         const SourceLine line = source_line(cluster_, operation.pc);
         stage("b", operation,
               ",\"args\":{\"bytes\":" + std::to_string(bytes) +
@@ -68,6 +73,9 @@ class ClusterTrace final : public ClusterListener {
     }
     void on_async_landed(const AsyncOperation& operation) override {
         stage("n", operation, ",\"args\":{\"stage\":\"landed\"}");
+        if (operation.kind == AsyncKind::wgmma)
+            if (const auto busy = tensor_cores_.landed(operation))
+                tell(*busy);
         if (operation.completion == CompletionKind::none)
             stage("e", operation, "");
     }
@@ -92,7 +100,7 @@ class ClusterTrace final : public ClusterListener {
     void on_mbarrier_arrive(const MbarrierEvent& e) override { mark("arrive", e); }
     void on_mbarrier_phase(const MbarrierEvent& e) override {
         mark("complete", e);
-        span(mbarrier_name(e) + " phase " + std::to_string(e.phase), phase_start_[e.address],
+        span("barrier", mbarrier_name(e) + " phase " + std::to_string(e.phase), phase_start_[e.address],
              2'000'000 + e.address);
         phase_start_[e.address] = now_;
     }
@@ -127,7 +135,7 @@ class ClusterTrace final : public ClusterListener {
         const std::uint64_t number = 1'000'000 + rank * 16 + id + (of_block ? 0 : 100'000);
         name_track(number,
                    of_block ? "block " + std::to_string(rank) + ", barrier " + std::to_string(id) : name);
-        span(name, first->second, number);
+        span("barrier", name, first->second, number);
         first_arrival_.erase(first);
     }
 
@@ -187,6 +195,12 @@ class ClusterTrace final : public ClusterListener {
                 ",\"args\":{\"instructions\":" + std::to_string(life.instructions) + "}}");
         }
     }
+    void tell(const BusyTensorCores& busy) {
+        name_track(busy.lane, TensorCores::name_of(busy.lane));
+        span("tensor core", "wgmma", busy.since, busy.lane,
+             ",\"args\":{\"products\":" + std::to_string(busy.products) +
+                 ",\"form\":" + json_string(busy.form) + "}");
+    }
     void stage(const char* phase, const Known& o, const std::string& more) {
         add("\"ph\":\"" + std::string(phase) + "\",\"cat\":\"async\",\"id\":" + std::to_string(o.id) +
             ",\"name\":" + json_string(name_of(o.kind)) + ",\"tid\":" + std::to_string(o.thread) + more);
@@ -203,11 +217,12 @@ class ClusterTrace final : public ClusterListener {
             "\",\"phase\":" + std::to_string(e.phase) + ",\"count\":" + std::to_string(e.count) +
             ",\"tx\":" + std::to_string(e.tx) + ",\"by\":" + json_string(by) + "}");
     }
-    void span(const std::string& name, std::uint64_t start, std::uint64_t track) {
+    void span(const char* category, const std::string& name, std::uint64_t start, std::uint64_t track,
+              const std::string& more = "") {
         events_.push_back("{\"pid\":" + std::to_string(process_) + ",\"ts\":" + std::to_string(start) +
-                          ",\"dur\":" + std::to_string(now_ - start) +
-                          ",\"ph\":\"X\",\"cat\":\"barrier\",\"name\":" + json_string(name) +
-                          ",\"tid\":" + std::to_string(track) + "}");
+                          ",\"dur\":" + std::to_string(now_ - start) + ",\"ph\":\"X\",\"cat\":\"" + category +
+                          "\",\"name\":" + json_string(name) + ",\"tid\":" + std::to_string(track) + more +
+                          "}");
     }
 
     Trace& owner_;
@@ -217,6 +232,7 @@ class ClusterTrace final : public ClusterListener {
     std::vector<std::string> events_;
     std::vector<Life> lives_;       ///< By track.
     std::set<std::uint64_t> named_; ///< Tracks.
+    TensorCores tensor_cores_;
     std::multimap<std::uint32_t, Open> at_barrier_;
     std::multimap<GroupKey, Open> in_group_;
     std::map<std::uint64_t, bool> landed_;

@@ -94,12 +94,15 @@ void DivergentWgmma::tell(const Warp& warp, Group& group, std::uint32_t pc, std:
     if (std::exchange(group.told, true) || !first_time(Finding::divergent_wgmma, pc, pc))
         return;
     const unsigned first = warp.index() / warpgroup_warps * warpgroup_warps;
-    publish(Finding::divergent_wgmma,
-            "This wgmma was not executed by all four warps of its warpgroup (warps " + std::to_string(first) +
-                " to " + std::to_string(first + warpgroup_warps - 1) + "); " + other,
-            "Let all four warps of a warpgroup execute the same wgmma, so often as each other: launch a "
-            "multiple of 128 threads, and let roles be whole warpgroups (threadIdx.x / 128).",
-            {line(pc, "wgmma")});
+    Diagnostic finding =
+        make(Finding::divergent_wgmma,
+             "This wgmma was not executed by all four warps of its warpgroup (warps " +
+                 std::to_string(first) + " to " + std::to_string(first + warpgroup_warps - 1) + "); " + other,
+             "Let all four warps of a warpgroup execute the same wgmma, equally often: launch a "
+             "multiple of 128 threads, and let roles be whole warpgroups (threadIdx.x / 128).",
+             {line(pc, "wgmma")});
+    finding.fault = Fault::illegal_instruction; // As an H200 ends such a kernel.
+    publish(std::move(finding));
 }
 
 } // namespace

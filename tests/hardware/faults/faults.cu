@@ -43,8 +43,8 @@ bool prepare(Arguments& a) {
 
 int main(int argc, char** argv) {
     Cases cases;
-    for (const auto add :
-         {add_memory, add_control, add_barriers, add_mbarriers, add_copies, add_tensors, add_clusters})
+    for (const auto add : {add_memory, add_control, add_barriers, add_mbarriers, add_copies, add_tensors,
+                           add_clusters, add_wgmma})
         add(cases);
     if (argc == 2 && std::strcmp(argv[1], "--list") == 0) {
         for (const Case& each : cases.all())

@@ -102,5 +102,6 @@ void add_mbarriers(Cases& cases);
 void add_copies(Cases& cases);
 void add_tensors(Cases& cases);
 void add_clusters(Cases& cases);
+void add_wgmma(Cases& cases);
 
 } // namespace faults

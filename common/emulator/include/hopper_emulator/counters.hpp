@@ -93,7 +93,8 @@ enum class Counter : std::uint8_t {
     bytes_loaded_arrival_to_wait, ///< Of a thread from global memory, from an arrival to that attempt.
     bytes_announced,              ///< By expect_tx, at mbarriers.
     wgmma_instructions,           ///< wgmma.mma_async, once for each warp.
-    bytes_shared_to_wgmma,        ///< Of A and B, once for each warp that uses them.
+    bytes_shared_to_wgmma,        ///< Of A and B, each once for the four warps.
+    wgmma_wavefronts,             ///< Passes over the 32 banks that they take.
     matrix_instructions,          ///< mma, wmma.mma, wgmma.mma_async: once for each warp.
     multiply_adds_f16,            ///< Of those. Of a sparse A the elements that are stored count.
     multiply_adds_bf16,

@@ -43,8 +43,23 @@ std::vector<Term> terms_of(const MmaForm& form, const MmaOperands& operands, uns
     return terms;
 }
 
+/// The same numbers. Where a term is cut tells which of the two the sum is of: a subnormal e4m3 number has
+/// the exponent of its format's least normal one, as an f16 it has its own.
+template <class Quarter>
+std::vector<std::uint16_t> halves_of(std::span<const std::byte> bytes) {
+    std::vector<std::uint16_t> halves(bytes.size());
+    std::ranges::transform(bytes, halves.begin(), [](std::byte b) {
+        return F16::encode(Quarter::decode(std::to_integer<std::uint8_t>(b)));
+    });
+    return halves;
+}
+
 Factors factors(Element type, unsigned lines, unsigned depth, const std::vector<std::uint32_t>& packed) {
-    return {type, lines, depth, std::as_bytes(std::span(packed)), depth * bits_of(type) / 8};
+    const auto bytes = std::as_bytes(std::span(packed));
+    if (bits_of(type) != 8)
+        return {type, lines, depth, bytes, depth * bits_of(type) / 8};
+    const auto halves = type == Element::e4m3 ? halves_of<E4M3>(bytes) : halves_of<E5M2>(bytes);
+    return {Element::f16, lines, depth, std::as_bytes(std::span(halves)), depth * sizeof halves.front()};
 }
 
 /// Adds all products to the rows.
