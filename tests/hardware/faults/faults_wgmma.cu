@@ -47,6 +47,14 @@ void add_wgmma(Cases& c) {
                   multiply(tile());
           },
           {.threads = 128, .shared = 4096});
+    c.add("wgmma_of_two_shapes", "two warps execute another wgmma than the other two", "divergent-wgmma",
+          [] __device__(const Arguments& a) {
+              if (threadIdx.x / 64 == a.one)
+                  multiply(tile());
+              else
+                  multiply_more(tile());
+          },
+          {.threads = 128, .shared = 4096});
     c.add("wgmma_behind_shared", "a wgmma of a tile behind the block's shared memory", "out-of-bounds",
           [] __device__(const Arguments& a) { multiply(tile(4096 * a.one)); },
           {.threads = 128, .shared = 4096});
