@@ -2,6 +2,7 @@
 
 #include <workbook/check.hpp>
 
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <string>

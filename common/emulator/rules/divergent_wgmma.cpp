@@ -39,7 +39,9 @@ class DivergentWgmma final : public Rule {
     bool is_same(std::uint32_t a, std::uint32_t b) const {
         return a == b || instruction(a).modifiers == instruction(b).modifiers;
     }
-    void tell(const Warp& warp, Group& group, std::uint32_t pc, std::string other);
+    /// `fault`: an H200 stops a kernel whose wgmma lacks a warp, and no other one.
+    void tell(const Warp& warp, Group& group, std::uint32_t pc, std::string other,
+              Fault fault = Fault::illegal_instruction);
 
     std::map<Key, Group> groups_;
 };
@@ -63,7 +65,8 @@ void DivergentWgmma::on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask)
     else if (!is_same(group.ahead[number - group.first], pc))
         tell(warp, group, pc,
              "another warp executed that of " + line(group.ahead[number - group.first], "").file + ":" +
-                 std::to_string(line(group.ahead[number - group.first], "").line) + " in its place.");
+                 std::to_string(line(group.ahead[number - group.first], "").line) + " in its place.",
+             Fault::launch_failure);
     for (const Warp* ended : group.ended)
         if (ended && group.executed[ended->index() % warpgroup_warps] <= number)
             tell(warp, group, pc, without_it(*ended));
@@ -90,7 +93,7 @@ void DivergentWgmma::on_thread_exit(const WarpLanes& lanes) {
         tell(warp, group, group.ahead[mine - group.first], without_it(warp));
 }
 
-void DivergentWgmma::tell(const Warp& warp, Group& group, std::uint32_t pc, std::string other) {
+void DivergentWgmma::tell(const Warp& warp, Group& group, std::uint32_t pc, std::string other, Fault fault) {
     if (std::exchange(group.told, true) || !first_time(Finding::divergent_wgmma, pc, pc))
         return;
     const unsigned first = warp.index() / warpgroup_warps * warpgroup_warps;
@@ -101,7 +104,7 @@ void DivergentWgmma::tell(const Warp& warp, Group& group, std::uint32_t pc, std:
              "Let all four warps of a warpgroup execute the same wgmma, equally often: launch a "
              "multiple of 128 threads, and let roles be whole warpgroups (threadIdx.x / 128).",
              {line(pc, "wgmma")});
-    finding.fault = Fault::illegal_instruction; // As an H200 ends such a kernel.
+    finding.fault = fault;
     publish(std::move(finding));
 }
 
