@@ -148,6 +148,31 @@ __global__ void one_arrival_kernel(const __grid_constant__ CUtensorMap a,
     store_sums(out + group * rows * columns, d);
 }
 
+// 3 stands for the 128-byte swizzle in cuTensorMapEncodeTiled, and for that of 32 bytes here.
+template <bool broken>
+__global__ void descriptor_mode_kernel(const __grid_constant__ CUtensorMap a,
+                                       const __grid_constant__ CUtensorMap b, float* out, int tiles) {
+    __shared__ Ring ring;
+    if (is_producer(ring, group_warps, a, b, tiles))
+        return;
+    constexpr std::uint64_t other_mode = broken ? 2ull << 62 : 0;
+    Sums d;
+    Cursor at{.phase = 0};
+    for (int k = 0; k < tiles; ++k, at.next()) {
+        roles::wait(ring.full[at.stage], at.phase);
+        const Tiles& tile = ring.tile[at.stage];
+        fence();
+        for (int i = 0; i < depth / step; ++i)
+            multiply(d, (swizzled_tile(tile.a) | other_mode) + i * next_step,
+                     swizzled_tile(tile.b) + i * next_step, k > 0 || i > 0);
+        commit();
+        wait<0>();
+        release(ring, at.stage);
+    }
+    tie(d);
+    store_sums(out, d);
+}
+
 template <bool broken>
 __global__ void parity_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
                               float* out, int tiles) {
@@ -296,6 +321,10 @@ bool one_arrival(bool broken) {
     halves.resize(halves.size() / 2);
     return halves == product(a, b, 0, a.width);
 }
+bool descriptor_mode(bool broken) {
+    return is_product(broken ? descriptor_mode_kernel<true> : descriptor_mode_kernel<false>, all_tiles,
+                      threads);
+}
 bool parity(bool broken) {
     return is_product(broken ? parity_kernel<true> : parity_kernel<false>, all_tiles, threads);
 }
@@ -348,6 +377,17 @@ constexpr pairs::Pair list[] = {
      .finding = "reuse-before-read-done",
      .says = "ended without an arrival of the wgmma's warpgroup",
      .remedy = "Let each warpgroup that reads the stage arrive"},
+    {.name = "wgmma_descriptor_mode",
+     .mistake =
+         "The descriptor of A says 3, the number of the 128-byte swizzle in the tensor map; of a descriptor "
+         "it is that of the 32-byte swizzle.",
+     .fix = "Write 1 into bits 62 and 63.",
+     .run = descriptor_mode,
+     .finding = "swizzle-mismatch",
+     .says = "says that the tile has a swizzle of 32 bytes, but the tensor copy that wrote the tile did so "
+             "with a "
+             "swizzle of 128 bytes",
+     .remedy = "bits 62 and 63 of the descriptor (0: none, 1: 128 bytes"},
     {.name = "wgmma_parity",
      .mistake = "The consumers wait for parity 0 in every lap; in the second it passes at once.",
      .fix = "Flip the parity in each lap.",

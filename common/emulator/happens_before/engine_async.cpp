@@ -42,6 +42,7 @@ std::uint32_t Engine::add_operation(const AsyncOperation& operation, WarpClock& 
     known.pc = operation.pc;
     known.barrier = operation.barrier;
     known.bytes = operation.tx_bytes;
+    known.swizzle = operation.swizzle[0];
     if (operation.writes_shared && !operation.pieces.empty())
         known.into = operation.pieces.front().shared;
     known.reads_shared = operation.reads_shared;

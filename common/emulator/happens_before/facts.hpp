@@ -25,6 +25,7 @@ struct Operation {
     std::uint32_t barrier = 0;
     std::uint64_t issued_in = 0; ///< Phase of the barrier at issue.
     std::uint32_t bytes = 0;     ///< tx_bytes.
+    std::int16_t swizzle = -1;   ///< Of a tensor load, see AsyncCopy.
     std::uint32_t into = 0;      ///< Where in the shared window what it writes there begins.
     std::uint32_t reads = 0;     ///< Record of its source, 0 if none.
     std::uint32_t writes = 0;    ///< Record of its destination.

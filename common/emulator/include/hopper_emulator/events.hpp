@@ -11,6 +11,7 @@
 #include "hopper_emulator/launch.hpp"
 #include "hopper_emulator/observer.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -115,11 +116,15 @@ struct AsyncCopy {
         0; ///< Tensor loads and stores: what they move of global memory, in sectors of 32 bytes.
     std::uint64_t group = 0;   ///< Index of the group of the issuing thread (counts from 0), when in a group.
     bool reads_shared = false; ///< Shared memory is read.
-    bool writes_shared = false;     ///< Shared memory is written.
-    bool reads_global = false;      ///< Global memory is read.
-    bool writes_global = false;     ///< Global memory is written.
-    bool source_done = false;       ///< The source has been read.
-    bool landed = false;            ///< The destination has been written.
+    bool writes_shared = false; ///< Shared memory is written.
+    bool reads_global = false;  ///< Global memory is read.
+    bool writes_global = false; ///< Global memory is written.
+    bool source_done = false;   ///< The source has been read.
+    bool landed = false;        ///< The destination has been written.
+    /// Width in bytes of the pattern in which 16-byte units change places, 0 for none; tensor loads: of the
+    /// tile that is written (first); wgmma: of A and B as their descriptors say; else unknown_swizzle.
+    static constexpr std::int16_t unknown_swizzle = -1;
+    std::array<std::int16_t, 2> swizzle{unknown_swizzle, unknown_swizzle};
     std::vector<AsyncPiece> pieces; ///< What it reads and writes.
     /// bulk_shared: where it reads. wgmma: where A lies, if in shared memory; `pieces` is B.
     std::vector<AsyncPiece> source_pieces;

@@ -89,6 +89,7 @@ void load_one(const Place& place, const TensorOperands& o, const TensorTile& til
         auto task = std::make_unique<TensorLoadTask>(tile, target.destination);
         task->operation = make_tensor_operation(place, AsyncKind::tensor_load, CompletionKind::mbarrier, map);
         task->operation.reads_global = true;
+        task->operation.swizzle[0] = static_cast<std::int16_t>(swizzle_bytes(tile.map().swizzle));
         if (place.cluster().listening()) {
             tile.list_load(target.destination, task->operation.pieces);
             task->operation.sectors = tile.load_sectors();

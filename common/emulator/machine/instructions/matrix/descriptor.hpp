@@ -30,6 +30,9 @@ struct Descriptor {
         return of[static_cast<unsigned>(swizzle)];
     }
 
+    /// Width of the pattern in which units change places, 0 for none.
+    constexpr std::uint32_t pattern_bytes() const { return swizzle == Swizzle::none ? 0 : pitch(); }
+
     /// Where a unit of a line lies that runs along k: byte 16 · `unit` of a row of A or of a column of B.
     constexpr std::uint32_t unit_along_k(unsigned line, unsigned unit) const {
         const std::uint32_t in_core = line % 8 * pitch() + line / 8 * stride;

@@ -93,6 +93,9 @@ void multiply(Warp& warp, const Op& op, LaneMask lanes) {
     AsyncOperation& operation = task->operation;
     operation = make_operation(place, AsyncKind::wgmma, CompletionKind::wgmma_group);
     operation.reads_shared = true;
+    if (task->a)
+        operation.swizzle[0] = static_cast<std::int16_t>(task->a->pattern_bytes());
+    operation.swizzle[1] = static_cast<std::int16_t>(task->b.pattern_bytes());
     const std::uint32_t window = warp.block().rank() << shared_rank_shift;
     if (warp.cluster().listening())
         operation.source_pieces = of_a.pieces(window), operation.pieces = of_b.pieces(window);
