@@ -55,20 +55,60 @@ Error memory_error(const TensorMap& m) {
 Error row_error(const TensorMap& m) {
     const unsigned inner = m.box[0] * element_bytes(m.type);
     if (inner % 16)
-        return wrong("argument-row-size", m.box[0], {{"bytes", inner}});
+        return wrong(m.im2col ? "argument-channels-size" : "argument-row-size", m.box[0], {{"bytes", inner}});
     const unsigned span = swizzle_bytes(m.swizzle);
     if (m.interleave == TensorInterleave::none && span && inner > span)
-        return wrong("argument-row-swizzle", m.box[0], {{"bytes", inner}, {"most", span}});
+        return wrong(m.im2col ? "argument-channels-swizzle" : "argument-row-swizzle", m.box[0],
+                     {{"bytes", inner}, {"most", span}});
     return std::nullopt;
 }
 
-Error box_error(const TensorMap& m) {
-    for (std::size_t i = 0; i < m.rank; ++i) {
-        if (m.box[i] == 0 || m.box[i] > 256)
-            return wrong("argument-box", m.box[i], {{"i", i}});
+Error steps_error(const TensorMap& m) {
+    for (std::size_t i = 0; i < m.rank; ++i)
         if (m.element_strides[i] == 0 || m.element_strides[i] > 8)
             return wrong("argument-element-stride", m.element_strides[i], {{"i", i}});
+    return std::nullopt;
+}
+
+/// The corners of an im2col map: their bits are fewer the more there are, and between them lies a pixel.
+Error corners_error(const TensorMap& m) {
+    const std::int32_t limit = m.rank == 3 ? 1 << 15 : m.rank == 4 ? 1 << 7 : 1 << 4;
+    const auto outside = [&](std::int32_t corner) { return corner < -limit || corner >= limit; };
+    const auto flaw = [&](std::string_view kind, std::int32_t corner, std::size_t i) {
+        return Flaw{kind, {{"value", corner}, {"i", i}, {"least", -limit}, {"most", limit - 1}}};
+    };
+    for (std::size_t i = 0; i + 2 < m.rank; ++i) {
+        if (outside(m.lower_corner[i]))
+            return flaw("argument-lower-corner", m.lower_corner[i], i);
+        if (outside(m.upper_corner[i]))
+            return flaw("argument-upper-corner", m.upper_corner[i], i);
     }
+    for (std::size_t i = 0; i + 2 < m.rank; ++i) {
+        const std::size_t dimension = m.interleave == TensorInterleave::none ? i + 1 : i;
+        if (static_cast<std::int64_t>(m.dims[dimension]) + m.upper_corner[i] <= m.lower_corner[i])
+            return flaw("argument-empty-box", m.upper_corner[i], i);
+    }
+    return std::nullopt;
+}
+
+Error pixels_error(const TensorMap& m) {
+    if (auto error = corners_error(m))
+        return error;
+    if (m.box[0] == 0 || m.box[0] > 256)
+        return wrong("argument-channels", m.box[0]);
+    if (m.pixels_per_column == 0 || m.pixels_per_column > 1024)
+        return wrong("argument-pixels", m.pixels_per_column);
+    if (auto error = steps_error(m))
+        return error;
+    return row_error(m);
+}
+
+Error box_error(const TensorMap& m) {
+    for (std::size_t i = 0; i < m.rank; ++i)
+        if (m.box[i] == 0 || m.box[i] > 256)
+            return wrong("argument-box", m.box[i], {{"i", i}});
+    if (auto error = steps_error(m))
+        return error;
     if (auto error = row_error(m))
         return error;
     // The driver of an H200 accepts boxes of 228 KiB and refuses 229. It counts whole steps of the element
@@ -146,18 +186,20 @@ std::uint64_t bytes_in_whole_steps(const TensorMap& map) {
 Error tensor_map_error(const TensorMap& map) {
     if (map.rank == 0 || map.rank > 5)
         return wrong("argument-rank", map.rank);
+    if (map.im2col && map.rank < 3)
+        return wrong("argument-im2col-rank", map.rank);
     if (map.interleave != TensorInterleave::none && map.rank < 3)
         return wrong("argument-interleave-rank", map.rank);
     if (auto error = modes_error(map))
         return error;
     if (auto error = memory_error(map))
         return error;
-    return box_error(map);
+    return map.im2col ? pixels_error(map) : box_error(map);
 }
 
-Error tensor_map_fault(const TensorMap& map, bool load) {
-    if (map.im2col)
-        return Flaw{"flaw-im2col"};
+Error tensor_map_fault(const TensorMap& map, bool load, bool im2col) {
+    if (map.im2col != im2col)
+        return Flaw{map.im2col ? "flaw-im2col" : "flaw-tiled"};
     if (map.type == TensorType::none)
         return Flaw{"flaw-no-type"};
     if (load && map.rounds_other)
