@@ -220,7 +220,10 @@ class Runner {
         for (std::size_t i = 0; i < offsets.size() && i < 3; ++i)
             job.offsets[i] = static_cast<std::uint16_t>(offsets[i]);
         job.tile = static_cast<std::uint32_t>(c.number("at", 0));
-        const std::int64_t bytes = c.number("px", 0) * c.number("ch", 0) * hardware::element_bytes(m.type);
+        // Interleaved, a pixel has one group of channels, whatever `ch` says.
+        const std::int64_t bytes =
+            c.number("px", 0) *
+            (m.interleave ? 16 * m.interleave : c.number("ch", 0) * hardware::element_bytes(m.type));
         job.expected = static_cast<std::uint32_t>(c.number("tx", bytes));
         return job;
     }

@@ -46,7 +46,11 @@ struct Case {
     List dims, strides, low, high, steps, start, offsets;
 
     std::size_t spatial() const { return dims.size() - 2; }
+    /// The dimension of the tensor that belongs to the first of the box.
+    std::size_t first() const { return interleave ? 0 : 1; }
+    bool writes() const { return operation != "load"; }
     unsigned element() const { return element_bytes(type); }
+    std::int64_t row_bytes() const { return interleave ? 16 * interleave : channels * element(); }
 
     std::string line() const {
         std::string out = operation;
@@ -85,6 +89,22 @@ std::int64_t swizzle_width(int swizzle) { return swizzle == 0 ? 256 : 16 << swiz
 /// Where a random case begins.
 enum class Start { in_box, aligned_in_box, anywhere };
 
+/// A tensor of images that consist of slices, which hold 16 or 32 bytes of each pixel.
+void choose_interleaved_tensor(Random& r, Case& c, std::size_t rank) {
+    const std::int64_t group = 16 * c.interleave;
+    c.dims.clear();
+    for (std::size_t i = 0; i + 2 < rank; ++i)
+        c.dims.push_back(r.between(2, i == 0 ? 14 : 16 / static_cast<std::int64_t>(rank)));
+    c.dims.push_back(r.between(1, 4));
+    c.dims.push_back(r.between(1, 3));
+    std::int64_t stride = group;
+    c.strides.clear();
+    for (std::size_t i = 0; i + 1 < rank; ++i) {
+        stride = stride * c.dims[i] + (r.one_in(4) ? group * r.between(1, 3) : 0);
+        c.strides.push_back(stride);
+    }
+}
+
 /// A tensor, packed or padded.
 void choose_tensor(Random& r, Case& c, std::size_t rank) {
     constexpr std::array<std::array<std::int64_t, 2>, 3> most{{{24, 0}, {14, 10}, {9, 6}}};
@@ -109,15 +129,16 @@ void choose_tensor(Random& r, Case& c, std::size_t rank) {
 
 std::int64_t bytes_of_tensor(const Case& c) { return c.strides.back() * c.dims.back(); }
 
-/// Corners of a box that holds at least one pixel.
+/// Corners of a box that holds at least one pixel; of what writes, inside the tensor.
 void choose_corners(Random& r, Case& c) {
+    const bool inside = c.writes() && !r.one_in(16);
     c.low.clear();
     c.high.clear();
     for (std::size_t i = 0; i < c.spatial(); ++i) {
-        const std::int64_t size = c.dims[i + 1];
-        const std::int64_t low = r.between(-4, std::min<std::int64_t>(3, size - 1));
+        const std::int64_t size = c.dims[c.first() + i];
+        const std::int64_t low = r.between(inside ? 0 : -4, std::min<std::int64_t>(3, size - 1));
         c.low.push_back(low);
-        c.high.push_back(std::max(low - size + 1, r.between(-5, 4)));
+        c.high.push_back(std::max(low - size + 1, r.between(-5, inside ? 0 : 4)));
     }
 }
 
@@ -125,29 +146,36 @@ void choose_steps(Random& r, Case& c) {
     c.steps.assign(c.dims.size(), 1);
     const int manner = static_cast<int>(r.between(0, 3));
     for (std::size_t i = 0; i < c.steps.size() && manner > 0; ++i)
-        if (const bool spatial = i > 0 && i + 1 < c.steps.size(); spatial || manner == 3)
+        if (const bool spatial = i >= c.first() && i < c.first() + c.spatial(); spatial || manner == 3)
             c.steps[i] = r.between(1, manner == 1 ? 2 : 8);
 }
 
 void choose_start(Random& r, Case& c, Start start) {
     const std::int64_t unit = std::max<std::int64_t>(1, 16 / c.element());
     const auto units = (c.dims[0] + unit - 1) / unit;
-    c.start = {unit * (r.one_in(2) ? 0 : r.between(start == Start::anywhere ? -2 : 0, units))};
+    c.start.clear();
+    if (!c.interleave)
+        c.start.push_back(unit * (r.one_in(2) ? 0 : r.between(start == Start::anywhere ? -2 : 0, units)));
     c.offsets.clear();
     for (std::size_t i = 0; i < c.spatial(); ++i) {
-        const std::int64_t low = c.low[i], high = c.dims[i + 1] - 1 + c.high[i], step = c.steps[i + 1];
+        const std::size_t dimension = c.first() + i;
+        const std::int64_t low = c.low[i], high = c.dims[dimension] - 1 + c.high[i],
+                           step = c.steps[dimension];
         c.start.push_back(start == Start::aligned_in_box ? low + step * r.between(0, (high - low) / step)
                           : start == Start::in_box       ? r.between(low, high)
                                                          : r.between(low - 4, high + 4));
         c.offsets.push_back(r.one_in(12) ? r.between(0, 31) : r.between(0, 4));
     }
+    if (c.interleave)
+        c.start.push_back(r.between(start == Start::anywhere ? -1 : 0, c.dims[c.spatial()]));
     const std::int64_t images = c.dims.back();
     c.start.push_back(start == Start::anywhere ? r.between(-1, images + 1) : r.between(0, images - 1));
 }
 
-Case random_case(Random& r, const std::string& operation, Start start) {
+Case random_case(Random& r, const std::string& operation, Start start, bool interleaved) {
     Case c;
     c.operation = operation;
+    c.interleave = interleaved ? static_cast<int>(r.between(1, 2)) : 0;
     for (;;) {
         c.type = r.one_in(3) ? 7 : static_cast<int>(r.between(0, 12));
         if (operation == "add" && c.type > 10)
@@ -155,12 +183,16 @@ Case random_case(Random& r, const std::string& operation, Start start) {
         c.swizzle = static_cast<int>(r.between(0, 3));
         const std::int64_t most = std::min<std::int64_t>(swizzle_width(c.swizzle), 256 * c.element());
         c.channels = 16 * r.between(1, most / 16) / c.element();
-        const std::int64_t pitch = c.swizzle == 0 ? c.channels * c.element() : swizzle_width(c.swizzle);
+        const std::int64_t pitch = c.swizzle == 0 || c.interleave ? c.row_bytes() : swizzle_width(c.swizzle);
         c.at = r.one_in(3) ? 128 * r.between(1, 9) : 0;
         const std::int64_t fits = (im2col_area_bytes - c.at) / pitch;
         c.pixels = std::min(fits, r.one_in(8) ? r.between(1, 256) : r.between(1, 48));
         c.fill = is_float(c.type) && operation == "load" && r.one_in(3) ? 1 : 0;
-        choose_tensor(r, c, static_cast<std::size_t>(r.between(3, 5)));
+        const auto rank = static_cast<std::size_t>(r.between(3, 5));
+        if (c.interleave)
+            choose_interleaved_tensor(r, c, rank);
+        else
+            choose_tensor(r, c, rank);
         if (bytes_of_tensor(c) + 65536 >
             static_cast<std::int64_t>(im2col_memory_bytes - im2col_tensor_offset))
             continue;
@@ -218,18 +250,20 @@ std::vector<std::string> im2col_cases() {
     std::vector<std::string> lines = im2col_directed_cases();
     Random r(20261123);
     random_maps(r, lines);
-    const auto add = [&](int count, const std::string& operation, Start start) {
+    const auto add = [&](int count, const std::string& operation, Start start, bool interleaved = false) {
         for (int i = 0; i < count; ++i)
-            lines.push_back(random_case(r, operation, start).line());
+            lines.push_back(random_case(r, operation, start, interleaved).line());
     };
     add(150, "load", Start::aligned_in_box);
     add(150, "load", Start::in_box);
-    add(100, "load", Start::anywhere);
-    // Writes that begin before the tensor end a process.
+    add(80, "load", Start::in_box, true);
     add(60, "store", Start::aligned_in_box);
-    add(30, "add", Start::in_box);
-    add(40, "store", Start::in_box);
-    add(20, "store", Start::anywhere);
+    add(60, "store", Start::in_box);
+    add(40, "store", Start::in_box, true);
+    add(60, "add", Start::in_box);
+    // Most of these end a process.
+    add(50, "load", Start::anywhere);
+    add(10, "store", Start::anywhere);
     for (std::string& line : im2col_last_cases())
         lines.push_back(std::move(line));
     return lines;

@@ -1,4 +1,5 @@
 #include "machine/tensor_map.hpp"
+#include "machine/im2col.hpp"
 
 namespace emu {
 
@@ -70,6 +71,17 @@ Error steps_error(const TensorMap& m) {
     return std::nullopt;
 }
 
+/// The driver of an H200 accepts boxes of 228 KiB and refuses 229. It counts whole steps of the element
+/// strides, also in dimension 0, where the copy ignores them.
+Error size_error(const TensorMap& m) {
+    constexpr std::uint64_t most = 228 * 1024;
+    if (const std::uint64_t bytes = bytes_in_whole_steps(m); bytes > most)
+        return m.im2col
+                   ? wrong("argument-column-bytes", m.pixels_per_column, {{"bytes", bytes}, {"most", most}})
+                   : wrong("argument-box-bytes", m.box[0], {{"bytes", bytes}, {"most", most}});
+    return std::nullopt;
+}
+
 /// The corners of an im2col map: their bits are fewer the more there are, and between them lies a pixel.
 Error corners_error(const TensorMap& m) {
     const std::int32_t limit = m.rank == 3 ? 1 << 15 : m.rank == 4 ? 1 << 7 : 1 << 4;
@@ -84,8 +96,10 @@ Error corners_error(const TensorMap& m) {
             return flaw("argument-upper-corner", m.upper_corner[i], i);
     }
     for (std::size_t i = 0; i + 2 < m.rank; ++i) {
-        const std::size_t dimension = m.interleave == TensorInterleave::none ? i + 1 : i;
-        if (static_cast<std::int64_t>(m.dims[dimension]) + m.upper_corner[i] <= m.lower_corner[i])
+        // The driver counts with 32 bits and a sign: a dimension of more than 2^31 - 1 holds no pixel.
+        if (m.dims[box_dimension(m, i)] >> 31)
+            return wrong("argument-box-dimension", m.dims[box_dimension(m, i)], {{"i", box_dimension(m, i)}});
+        if (const BoxEdges edges = box_edges(m, i); edges.last < edges.first)
             return flaw("argument-empty-box", m.upper_corner[i], i);
     }
     return std::nullopt;
@@ -100,7 +114,9 @@ Error pixels_error(const TensorMap& m) {
         return wrong("argument-pixels", m.pixels_per_column);
     if (auto error = steps_error(m))
         return error;
-    return row_error(m);
+    if (auto error = row_error(m))
+        return error;
+    return size_error(m);
 }
 
 Error box_error(const TensorMap& m) {
@@ -111,12 +127,7 @@ Error box_error(const TensorMap& m) {
         return error;
     if (auto error = row_error(m))
         return error;
-    // The driver of an H200 accepts boxes of 228 KiB and refuses 229. It counts whole steps of the element
-    // strides, also in dimension 0, where the copy ignores them.
-    constexpr std::uint64_t most = 228 * 1024;
-    if (const std::uint64_t bytes = bytes_in_whole_steps(m); bytes > most)
-        return wrong("argument-box-bytes", m.box[0], {{"bytes", bytes}, {"most", most}});
-    return std::nullopt;
+    return size_error(m);
 }
 
 } // namespace
@@ -178,6 +189,8 @@ unsigned swizzle_bytes(TensorSwizzle swizzle) {
 
 std::uint64_t bytes_in_whole_steps(const TensorMap& map) {
     std::uint64_t bytes = element_bytes(map.type);
+    if (map.im2col) // Steps leave out nothing there.
+        return bytes * map.box[0] * map.pixels_per_column;
     for (std::size_t i = 0; i < map.rank; ++i)
         bytes *= map.box[i] / map.element_strides[i];
     return bytes;

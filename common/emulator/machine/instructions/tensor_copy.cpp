@@ -3,6 +3,7 @@
 /// 9.7.9.27).
 
 #include "hopper_emulator/finding_kinds.hpp"
+#include "machine/im2col.hpp"
 #include "machine/instructions/bulk_operands.hpp"
 #include "machine/tensor_tile.hpp"
 
@@ -22,6 +23,8 @@ struct TensorOperands final : OpExtra {
     AddressOperand shared;
     BulkCompletion completion;
     ReduceOp reduce = ReduceOp::add;
+
+    bool writes() const { return direction == Direction::store || direction == Direction::reduce; }
 };
 
 /// Two rules of the hardware: the box starts at a multiple of 16 bytes along the innermost dimension (an H200
@@ -35,13 +38,39 @@ bool check_start(const Place& place, const TensorOperands& o, const TensorMap& m
                      {{"coordinate", start[0]}, {"byte", inner}});
         return false;
     }
-    const bool writes = o.direction != Direction::load && o.direction != Direction::prefetch;
-    for (std::size_t i = 0; writes && i < o.coordinates.size(); ++i)
+    for (std::size_t i = 0; o.writes() && i < o.coordinates.size(); ++i)
         if (start[i] < 0) {
             place.report(Finding::out_of_bounds, Fault::illegal_instruction, "tensor-start-negative",
                          {{"coordinate", start[i]}, {"dimension", i}});
             return false;
         }
+    return true;
+}
+
+/// A column of pixels begins in the box (PTX ISA 5.5.4.1), and the box of what is written lies inside the
+/// tensor, or an H200 stops with an illegal instruction.
+bool check_box(const Place& place, const TensorOperands& o, const TensorMap& map,
+               const std::array<std::int32_t, 5>& start) {
+    for (std::size_t i = 0; map.im2col && i + 2 < map.rank; ++i) {
+        const std::size_t dimension = box_dimension(map, i);
+        const BoxEdges edges = box_edges(map, i);
+        if (o.writes() && (map.lower_corner[i] < 0 || map.upper_corner[i] > 0)) {
+            place.report(Finding::out_of_bounds, Fault::illegal_instruction, "tensor-box-outside",
+                         {{"dimension", dimension},
+                          {"lower", map.lower_corner[i]},
+                          {"upper", map.upper_corner[i]},
+                          {"i", i}});
+            return false;
+        }
+        if (start[dimension] < edges.first || start[dimension] > edges.last) {
+            place.report(Finding::out_of_bounds, Fault::illegal_instruction, "tensor-start-outside-box",
+                         {{"coordinate", start[dimension]},
+                          {"dimension", dimension},
+                          {"first", edges.first},
+                          {"last", edges.last}});
+            return false;
+        }
+    }
     return true;
 }
 
@@ -53,7 +82,7 @@ std::optional<TensorTile> tile_of(const Place& place, const TensorOperands& o, s
     std::array<std::int32_t, 5> start{};
     for (std::size_t i = 0; i < o.coordinates.size(); ++i)
         start[i] = place.warp.row<std::int32_t>(o.coordinates[i])[place.lane];
-    if (!check_start(place, o, *map, start))
+    if (!check_start(place, o, *map, start) || !check_box(place, o, *map, start))
         return std::nullopt;
     std::array<std::uint16_t, 3> offsets{};
     for (std::size_t i = 0; i < o.offsets.size(); ++i)
@@ -204,7 +233,7 @@ void decode_map(DecodeContext& context, TensorOperands& o, std::size_t i) {
 
 /// Im2col mode, which loads and prefetches name otherwise than what writes.
 void decode_mode(DecodeContext& context, TensorOperands& o) {
-    const bool writes = o.direction == Direction::store || o.direction == Direction::reduce;
+    const bool writes = o.writes();
     const bool tile = context.has("tile"), plain = context.has("im2col"),
                no_offs = context.has("im2col_no_offs");
     if (writes ? plain : no_offs)
@@ -252,6 +281,8 @@ void decode_copy(DecodeContext& context, Op& op) {
     o->completion = decode_completion(context, 2, offsets);
     if (o->completion.at_barrier == store)
         context.malformed("completes in a bulk_group when it writes global memory, else at an mbarrier");
+    if (o->completion.multicast && context.has("shared::cta"))
+        context.malformed("has .multicast::cluster with .shared::cta, it needs .shared::cluster");
     op.handler = run_tensor;
     op.progress = true;
     op.extra = context.keep(std::move(o));
