@@ -32,6 +32,22 @@ class Walk {
     std::array<std::int64_t, 5> at_{};
 };
 
+using Offsets = std::array<std::uint16_t, 3>;
+
+/// The assembler packs the offsets into 16 bits: two by their bytes, three by sums of shifts, so that one of
+/// them that is too great is cut or adds to the next (PTX ISA 5.5.4.1 gives the ranges).
+Offsets packed(const Offsets& offsets, std::uint32_t rank) {
+    if (rank == 3)
+        return {offsets[0], 0, 0};
+    if (rank == 4)
+        return {static_cast<std::uint16_t>(offsets[0] & 0xff), static_cast<std::uint16_t>(offsets[1] & 0xff),
+                0};
+    const std::uint32_t sum =
+        offsets[0] + (std::uint32_t{offsets[1]} << 5) + (std::uint32_t{offsets[2]} << 10);
+    const auto field = [&](unsigned low) { return static_cast<std::uint16_t>(sum >> low & 0x1f); };
+    return {field(0), field(5), field(10)};
+}
+
 } // namespace
 
 BoxEdges box_edges(const TensorMap& map, std::size_t i) {
@@ -44,14 +60,14 @@ std::vector<std::optional<Address>> im2col_rows(const TensorMap& map,
                                                 const std::array<std::uint16_t, 3>& offsets) {
     std::vector<std::optional<Address>> rows(map.pixels_per_column);
     const bool interleaved = map.interleave != TensorInterleave::none;
-    const unsigned offset_mask = map.rank == 3 ? 0xffff : map.rank == 4 ? 0xff : 0x1f;
+    const Offsets moves = packed(offsets, map.rank);
     Walk walk(map, start);
     for (auto& row : rows) {
         std::array<std::int64_t, 5> at{};
         for (std::size_t d = 0; d < map.rank; ++d)
             at[d] = walk.at(d);
         for (std::size_t i = 0; i + 2 < map.rank; ++i)
-            at[box_dimension(map, i)] += offsets[i] & offset_mask;
+            at[box_dimension(map, i)] += moves[i];
         Address base = map.address;
         bool inside = true;
         for (std::size_t d = interleaved ? 0 : 1; d < map.rank; ++d) {

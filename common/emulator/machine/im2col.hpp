@@ -23,8 +23,7 @@ struct BoxEdges {
 BoxEdges box_edges(const TensorMap& map, std::size_t i);
 
 /// Where the rows of a column of pixels lie in the tensor: element 0 of dimension 0, or nothing for a pixel
-/// outside the tensor. `start` is the first pixel without the offsets, which move every pixel, not the box;
-/// of them the hardware takes as many bits as the corners have (observed on an H200).
+/// outside the tensor. `start` is the first pixel without the offsets, which move every pixel, not the box.
 std::vector<std::optional<Address>> im2col_rows(const TensorMap& map,
                                                 const std::array<std::int32_t, 5>& start,
                                                 const std::array<std::uint16_t, 3>& offsets);
