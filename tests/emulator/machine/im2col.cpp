@@ -4,6 +4,7 @@
 
 #include "machine/async_support.hpp"
 
+#include "../../hardware/tensor_records.hpp"
 #include "findings/words/words.hpp"
 #include "machine/tensor_map.hpp"
 
@@ -225,11 +226,57 @@ TEST_CASE("Im2col loads: pixels of the box in turn, offsets, steps, what lies ou
 
 TEST_CASE("Im2col stores write the pixels that loads without offsets read") {
     for (Case c : cases()) {
-        if (std::ranges::any_of(c.start, [](std::int32_t x) { return x < 0; }))
-            continue; // Only loads may begin before the tensor.
+        const auto spatial = static_cast<std::ptrdiff_t>(c.map.rank - 2);
+        for (std::ptrdiff_t i = 0; i < spatial; ++i) { // The box of what is written lies inside the tensor.
+            c.map.lower_corner[i] = std::max(c.map.lower_corner[i], 0);
+            c.map.upper_corner[i] = std::min(c.map.upper_corner[i], 0);
+            c.start[i + 1] = c.map.lower_corner[i] + (i < 2 ? c.map.element_strides[i + 1] : 0);
+        }
         c.map.dims[0] = c.map.strides[0] / c.element();
         for (const Order& order : all_orders())
             check_store(c, order);
+    }
+}
+
+TEST_CASE("A column begins in the box, and the box of what is written lies in the tensor") {
+    const auto case_at = [](std::int32_t low, std::int32_t high, std::int32_t x) {
+        return make(TensorType::f32, {16, 9, 4}, {low}, {high}, 16, 8, {0, x, 0}, {1});
+    };
+    const auto run = [](const Case& c, bool loads) {
+        Setup setup(all_orders()[0], c);
+        return setup.run(loads ? load(c) + ";" : store(c), loads);
+    };
+    for (const auto& [low, high, last] : {std::array{-2, 1, 9}, std::array{2, -3, 5}}) {
+        require_clean(run(case_at(low, high, low), true));
+        require_clean(run(case_at(low, high, last), true));
+        const std::string from_to = "from " + std::to_string(low) + " to " + std::to_string(last);
+        require_finding(run(case_at(low, high, low - 1), true), "out-of-bounds", from_to);
+        require_finding(run(case_at(low, high, last + 1), true), "out-of-bounds", from_to);
+    }
+    require_clean(run(case_at(2, -3, 2), false));
+    require_finding(run(case_at(-1, 0, 0), false), "out-of-bounds", "pixelBoxLowerCorner[0] is -1");
+    require_finding(run(case_at(0, 1, 0), false), "out-of-bounds", "pixelBoxUpperCorner[0] is 1");
+    // The image is no part of the box: what begins behind the last one moves nothing.
+    Case c = case_at(0, 0, 0);
+    c.start[2] = 4;
+    require_clean(run(c, false));
+    check_load(c, all_orders()[0]);
+}
+
+TEST_CASE("Offsets are packed into 16 bits as the assembler does it") {
+    Case four = make(TensorType::f32, {4, 9, 7, 3}, {-1, -1}, {-1, -1}, 4, 30, {0, -1, -1, 0}, {1, 2});
+    Case five = make(TensorType::f32, {4, 6, 5, 4, 3}, {-1, -1, -1}, {-1, -1, -1}, 4, 30, {0, -1, -1, -1, 0},
+                     {1, 2, 1});
+    for (const auto& [c, given] : {std::pair{four, std::vector<std::uint16_t>{257, 0x302}},
+                                   std::pair{five, std::vector<std::uint16_t>{33, 1, 1}},
+                                   std::pair{five, std::vector<std::uint16_t>{1, 34, 0}}}) {
+        Setup expected(all_orders()[0], c), setup(all_orders()[0], c);
+        require_clean(expected.run(load(c) + ";", true));
+        Case other = c;
+        other.offsets = given;
+        require_clean(setup.run(load(other) + ";", true));
+        REQUIRE(setup.machine.read<std::uint8_t>(setup.area_at, area_bytes) ==
+                expected.machine.read<std::uint8_t>(expected.area_at, area_bytes));
     }
 }
 
@@ -324,5 +371,119 @@ TEST_CASE("What im2col copies lack is refused with the reason") {
         INFO(wrong << "\n" << outcome.message);
         REQUIRE(outcome.error == emu::LaunchError::unsupported);
         REQUIRE(outcome.message.find(why) != std::string::npos);
+    }
+}
+
+namespace {
+
+using Bytes = std::array<std::byte, emu::tensor_map_bytes>;
+
+TensorMap map_of(const hardware::CopyCase& c) {
+    const hardware::MapArguments m = c.map();
+    TensorMap map;
+    map.im2col = true;
+    map.type = static_cast<TensorType>(m.type);
+    map.rank = m.rank;
+    map.address = m.address;
+    std::copy_n(m.dims.begin(), 5, map.dims.begin());
+    std::copy_n(m.strides.begin(), 4, map.strides.begin());
+    std::copy_n(m.element_strides.begin(), 5, map.element_strides.begin());
+    map.interleave = static_cast<emu::TensorInterleave>(m.interleave);
+    map.swizzle = static_cast<TensorSwizzle>(m.swizzle);
+    map.l2_promotion = static_cast<std::uint8_t>(m.l2_promotion);
+    map.oob_fill = static_cast<std::uint8_t>(m.fill);
+    map.box[0] = static_cast<std::uint32_t>(c.number("ch", 0));
+    map.pixels_per_column = static_cast<std::uint32_t>(c.number("px", 0));
+    const auto copy = [](const std::vector<std::int64_t>& from, std::array<std::int32_t, 3>& to) {
+        for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
+            to[i] = static_cast<std::int32_t>(from[i]);
+    };
+    copy(c.list("lo"), map.lower_corner);
+    copy(c.list("hi"), map.upper_corner);
+    return map;
+}
+
+void require_read_back(const Bytes& bytes, const TensorMap& wanted) {
+    REQUIRE(emu::looks_encoded(bytes));
+    const TensorMap map = emu::read_tensor_map(bytes);
+    REQUIRE(map.im2col);
+    REQUIRE_FALSE(emu::tensor_map_fault(map, true, true));
+    REQUIRE(emu::tensor_map_fault(map, true, false));
+    REQUIRE(map.type == wanted.type);
+    REQUIRE(map.box[0] == wanted.box[0]);
+    REQUIRE(map.pixels_per_column == wanted.pixels_per_column);
+    for (std::size_t i = 0; i + 2 < wanted.rank; ++i) {
+        REQUIRE(map.lower_corner[i] == wanted.lower_corner[i]);
+        REQUIRE(map.upper_corner[i] == wanted.upper_corner[i]);
+    }
+    for (std::size_t i = 0; i < wanted.rank; ++i) {
+        REQUIRE(map.dims[i] == wanted.dims[i]);
+        REQUIRE(map.element_strides[i] == wanted.element_strides[i]);
+        if (i > 0)
+            REQUIRE(map.strides[i - 1] == wanted.strides[i - 1]);
+    }
+}
+
+} // namespace
+
+TEST_CASE(
+    "Im2col maps have the bytes that an H200's driver writes and are read back; what it refuses is refused") {
+    unsigned maps = 0, refusals = 0;
+    for (const hardware::RecordLine& line : hardware::read_record(RECORDS "/im2col.txt")) {
+        if (!line.arguments.starts_with("map "))
+            continue;
+        const TensorMap wanted = map_of(hardware::CopyCase(line.arguments));
+        Bytes bytes;
+        bytes.fill(std::byte{0xA5});
+        const auto error = emu::encode_tensor_map(wanted, bytes);
+        INFO(line.arguments << ": " << error.value_or("accepted"));
+        if (!line.result.starts_with("0 ")) {
+            ++refusals;
+            REQUIRE(error);
+            continue;
+        }
+        ++maps;
+        REQUIRE_FALSE(error);
+        std::array<std::uint64_t, 16> words;
+        std::memcpy(words.data(), bytes.data(), sizeof words);
+        REQUIRE(hardware::words_text(words) == line.result.substr(2));
+        require_read_back(bytes, wanted);
+        emu::replace_tensor_map_address(bytes, 0x7f0000001230);
+        REQUIRE(emu::read_tensor_map(bytes).address == 0x7f0000001230);
+    }
+    REQUIRE(maps >= 100);
+    REQUIRE(refusals >= 300);
+}
+
+TEST_CASE("A refused im2col map names the argument") {
+    const auto legal = [] {
+        TensorMap map =
+            make(TensorType::f32, {64, 20, 12, 5}, {-1, -1}, {0, 0}, 16, 64, {0, 0, 0, 0}, {0, 0}).map;
+        map.address = 0x10000;
+        return map;
+    };
+    REQUIRE_FALSE(emu::tensor_map_error(legal()));
+    for (const auto& [argument, change] : std::vector<std::pair<std::string, void (*)(TensorMap&)>>{
+             {"tensorRank", [](TensorMap& m) { m.rank = 2; }},
+             {"tensorRank", [](TensorMap& m) { m.rank = 6; }},
+             {"globalDim[1]", [](TensorMap& m) { m.dims[1] = 1ull << 31; }},
+             {"globalStrides[0]", [](TensorMap& m) { m.strides[0] = 8; }},
+             {"pixelBoxLowerCorner[1]", [](TensorMap& m) { m.lower_corner[1] = -129; }},
+             {"pixelBoxUpperCorner[0]", [](TensorMap& m) { m.upper_corner[0] = 128; }},
+             {"pixelBoxUpperCorner[1]", [](TensorMap& m) { m.upper_corner[1] = -13; }},
+             {"channelsPerPixel", [](TensorMap& m) { m.box[0] = 0; }},
+             {"channelsPerPixel", [](TensorMap& m) { m.box[0] = 257; }},
+             {"channelsPerPixel", [](TensorMap& m) { m.box[0] = 6; }},
+             {"channelsPerPixel", [](TensorMap& m) { m.swizzle = TensorSwizzle::bytes32; }},
+             {"pixelsPerColumn", [](TensorMap& m) { m.pixels_per_column = 0; }},
+             {"pixelsPerColumn", [](TensorMap& m) { m.pixels_per_column = 1025; }},
+             {"pixelsPerColumn", [](TensorMap& m) { m.box[0] = 256, m.pixels_per_column = 229; }},
+             {"elementStrides[2]", [](TensorMap& m) { m.element_strides[2] = 9; }}}) {
+        TensorMap map = legal();
+        change(map);
+        const auto error = emu::tensor_map_error(map);
+        INFO(argument << ": " << (error ? emu::put_into_words(*error) : ""));
+        REQUIRE(error);
+        REQUIRE(emu::put_into_words(*error).starts_with(argument + " = "));
     }
 }
