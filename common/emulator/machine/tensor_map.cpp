@@ -86,21 +86,22 @@ Error size_error(const TensorMap& m) {
 Error corners_error(const TensorMap& m) {
     const std::int32_t limit = m.rank == 3 ? 1 << 15 : m.rank == 4 ? 1 << 7 : 1 << 4;
     const auto outside = [&](std::int32_t corner) { return corner < -limit || corner >= limit; };
-    const auto flaw = [&](std::string_view kind, std::int32_t corner, std::size_t i) {
-        return Flaw{kind, {{"value", corner}, {"i", i}, {"least", -limit}, {"most", limit - 1}}};
-    };
     for (std::size_t i = 0; i + 2 < m.rank; ++i) {
-        if (outside(m.lower_corner[i]))
-            return flaw("argument-lower-corner", m.lower_corner[i], i);
-        if (outside(m.upper_corner[i]))
-            return flaw("argument-upper-corner", m.upper_corner[i], i);
+        const std::int32_t lower = m.lower_corner[i], upper = m.upper_corner[i];
+        if (outside(lower))
+            return Flaw{"argument-lower-corner",
+                        {{"value", lower}, {"i", i}, {"least", -limit}, {"most", limit - 1}}};
+        if (outside(upper))
+            return Flaw{"argument-upper-corner",
+                        {{"value", upper}, {"i", i}, {"least", -limit}, {"most", limit - 1}}};
     }
     for (std::size_t i = 0; i + 2 < m.rank; ++i) {
+        const std::size_t dimension = box_dimension(m, i);
         // The driver counts with 32 bits and a sign: a dimension of more than 2^31 - 1 holds no pixel.
-        if (m.dims[box_dimension(m, i)] >> 31)
-            return wrong("argument-box-dimension", m.dims[box_dimension(m, i)], {{"i", box_dimension(m, i)}});
+        if (m.dims[dimension] >> 31)
+            return wrong("argument-box-dimension", m.dims[dimension], {{"i", dimension}});
         if (const BoxEdges edges = box_edges(m, i); edges.last < edges.first)
-            return flaw("argument-empty-box", m.upper_corner[i], i);
+            return Flaw{"argument-empty-box", {{"value", m.upper_corner[i]}, {"i", i}}};
     }
     return std::nullopt;
 }
