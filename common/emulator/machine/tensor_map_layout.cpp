@@ -113,10 +113,10 @@ void set_address(Words& words, std::uint64_t address) {
     words[1] = static_cast<std::uint32_t>(address >> 32);
 }
 
-/// Corners of the pixel box and pixels. A rank that im2col mode does not have has as many corners as 5.
+/// Corners of the pixel box, and the pixels of a column.
 void set_pixels(Words& words, const TensorMap& map) {
     words[14] = 0;
-    for (unsigned i = 0; i < std::min(map.rank, 5u) - 2; ++i) {
+    for (unsigned i = 0; i + 2 < std::min(map.rank, 5u); ++i) {
         set(words, lower_corner(map.rank, i), static_cast<std::uint32_t>(map.lower_corner[i]));
         set(words, upper_corner(map.rank, i), static_cast<std::uint32_t>(map.upper_corner[i]));
     }
