@@ -1,5 +1,6 @@
 // Executes recorded tensor copies on the device at hand and compares what they move with what an H200 moved.
 
+#include "isolated.hpp"
 #include "tensor_records.hpp"
 
 #include <workbook/buffer.hpp>
@@ -9,13 +10,9 @@
 
 #include <cuda/ptx>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstring>
-#include <sstream>
-#include <stdexcept>
+#include <memory>
 
 namespace {
 
@@ -120,21 +117,8 @@ __global__ void recorded_copy(Job job, const CUtensorMap* map, const uint4* fill
         result[i] = area[i];
 }
 
-/// Bytes that look random and are the same every time (a hash by Chris Wellons of each word's number).
-std::vector<unsigned char> noise(std::size_t size, std::uint32_t seed) {
-    std::vector<unsigned char> bytes(size);
-    for (std::uint32_t i = 0; i < size / 4; ++i) {
-        std::uint32_t word = i + seed * 0x10000000u;
-        word = (word ^ word >> 16) * 0x7feb352du;
-        word = (word ^ word >> 15) * 0x846ca68bu;
-        word ^= word >> 16;
-        std::memcpy(bytes.data() + 4 * std::size_t{i}, &word, sizeof word);
-    }
-    return bytes;
-}
-
-/// The same with 32 values of `float` at the beginning of the tensor that rounding and flushing treat in ways
-/// of their own: zeros, subnormal numbers, halves, the greatest numbers, infinities, NaN.
+/// These bytes with 32 values of `float` at the beginning of the tensor that rounding and flushing treat in
+/// ways of their own: zeros, subnormal numbers, halves, the greatest numbers, infinities, NaN.
 std::vector<unsigned char> with_edge_cases(std::vector<unsigned char> bytes) {
     constexpr std::uint32_t values[] = {
         0x00000000, 0x80000000, 0x00000001, 0x00000fff, 0x00001000, 0x00001fff, 0x007fffff, 0x80000001,
@@ -143,21 +127,6 @@ std::vector<unsigned char> with_edge_cases(std::vector<unsigned char> bytes) {
         0xff800001, 0x7fffffff, 0xffffffff, 0x7f801000, 0x00800000, 0x007ff000, 0x7fc12345, 0x3f800000};
     std::memcpy(bytes.data() + tensor_offset, values, sizeof values);
     return bytes;
-}
-
-/// FNV-1a with 64 bits.
-std::string digest(const std::vector<unsigned char>& bytes) {
-    std::uint64_t state = 0xcbf29ce484222325ull;
-    for (const unsigned char byte : bytes)
-        state = (state ^ byte) * 0x100000001b3ull;
-    char text[24];
-    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(state));
-    return text;
-}
-
-constexpr unsigned element_bytes(int type) {
-    constexpr unsigned sizes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
-    return sizes[type];
 }
 
 class Runner {
@@ -189,7 +158,7 @@ class Runner {
         const auto area = area_.download(), memory = memory_.download();
         std::string result = complete_.download()[0] == 1 ? "" : "incomplete ";
         const bool load = job.operation == Operation::load;
-        result += digest(load ? area : memory);
+        result += hardware::digest(load ? area : memory);
         if ((load ? memory : area) != (load ? before : area_noise_))
             result += " and its source changed";
         return result;
@@ -205,18 +174,14 @@ class Runner {
             m.element_strides.data(), static_cast<CUtensorMapInterleave>(m.interleave),
             static_cast<CUtensorMapSwizzle>(m.swizzle), static_cast<CUtensorMapL2promotion>(m.l2_promotion),
             static_cast<CUtensorMapFloatOOBfill>(m.fill));
+        std::array<std::uint64_t, 16> words;
+        std::memcpy(words.data(), &map, sizeof map);
         if (c.has("flip"))
-            for (std::istringstream in(c.text("flip")); in.good();) {
-                unsigned word = 0, bit = 0;
-                char dot = 0, comma = 0;
-                if (!(in >> word >> dot >> bit) || word > 15 || bit > 63)
-                    throw std::runtime_error("flip=" + c.text("flip") + " is not word.bit,…");
-                map.opaque[word] ^= cuuint64_t{1} << bit;
-                in >> comma;
-            }
+            hardware::flip_bits(words, c.text("flip"));
         if (c.has("words"))
             for (std::size_t i = 0; i < 16; ++i)
-                map.opaque[i] = static_cast<cuuint64_t>(c.list("words").at(i));
+                words[i] = static_cast<std::uint64_t>(c.list("words").at(i));
+        std::memcpy(&map, words.data(), sizeof map);
         return result;
     }
 
@@ -228,7 +193,7 @@ class Runner {
         };
         const bool interleaved = m.interleave != 0;
         std::uint32_t bytes = interleaved ? 16 * static_cast<std::uint32_t>(m.interleave) * count(0)
-                                          : m.box[0] * element_bytes(m.type);
+                                          : m.box[0] * hardware::element_bytes(m.type);
         for (std::size_t i = 1; i < m.rank; ++i)
             if (!interleaved || i != m.rank - 2)
                 bytes *= count(i);
@@ -252,70 +217,23 @@ class Runner {
     }
 
     const PFN_cuTensorMapEncodeTiled_v12000 encoder_ = workbook::tensor_map_encoder();
-    const std::vector<unsigned char> noise_ = noise(memory_bytes, 1), special_ = with_edge_cases(noise_),
-                                     area_noise_ = noise(area_bytes, 2);
+    const std::vector<unsigned char> noise_ = hardware::noise(memory_bytes, 1),
+                                     special_ = with_edge_cases(noise_),
+                                     area_noise_ = hardware::noise(area_bytes, 2);
     workbook::DeviceBuffer<unsigned char> memory_{memory_bytes}, area_{area_bytes};
     workbook::DeviceBuffer<unsigned char> fill_{std::span<const unsigned char>(area_noise_)};
     workbook::DeviceBuffer<CUtensorMap> map_{1};
     workbook::DeviceBuffer<unsigned> complete_{1};
 };
 
-/// Executes cases from `first` on and writes `index result` lines; ends with the first that breaks the
-/// context.
-[[noreturn]] void run_child(const std::vector<RecordLine>& lines, std::size_t first, std::FILE* out) {
-    try {
-        Runner runner;
-        for (std::size_t i = first; i < lines.size(); ++i) {
-            if (lines[i].arguments.empty())
-                continue;
-            const std::string result = runner.run(CopyCase(lines[i].arguments));
-            std::fprintf(out, "%zu %s\n", i, result.c_str());
-            std::fflush(out);
-            if (result.starts_with("error"))
-                _exit(0);
-        }
-        std::fprintf(out, "%zu end\n", lines.size());
-    } catch (const std::exception& error) {
-        std::fprintf(out, "%zu failed: %s\n", lines.size(), error.what());
-    }
-    std::fflush(out);
-    _exit(0);
-}
-
-/// The results of all cases, by the index of their lines. An error ends a process; the next goes on behind
-/// it.
+/// The results of all cases, by the index of their lines.
 std::vector<std::string> run_all(const std::vector<RecordLine>& lines) {
-    std::vector<std::string> results(lines.size());
-    for (std::size_t next = 0; next < lines.size();) {
-        int ends[2];
-        if (pipe(ends) != 0)
-            throw std::runtime_error("no pipe");
-        const pid_t child = fork();
-        if (child < 0)
-            throw std::runtime_error("no second process");
-        if (child == 0) {
-            close(ends[0]);
-            run_child(lines, next, fdopen(ends[1], "w"));
-        }
-        close(ends[1]);
-        std::FILE* const in = fdopen(ends[0], "r");
-        const std::size_t first = next;
-        char text[256];
-        while (std::fgets(text, sizeof text, in)) {
-            const std::string line(text, std::strcspn(text, "\n"));
-            const std::size_t at = std::stoul(line), space = line.find(' ');
-            if (at >= lines.size() && line.substr(space + 1) != "end")
-                throw std::runtime_error(line.substr(space + 1));
-            next = at + 1;
-            if (at < lines.size())
-                results[at] = line.substr(space + 1);
-        }
-        std::fclose(in);
-        waitpid(child, nullptr, 0);
-        if (next == first)
-            throw std::runtime_error("the process for line " + std::to_string(first + 1) + " died");
-    }
-    return results;
+    return hardware::run_isolated(lines.size(), [&]() -> hardware::IsolatedCase {
+        const auto runner = std::make_shared<Runner>();
+        return [&lines, runner](std::size_t i) {
+            return lines[i].arguments.empty() ? "" : runner->run(CopyCase(lines[i].arguments));
+        };
+    });
 }
 
 int compare(const std::vector<RecordLine>& lines, const std::vector<std::string>& results) {
@@ -335,17 +253,6 @@ int compare(const std::vector<RecordLine>& lines, const std::vector<std::string>
     return failed ? workbook::exit_code::failed : workbook::exit_code::ok;
 }
 
-/// Whether a process of its own finds a device: the one that starts others must not have called CUDA.
-bool has_device() {
-    const pid_t child = fork();
-    if (child == 0) {
-        int devices = 0;
-        _exit(cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0 ? 0 : 1);
-    }
-    int status = 1;
-    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
@@ -357,7 +264,7 @@ int main(int argc, char** argv) {
         }
         if (args.size() != 2 || (args[0] != "--check" && args[0] != "--record"))
             throw UsageError("give --check FILE or --record FILE; --help says more");
-        if (!has_device()) {
+        if (!hardware::has_device()) {
             std::fprintf(stderr, "tensor_copies: no CUDA device; put the emulator's libraries in front\n");
             return workbook::exit_code::device_lacks;
         }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -103,6 +104,44 @@ std::array<std::uint64_t, 16> words_of(const std::string& text) {
         if (!(in >> word))
             break;
     return words;
+}
+
+unsigned element_bytes(int type) {
+    constexpr std::array<unsigned, 13> sizes{1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+    return sizes.at(static_cast<std::size_t>(type));
+}
+
+// A hash by Chris Wellons of each word's number; it maps no two numbers to the same word.
+std::vector<unsigned char> noise(std::size_t size, std::uint32_t seed) {
+    std::vector<unsigned char> bytes(size);
+    for (std::uint32_t i = 0; i < size / 4; ++i) {
+        std::uint32_t word = i + seed * 0x10000000u;
+        word = (word ^ word >> 16) * 0x7feb352du;
+        word = (word ^ word >> 15) * 0x846ca68bu;
+        word ^= word >> 16;
+        std::memcpy(bytes.data() + 4 * std::size_t{i}, &word, sizeof word);
+    }
+    return bytes;
+}
+
+std::string digest(const std::vector<unsigned char>& bytes) {
+    std::uint64_t state = 0xcbf29ce484222325ull;
+    for (const unsigned char byte : bytes)
+        state = (state ^ byte) * 0x100000001b3ull;
+    char text[24];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(state));
+    return text;
+}
+
+void flip_bits(std::array<std::uint64_t, 16>& words, const std::string& places) {
+    for (std::istringstream in(places); in.good();) {
+        unsigned word = 0, bit = 0;
+        char dot = 0, comma = 0;
+        if (!(in >> word >> dot >> bit) || word > 15 || bit > 63)
+            throw std::runtime_error("flip=" + places + " is not word.bit,…");
+        words[word] ^= std::uint64_t{1} << bit;
+        in >> comma;
+    }
 }
 
 CopyCase::CopyCase(const std::string& text) {

@@ -41,6 +41,18 @@ MapArguments map_arguments(const std::string& text);
 std::string words_text(const std::array<std::uint64_t, 16>& words);
 std::array<std::uint64_t, 16> words_of(const std::string& text);
 
+/// Bytes of an element of a CUtensorMapDataType, 0 to 12.
+unsigned element_bytes(int type);
+
+/// Bytes that look random and are the same every time; no two words of 4 bytes are equal.
+std::vector<unsigned char> noise(std::size_t size, std::uint32_t seed);
+
+/// FNV-1a with 64 bits, as 16 hexadecimal digits.
+std::string digest(const std::vector<unsigned char>& bytes);
+
+/// Changes bits of the 16 words of a map as `word.bit,word.bit` says.
+void flip_bits(std::array<std::uint64_t, 16>& words, const std::string& places);
+
 /// A tensor copy: `load key=value …`, where the values are lists of numbers.
 class CopyCase {
   public:

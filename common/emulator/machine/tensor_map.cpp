@@ -1,4 +1,5 @@
 #include "machine/tensor_map.hpp"
+#include "machine/im2col.hpp"
 
 namespace emu {
 
@@ -55,28 +56,79 @@ Error memory_error(const TensorMap& m) {
 Error row_error(const TensorMap& m) {
     const unsigned inner = m.box[0] * element_bytes(m.type);
     if (inner % 16)
-        return wrong("argument-row-size", m.box[0], {{"bytes", inner}});
+        return wrong(m.im2col ? "argument-channels-size" : "argument-row-size", m.box[0], {{"bytes", inner}});
     const unsigned span = swizzle_bytes(m.swizzle);
     if (m.interleave == TensorInterleave::none && span && inner > span)
-        return wrong("argument-row-swizzle", m.box[0], {{"bytes", inner}, {"most", span}});
+        return wrong(m.im2col ? "argument-channels-swizzle" : "argument-row-swizzle", m.box[0],
+                     {{"bytes", inner}, {"most", span}});
     return std::nullopt;
 }
 
-Error box_error(const TensorMap& m) {
-    for (std::size_t i = 0; i < m.rank; ++i) {
-        if (m.box[i] == 0 || m.box[i] > 256)
-            return wrong("argument-box", m.box[i], {{"i", i}});
+Error steps_error(const TensorMap& m) {
+    for (std::size_t i = 0; i < m.rank; ++i)
         if (m.element_strides[i] == 0 || m.element_strides[i] > 8)
             return wrong("argument-element-stride", m.element_strides[i], {{"i", i}});
-    }
-    if (auto error = row_error(m))
-        return error;
-    // The driver of an H200 accepts boxes of 228 KiB and refuses 229. It counts whole steps of the element
-    // strides, also in dimension 0, where the copy ignores them.
+    return std::nullopt;
+}
+
+/// The driver of an H200 accepts boxes of 228 KiB and refuses 229. It counts whole steps of the element
+/// strides, also in dimension 0, where the copy ignores them.
+Error size_error(const TensorMap& m) {
     constexpr std::uint64_t most = 228 * 1024;
     if (const std::uint64_t bytes = bytes_in_whole_steps(m); bytes > most)
-        return wrong("argument-box-bytes", m.box[0], {{"bytes", bytes}, {"most", most}});
+        return m.im2col
+                   ? wrong("argument-column-bytes", m.pixels_per_column, {{"bytes", bytes}, {"most", most}})
+                   : wrong("argument-box-bytes", m.box[0], {{"bytes", bytes}, {"most", most}});
     return std::nullopt;
+}
+
+/// The corners of an im2col map: their bits are fewer the more there are, and between them lies a pixel.
+Error corners_error(const TensorMap& m) {
+    const std::int32_t limit = m.rank == 3 ? 1 << 15 : m.rank == 4 ? 1 << 7 : 1 << 4;
+    const auto outside = [&](std::int32_t corner) { return corner < -limit || corner >= limit; };
+    for (std::size_t i = 0; i + 2 < m.rank; ++i) {
+        const std::int32_t lower = m.lower_corner[i], upper = m.upper_corner[i];
+        if (outside(lower))
+            return Flaw{"argument-lower-corner",
+                        {{"value", lower}, {"i", i}, {"least", -limit}, {"most", limit - 1}}};
+        if (outside(upper))
+            return Flaw{"argument-upper-corner",
+                        {{"value", upper}, {"i", i}, {"least", -limit}, {"most", limit - 1}}};
+    }
+    for (std::size_t i = 0; i + 2 < m.rank; ++i) {
+        const std::size_t dimension = box_dimension(m, i);
+        // The driver counts with 32 bits and a sign: a dimension of more than 2^31 - 1 holds no pixel.
+        if (m.dims[dimension] >> 31)
+            return wrong("argument-box-dimension", m.dims[dimension], {{"i", dimension}});
+        if (const BoxEdges edges = box_edges(m, i); edges.last < edges.first)
+            return Flaw{"argument-empty-box", {{"value", m.upper_corner[i]}, {"i", i}}};
+    }
+    return std::nullopt;
+}
+
+Error pixels_error(const TensorMap& m) {
+    if (auto error = corners_error(m))
+        return error;
+    if (m.box[0] == 0 || m.box[0] > 256)
+        return wrong("argument-channels", m.box[0]);
+    if (m.pixels_per_column == 0 || m.pixels_per_column > 1024)
+        return wrong("argument-pixels", m.pixels_per_column);
+    if (auto error = steps_error(m))
+        return error;
+    if (auto error = row_error(m))
+        return error;
+    return size_error(m);
+}
+
+Error box_error(const TensorMap& m) {
+    for (std::size_t i = 0; i < m.rank; ++i)
+        if (m.box[i] == 0 || m.box[i] > 256)
+            return wrong("argument-box", m.box[i], {{"i", i}});
+    if (auto error = steps_error(m))
+        return error;
+    if (auto error = row_error(m))
+        return error;
+    return size_error(m);
 }
 
 } // namespace
@@ -138,6 +190,8 @@ unsigned swizzle_bytes(TensorSwizzle swizzle) {
 
 std::uint64_t bytes_in_whole_steps(const TensorMap& map) {
     std::uint64_t bytes = element_bytes(map.type);
+    if (map.im2col) // Steps leave out nothing there.
+        return bytes * map.box[0] * map.pixels_per_column;
     for (std::size_t i = 0; i < map.rank; ++i)
         bytes *= map.box[i] / map.element_strides[i];
     return bytes;
@@ -146,18 +200,20 @@ std::uint64_t bytes_in_whole_steps(const TensorMap& map) {
 Error tensor_map_error(const TensorMap& map) {
     if (map.rank == 0 || map.rank > 5)
         return wrong("argument-rank", map.rank);
+    if (map.im2col && map.rank < 3)
+        return wrong("argument-im2col-rank", map.rank);
     if (map.interleave != TensorInterleave::none && map.rank < 3)
         return wrong("argument-interleave-rank", map.rank);
     if (auto error = modes_error(map))
         return error;
     if (auto error = memory_error(map))
         return error;
-    return box_error(map);
+    return map.im2col ? pixels_error(map) : box_error(map);
 }
 
-Error tensor_map_fault(const TensorMap& map, bool load) {
-    if (map.im2col)
-        return Flaw{"flaw-im2col"};
+Error tensor_map_fault(const TensorMap& map, bool load, bool im2col) {
+    if (map.im2col != im2col)
+        return Flaw{map.im2col ? "flaw-im2col" : "flaw-tiled"};
     if (map.type == TensorType::none)
         return Flaw{"flaw-no-type"};
     if (load && map.rounds_other)

@@ -33,8 +33,8 @@ constexpr std::uint32_t swizzled(std::uint32_t address, TensorSwizzle swizzle) {
 /// and writes it into the map; a copy moves the last, partial step as well.
 std::uint64_t bytes_in_whole_steps(const TensorMap& map);
 
-/// The argument which cuTensorMapEncodeTiled refuses and why, or nothing if it accepts the map (CUDA driver
-/// API, cuTensorMapEncodeTiled, on compute capability 9.0).
+/// The argument which cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col refuses and why, or nothing if it
+/// accepts the map (CUDA driver API, on compute capability 9.0).
 std::optional<Flaw> tensor_map_error(const TensorMap& map);
 
 /// Writes the bytes of a map without checking it.
@@ -42,7 +42,7 @@ void write_tensor_map(const TensorMap& map, std::span<std::byte, tensor_map_byte
 
 /// Why an H200 ends a copy with this map by an illegal instruction, or nothing if it does not.
 /// It looks at less than the driver does, and for loads only at what only loads use.
-std::optional<Flaw> tensor_map_fault(const TensorMap& map, bool load);
+std::optional<Flaw> tensor_map_fault(const TensorMap& map, bool load, bool im2col = false);
 
 /// Whether the bits without a field and the words that the hardware does not look at are as the driver writes
 /// them: what is no map is most likely not so.

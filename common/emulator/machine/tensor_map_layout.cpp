@@ -36,6 +36,15 @@ constexpr Bits stride_high(unsigned i) { return {7, 4 * i, 4}; }
 constexpr Bits last_element(unsigned i) { return {8 + i, 0, 32}; } ///< Size of the dimension less one.
 constexpr Bits last_step(unsigned i) { return {13, 3 * i, 3}; }    ///< Element stride less one.
 constexpr Bits last_of_box(unsigned i) { return i == 0 ? Bits{13, 24, 8} : Bits{14, 8 * (i - 1), 8}; }
+// In im2col mode word 14 holds the corners, which share its halves, and word 15 the pixels.
+constexpr unsigned corner_bits(unsigned rank) { return rank == 3 ? 16 : rank == 4 ? 8 : 5; }
+constexpr Bits lower_corner(unsigned rank, unsigned i) {
+    return {14, i * corner_bits(rank), corner_bits(rank)};
+}
+constexpr Bits upper_corner(unsigned rank, unsigned i) {
+    return {14, 16 + i * corner_bits(rank), corner_bits(rank)};
+}
+constexpr Bits last_pixel{15, 0, 10};
 // The hardware does not look at the others, and the driver leaves them zero but for two.
 constexpr unsigned box_bytes = 16, tile_alignment = 18;
 
@@ -45,6 +54,12 @@ std::uint32_t get(const Words& words, Bits bits) { return (words[bits.word] & bi
 void set(Words& words, Bits bits, std::uint64_t value) {
     words[bits.word] =
         (words[bits.word] & ~bits.mask()) | (static_cast<std::uint32_t>(value << bits.low) & bits.mask());
+}
+
+/// With a sign.
+std::int32_t get_signed(const Words& words, Bits bits) {
+    const auto value = static_cast<std::int32_t>(get(words, bits));
+    return value >> (bits.width - 1) ? value - (1 << bits.width) : value;
 }
 
 Words words_of(std::span<const std::byte, tensor_map_bytes> bytes) {
@@ -98,6 +113,24 @@ void set_address(Words& words, std::uint64_t address) {
     words[1] = static_cast<std::uint32_t>(address >> 32);
 }
 
+/// Corners of the pixel box, and the pixels of a column.
+void set_pixels(Words& words, const TensorMap& map) {
+    words[14] = 0;
+    for (unsigned i = 0; i + 2 < std::min(map.rank, 5u); ++i) {
+        set(words, lower_corner(map.rank, i), static_cast<std::uint32_t>(map.lower_corner[i]));
+        set(words, upper_corner(map.rank, i), static_cast<std::uint32_t>(map.upper_corner[i]));
+    }
+    set(words, last_pixel, map.pixels_per_column - 1);
+}
+
+void get_pixels(const Words& words, TensorMap& map) {
+    for (unsigned i = 0; i + 2 < std::clamp(map.rank, 3u, 5u); ++i) {
+        map.lower_corner[i] = get_signed(words, lower_corner(map.rank, i));
+        map.upper_corner[i] = get_signed(words, upper_corner(map.rank, i));
+    }
+    map.pixels_per_column = get(words, last_pixel) + 1;
+}
+
 } // namespace
 
 void write_tensor_map(const TensorMap& map, Bytes out) {
@@ -117,6 +150,8 @@ void write_tensor_map(const TensorMap& map, Bytes out) {
         if (i > 0)
             set_stride(words, i - 1, map.strides[i - 1]);
     }
+    if (map.im2col)
+        set_pixels(words, map);
     words[box_bytes] = static_cast<std::uint32_t>(bytes_in_whole_steps(map));
     words[tile_alignment] = map.swizzle == TensorSwizzle::none ? 16 : 8 * swizzle_bytes(map.swizzle);
     put(words, out);
@@ -143,11 +178,15 @@ TensorMap read_tensor_map(std::span<const std::byte, tensor_map_bytes> bytes) {
             map.strides[i - 1] =
                 (std::uint64_t{get(words, stride_high(i - 1))} << 32 | get(words, stride_low(i - 1))) << 4;
     }
+    if (map.im2col)
+        get_pixels(words, map);
     return map;
 }
 
 bool looks_encoded(std::span<const std::byte, tensor_map_bytes> bytes) {
     Words words = words_of(bytes);
+    if (get(words, im2col))
+        set(words, last_pixel, 0);
     for (const Bits used :
          {im2col, last_dimension, element_format, interleave, swizzle, fill, round_to_tf32, promotion})
         set(words, used, 0);

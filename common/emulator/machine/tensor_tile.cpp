@@ -1,6 +1,7 @@
 #include "machine/tensor_tile.hpp"
 
 #include "hopper_emulator/finding_kinds.hpp"
+#include "machine/im2col.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -43,7 +44,8 @@ std::uint32_t sectors_at(Address global, std::uint32_t bytes) {
 
 } // namespace
 
-TensorTile::TensorTile(const TensorMap& map, const std::array<std::int32_t, 5>& start)
+TensorTile::TensorTile(const TensorMap& map, const std::array<std::int32_t, 5>& start,
+                       const std::array<std::uint16_t, 3>& im2col_offsets)
     : map_(map), start_(start), element_(coordinate_bytes(map)),
       outer_(map.interleave == TensorInterleave::none ? 1 : 0) {
     if (!interleaved()) // The traversal stride of dimension 0 is ignored then (cuTensorMapEncodeTiled).
@@ -56,9 +58,15 @@ TensorTile::TensorTile(const TensorMap& map, const std::array<std::int32_t, 5>& 
     pitch_ = interleaved() ? row_bytes_ : std::max(row_bytes_, swizzle_bytes(map_.swizzle));
     for (std::size_t i = outer_; i < map_.rank; ++i)
         rows_ *= counts_[i];
+    if (map_.im2col) {
+        pixels_ = im2col_rows(map_, start_, im2col_offsets);
+        rows_ = map_.pixels_per_column;
+    }
 }
 
 std::optional<Address> TensorTile::row_base(std::uint32_t index) const {
+    if (map_.im2col)
+        return pixels_[index];
     Address base = map_.address;
     for (std::size_t i = outer_; i < map_.rank; ++i) {
         const std::int64_t at = start_[i] + std::int64_t{index % counts_[i]} * map_.element_strides[i];
@@ -263,14 +271,14 @@ const std::byte* map_in_memory(const Place& place, std::uint64_t address) {
 
 } // namespace
 
-std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address, unsigned rank,
-                                         bool load) {
+std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address, unsigned rank, bool load,
+                                         bool im2col) {
     const std::byte* const memory = map_in_memory(place, address);
     if (!memory)
         return std::nullopt;
     const std::span<const std::byte, tensor_map_bytes> bytes(memory, tensor_map_bytes);
     const TensorMap map = read_tensor_map(bytes);
-    const auto fault = tensor_map_fault(map, load);
+    const auto fault = tensor_map_fault(map, load, im2col);
     const unsigned alignment = map.interleave == TensorInterleave::bytes32 ? 32 : 16;
     const bool misaligned = map.address % alignment != 0;
     if (!fault && map.rank == rank && !misaligned)

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// A box of a tensor and the tile of shared memory that belongs to it: what lies where, and the asynchronous
-/// operations that move it (PTX ISA 5.5 and 9.7.9.27).
+/// A box of a tensor, or a column of pixels in im2col mode, and the tile of shared memory that belongs to it:
+/// what lies where, and the asynchronous operations that move it (PTX ISA 5.5 and 9.7.9.27).
 
 #include "machine/async_tasks.hpp"
 #include "machine/tensor_map.hpp"
@@ -11,10 +11,12 @@ namespace emu {
 /// The geometry of one tensor copy. In shared memory the rows of the box follow each other, innermost
 /// dimension first. With a swizzle each row begins a pattern width after the one before, however narrow it
 /// is: a narrow row is swizzled like the beginning of a full one, and what it leaves free stays untouched
-/// (observed on an H200 in all modes, widths and ranks; CUDA programming guide, "The Swizzle Modes").
+/// (observed on an H200 in all modes, widths and ranks; CUDA programming guide, "The Swizzle Modes"). In
+/// im2col mode the pixels are the rows, and all the rest is the same.
 class TensorTile {
   public:
-    TensorTile(const TensorMap& map, const std::array<std::int32_t, 5>& start);
+    TensorTile(const TensorMap& map, const std::array<std::int32_t, 5>& start,
+               const std::array<std::uint16_t, 3>& im2col_offsets = {});
 
     const TensorMap& map() const { return map_; }
     std::uint32_t row_bytes() const { return row_bytes_; }
@@ -71,9 +73,10 @@ class TensorTile {
 
     TensorMap map_;
     std::array<std::int32_t, 5> start_;
-    std::array<std::uint32_t, 5> counts_{}; ///< Elements of the box by dimension.
-    std::uint32_t element_ = 1;             ///< Bytes that a coordinate of dimension 0 counts.
-    std::size_t outer_ = 1;                 ///< The first dimension that counts rows.
+    std::vector<std::optional<Address>> pixels_; ///< In im2col mode, the rows' bases.
+    std::array<std::uint32_t, 5> counts_{};      ///< Elements of the box by dimension.
+    std::uint32_t element_ = 1;                  ///< Bytes that a coordinate of dimension 0 counts.
+    std::size_t outer_ = 1;                      ///< The first dimension that counts rows.
     std::uint32_t row_bytes_ = 0;
     std::uint32_t pitch_ = 0;
     std::uint32_t rows_ = 1;
@@ -110,7 +113,8 @@ class TensorStoreTask final : public AsyncTask {
 /// The tensor map at a generic address for a copy with so many coordinates. Reports tensor-map-invalid and
 /// returns nothing if it is not aligned to 64 bytes, does not lie in memory the device can read it from, or
 /// does not serve the copy.
-std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address, unsigned rank, bool load);
+std::optional<TensorMap> load_tensor_map(const Place& place, std::uint64_t address, unsigned rank, bool load,
+                                         bool im2col);
 /// Reports tensor-map-invalid.
 void report_tensor_map(const Place& place, std::string_view kind, Facts facts,
                        Fault fault = Fault::illegal_instruction);

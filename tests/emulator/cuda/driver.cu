@@ -162,6 +162,32 @@ TEST_CASE("tensor maps") {
     CHECK(call(data.data(), 6, strides, box) == CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_CASE("tensor maps for im2col mode") {
+    CHECK_CUDA(cudaFree(nullptr));
+    const auto encode = driver_function<PFN_cuTensorMapEncodeIm2col_v12000>("cuTensorMapEncodeIm2col", 12000);
+    const Memory<float> data(16 * 8 * 8 * 2);
+    alignas(128) CUtensorMap map{};
+    const cuuint64_t dims[4] = {16, 8, 8, 2}, strides[3] = {64, 512, 4096};
+    const cuuint32_t steps[4] = {1, 1, 1, 1};
+    const int low[2] = {-1, -1}, high[2] = {0, 0}, far[2] = {0, 128};
+    const auto call = [&](cuuint32_t rank, const int* lower, const int* upper, cuuint32_t channels,
+                          cuuint32_t pixels) {
+        return encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, rank, data.data(), dims, strides, lower, upper,
+                      channels, pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                      CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    };
+    CHECK(call(4, low, high, 16, 64) == CUDA_SUCCESS);
+    CHECK(map.opaque[0] == reinterpret_cast<std::uint64_t>(data.data()));
+    CHECK(map.opaque[7] == 0x3f0000ffff); // 64 pixels; no upper corner, and lower ones of -1 in 8 bits each.
+    CHECK(call(2, low, high, 16, 64) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(call(6, low, high, 16, 64) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(call(4, nullptr, high, 16, 64) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(call(4, low, nullptr, 16, 64) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(call(4, low, far, 16, 64) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(call(4, low, high, 15, 64) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(call(4, low, high, 16, 0) == CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_CASE("the address of a tensor map is replaced, whatever else the bytes are") {
     CHECK_CUDA(cudaFree(nullptr));
     const auto replace =

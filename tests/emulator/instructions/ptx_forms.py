@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every form of PTX that the toolkit's assembler takes is one that the emulator decodes; of matrix instructions, it refuses
-what the assembler refuses, too.
+"""Every form of PTX that the toolkit's assembler takes is one that the emulator decodes; of matrix instructions and
+tensor copies in im2col mode, it refuses what the assembler refuses, too.
 
 usage: ptx_forms.py DECODER PTXAS    (exit code 77 when PTXAS does not exist)
 """
@@ -119,10 +119,13 @@ def main():
         no_ptx = {form.removeprefix("! ") for form in read_forms("matrix_forms.txt") if form.startswith("! ")}
         of_matrices, _ = without_refused([form for form in matrix if form not in no_ptx], ptxas, directory)
         failures += compare(decoder, matrix, of_matrices, directory)
+        im2col = read_forms("im2col_forms.txt")
+        of_im2col, _ = without_refused(im2col, ptxas, directory)
+        failures += compare(decoder, im2col, of_im2col, directory)
     print("\n".join(failures))
-    print(f"{len(taken)} forms and {len(of_matrices)} of {len(matrix)} with matrices, {len(failures)} of them not as the "
-          "assembler takes them")
-    if len(taken) < 3000 or len(of_matrices) < 500:
+    print(f"{len(taken)} forms, {len(of_matrices)} of {len(matrix)} with matrices and {len(of_im2col)} of {len(im2col)} in "
+          f"im2col mode, {len(failures)} of them not as the assembler takes them")
+    if len(taken) < 3000 or len(of_matrices) < 500 or len(of_im2col) < 60:
         sys.exit("ptx_forms.py: forms are missing")
     sys.exit(1 if failures else 0)
 

@@ -80,3 +80,25 @@ TEST_CASE("Rows are cut where lines of shared memory end: sectors of loads and s
         CHECK(tile(counted).store_sectors() == static_cast<std::uint32_t>(counted.store));
     }
 }
+
+TEST_CASE("Pixels of a column count as rows of a box do: those of a column that stays in a row of the box") {
+    for (const std::int32_t channel : {0, 4, 20})
+        for (const TensorSwizzle swizzle : {none, b64, b128}) {
+            TensorMap map;
+            map.type = TensorType::s32;
+            map.rank = 3;
+            map.address = 0x100000;
+            map.dims = {24, 40, 2, 0, 0};
+            map.strides = {96, 3840, 0, 0};
+            map.element_strides = {1, 1, 1, 0, 0};
+            map.swizzle = swizzle;
+            map.box = {12, 16, 1, 0, 0};
+            const TensorTile box(map, {channel, 3, 1, 0, 0});
+            map.im2col = true;
+            map.pixels_per_column = 16;
+            const TensorTile column(map, {channel, 1, 1, 0, 0}, {2});
+            CHECK(column.bytes() == box.bytes());
+            CHECK(column.load_sectors() == box.load_sectors());
+            CHECK(column.store_sectors() == box.store_sectors());
+        }
+}

@@ -60,6 +60,19 @@ constexpr MistakeWords table[] = {
      "The box to be written starts at coordinate {coordinate} of dimension {dimension}, before the tensor.",
      "Stores and reductions may hang over the end of a tensor, where they are clipped, but may not start "
      "before it."},
+    {"tensor-start-outside-box",
+     "The column of pixels starts at coordinate {coordinate} of dimension {dimension}, outside of the map's "
+     "box of "
+     "pixels, which goes from {first} to {last} there.",
+     "Start at a pixel of the box: from pixelBoxLowerCorner to the size of the dimension less 1 plus "
+     "pixelBoxUpperCorner. The offsets of the filter come in addition, in the operand behind the mbarrier."},
+    {"tensor-box-outside",
+     "The box of pixels to be written goes beyond the tensor in dimension {dimension}: "
+     "pixelBoxLowerCorner[{i}] is "
+     "{lower}, pixelBoxUpperCorner[{i}] is {upper}.",
+     "Only what is read may lie outside of the tensor. Encode a map for the writes with a lower corner of 0 "
+     "or more "
+     "and an upper corner of 0 or less."},
     {"tensor-outside-memory", "The tensor, as its map describes it: {where}",
      "Check the address, the number of bytes and the tail of the array."},
     {"tensor-tile-misaligned", "The tile at {place} is not aligned to 128 bytes, as tensor copies require.",

@@ -9,8 +9,7 @@ namespace {
 constexpr std::string_view where_maps_lie =
     "Pass the CUtensorMap as a const __grid_constant__ kernel parameter, in __constant__ memory, or in "
     "global memory with fence.proxy.tensormap.";
-constexpr std::string_view mend =
-    "Mend what was changed in the map after cuTensorMapEncodeTiled had made it.";
+constexpr std::string_view mend = "Mend what was changed in the map after the driver had made it.";
 
 constexpr MistakeWords table[] = {
     // -- maps that a copy cannot use
@@ -34,6 +33,7 @@ constexpr MistakeWords table[] = {
 
     // -- flaws that only the hardware sees
     {"flaw-im2col", "it is a map for im2col mode, and the copy is in tile mode"},
+    {"flaw-tiled", "it is a map for tile mode, and the copy is in im2col mode"},
     {"flaw-no-type", "its bits stand for no type of elements"},
     {"flaw-rounding", "it asks for rounding to TF32, its elements are {type}"},
     {"flaw-nan-fill", "its NaN fill needs a floating-point type, its elements are {type}"},
@@ -63,6 +63,23 @@ constexpr MistakeWords table[] = {
     {"argument-box", "boxDim[{i}] = {value}: must be between 1 and 256"},
     {"argument-element-stride", "elementStrides[{i}] = {value}: must be between 1 and 8"},
     {"argument-box-bytes", "boxDim = {value}: the box has {bytes:byte}, more than shared memory's {most}"},
+    {"argument-im2col-rank", "tensorRank = {value}: im2col mode has 3 to 5 dimensions"},
+    {"argument-lower-corner",
+     "pixelBoxLowerCorner[{i}] = {value}: must be between {least} and {most} in this rank"},
+    {"argument-upper-corner",
+     "pixelBoxUpperCorner[{i}] = {value}: must be between {least} and {most} in this rank"},
+    {"argument-box-dimension",
+     "globalDim[{i}] = {value}: the driver counts the pixels of a box with 31 bits"},
+    {"argument-empty-box",
+     "pixelBoxUpperCorner[{i}] = {value}: no pixel lies between the corners of the box"},
+    {"argument-channels", "channelsPerPixel = {value}: must be between 1 and 256"},
+    {"argument-pixels", "pixelsPerColumn = {value}: must be between 1 and 1024"},
+    {"argument-column-bytes",
+     "pixelsPerColumn = {value}: they have {bytes:byte}, more than shared memory's {most}"},
+    {"argument-channels-size",
+     "channelsPerPixel = {value}: they have {bytes:byte}, it must be a multiple of 16"},
+    {"argument-channels-swizzle",
+     "channelsPerPixel = {value}: they have {bytes:byte}, the swizzle allows {most}"},
     {"argument-rank", "tensorRank = {value}: must be between 1 and 5"},
     {"argument-interleave-rank", "tensorRank = {value}: interleaved layouts need at least 3 dimensions"},
 };

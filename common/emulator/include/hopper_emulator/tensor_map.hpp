@@ -1,11 +1,12 @@
 #pragma once
 /// \file
-/// The tensor map (CUtensorMap, PTX ISA 5.5.8): what cuTensorMapEncodeTiled writes and tensor copies read.
+/// The tensor map (CUtensorMap, PTX ISA 5.5.8): what cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col write
+/// and tensor copies read.
 /// The 128 bytes are opaque to programs, but some change bits of them: they are those that the driver of an
-/// H200 writes (580.159.04), and mean what they mean to an H200. tests/hardware/tensor_maps.txt holds its
-/// maps; the fields of the first 64 bytes are also in NVIDIA's public attention kernels, fmha_v2,
-/// src/fmha/hopper/tma_types.h and tma_descriptor.h. Numbers of types and modes are those of the driver
-/// API's enumerations. No CUDA header is needed.
+/// H200 writes (580.159.04), and mean what they mean to an H200. tests/hardware/tensor_maps.txt and
+/// im2col.txt hold its maps; the fields of the first 64 bytes are also in NVIDIA's public attention kernels,
+/// fmha_v2, src/fmha/hopper/tma_types.h and tma_descriptor.h. Numbers of types and modes are those of the
+/// driver API's enumerations. No CUDA header is needed.
 
 #include <array>
 #include <cstddef>
@@ -55,25 +56,29 @@ enum class TensorSwizzle : std::uint8_t {
     bytes128_atom64,
 };
 
-/// The arguments of cuTensorMapEncodeTiled; arrays innermost dimension first.
+/// The arguments of cuTensorMapEncodeTiled or, if `im2col`, of cuTensorMapEncodeIm2col; arrays innermost
+/// dimension first.
 struct TensorMap {
     TensorType type = TensorType::u8;                     ///< Of the elements.
     std::uint32_t rank = 1;                               ///< 1 to 5.
     std::uint64_t address = 0;                            ///< Global address of the tensor.
     std::array<std::uint64_t, 5> dims{};                  ///< Elements.
     std::array<std::uint64_t, 4> strides{};               ///< Bytes between neighbours in dimension i + 1.
-    std::array<std::uint32_t, 5> box{};                   ///< Elements traversed.
+    std::array<std::uint32_t, 5> box{};                   ///< Elements traversed. Im2col: channels per pixel.
     std::array<std::uint32_t, 5> element_strides{};       ///< Step of the traversal.
     TensorInterleave interleave = TensorInterleave::none; ///< Of groups of elements in global memory.
     TensorSwizzle swizzle = TensorSwizzle::none;          ///< Of 16-byte pieces in shared memory.
     std::uint8_t l2_promotion = 0;                        ///< CUtensorMapL2promotion, 0 to 3. No effect here.
     std::uint8_t oob_fill = 0;                            ///< CUtensorMapFloatOOBfill: 0 zeros, 1 NaN.
     bool im2col = false;                                  ///< A map for im2col mode.
+    std::array<std::int32_t, 3> lower_corner{};           ///< Im2col: pixelBoxLowerCorner.
+    std::array<std::int32_t, 3> upper_corner{};           ///< Im2col: pixelBoxUpperCorner.
+    std::uint32_t pixels_per_column = 0;                  ///< Im2col.
     bool rounds_other = false; ///< Asks for rounding to TF32 though the elements are no 32-bit floats.
 };
 
 /// Checks the map and writes its 128 bytes. Returns nothing, or one line that names the argument which
-/// cuTensorMapEncodeTiled refuses, and why (CUDA driver API, cuTensorMapEncodeTiled, on compute
+/// cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col refuses, and why (CUDA driver API, on compute
 /// capability 9.0); then nothing is written.
 std::optional<std::string> encode_tensor_map(const TensorMap& map,
                                              std::span<std::byte, tensor_map_bytes> out);

@@ -4,13 +4,14 @@
 
 namespace emu {
 
-BulkCompletion decode_completion(DecodeContext& context, std::size_t next) {
+BulkCompletion decode_completion(DecodeContext& context, std::size_t next, bool skips_one) {
     BulkCompletion completion;
     completion.at_barrier = context.has("mbarrier::complete_tx::bytes");
     if (completion.at_barrier == context.has("bulk_group"))
         context.malformed("needs a completion mechanism: .mbarrier::complete_tx::bytes or .bulk_group");
     if (completion.at_barrier)
         completion.barrier = address_operand(context, next++, ptx::Space::shared);
+    next += skips_one ? 1 : 0;
     completion.multicast = context.has("multicast::cluster");
     if (completion.multicast)
         completion.mask = context.source(next++, ptx::Type::u16);

@@ -16,8 +16,9 @@ struct BulkCompletion {
 };
 
 /// Decodes what follows operand `next` - 1: `[mbar]`, the multicast mask and the cache policy, as the
-/// modifiers say, and checks that nothing else follows. The cache policy has no effect here.
-BulkCompletion decode_completion(DecodeContext& context, std::size_t next);
+/// modifiers say, and checks that nothing else follows. The cache policy has no effect here. Behind `[mbar]`
+/// may be an operand of the caller.
+BulkCompletion decode_completion(DecodeContext& context, std::size_t next, bool skips_one = false);
 
 /// One destination of a load: where its bytes and its barrier are.
 struct BulkTarget {

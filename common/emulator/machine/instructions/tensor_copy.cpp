@@ -1,7 +1,9 @@
 /// \file
-/// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and their prefetch, tile mode (PTX ISA 9.7.9.27).
+/// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and their prefetch, in tile and im2col mode (PTX ISA
+/// 9.7.9.27).
 
 #include "hopper_emulator/finding_kinds.hpp"
+#include "machine/im2col.hpp"
 #include "machine/instructions/bulk_operands.hpp"
 #include "machine/tensor_tile.hpp"
 
@@ -16,9 +18,13 @@ struct TensorOperands final : OpExtra {
     AddressOperand map;
     unsigned rank = 1;
     std::vector<Row> coordinates; ///< s32, innermost first.
+    bool im2col = false;
+    std::vector<Row> offsets; ///< u16, of loads in im2col mode.
     AddressOperand shared;
     BulkCompletion completion;
     ReduceOp reduce = ReduceOp::add;
+
+    bool writes() const { return direction == Direction::store || direction == Direction::reduce; }
 };
 
 /// Two rules of the hardware: the box starts at a multiple of 16 bytes along the innermost dimension (an H200
@@ -32,8 +38,7 @@ bool check_start(const Place& place, const TensorOperands& o, const TensorMap& m
                      {{"coordinate", start[0]}, {"byte", inner}});
         return false;
     }
-    const bool writes = o.direction != Direction::load && o.direction != Direction::prefetch;
-    for (std::size_t i = 0; writes && i < o.coordinates.size(); ++i)
+    for (std::size_t i = 0; o.writes() && i < o.coordinates.size(); ++i)
         if (start[i] < 0) {
             place.report(Finding::out_of_bounds, Fault::illegal_instruction, "tensor-start-negative",
                          {{"coordinate", start[i]}, {"dimension", i}});
@@ -42,17 +47,47 @@ bool check_start(const Place& place, const TensorOperands& o, const TensorMap& m
     return true;
 }
 
+/// A column of pixels begins in the box (PTX ISA 5.5.4.1), and the box of what is written lies inside the
+/// tensor, or an H200 stops with an illegal instruction.
+bool check_box(const Place& place, const TensorOperands& o, const TensorMap& map,
+               const std::array<std::int32_t, 5>& start) {
+    for (std::size_t i = 0; map.im2col && i + 2 < map.rank; ++i) {
+        const std::size_t dimension = box_dimension(map, i);
+        const BoxEdges edges = box_edges(map, i);
+        if (o.writes() && (map.lower_corner[i] < 0 || map.upper_corner[i] > 0)) {
+            place.report(Finding::out_of_bounds, Fault::illegal_instruction, "tensor-box-outside",
+                         {{"dimension", dimension},
+                          {"lower", map.lower_corner[i]},
+                          {"upper", map.upper_corner[i]},
+                          {"i", i}});
+            return false;
+        }
+        if (start[dimension] < edges.first || start[dimension] > edges.last) {
+            place.report(Finding::out_of_bounds, Fault::illegal_instruction, "tensor-start-outside-box",
+                         {{"coordinate", start[dimension]},
+                          {"dimension", dimension},
+                          {"first", edges.first},
+                          {"last", edges.last}});
+            return false;
+        }
+    }
+    return true;
+}
+
 /// What the copy of one lane will move, all checks of the map and of global memory done.
 std::optional<TensorTile> tile_of(const Place& place, const TensorOperands& o, std::uint64_t address) {
-    const auto map = load_tensor_map(place, address, o.rank, o.direction == Direction::load);
+    const auto map = load_tensor_map(place, address, o.rank, o.direction == Direction::load, o.im2col);
     if (!map)
         return std::nullopt;
     std::array<std::int32_t, 5> start{};
     for (std::size_t i = 0; i < o.coordinates.size(); ++i)
         start[i] = place.warp.row<std::int32_t>(o.coordinates[i])[place.lane];
-    if (!check_start(place, o, *map, start))
+    if (!check_start(place, o, *map, start) || !check_box(place, o, *map, start))
         return std::nullopt;
-    TensorTile tile(*map, start);
+    std::array<std::uint16_t, 3> offsets{};
+    for (std::size_t i = 0; i < o.offsets.size(); ++i)
+        offsets[i] = place.warp.row<std::uint16_t>(o.offsets[i])[place.lane];
+    TensorTile tile(*map, start, offsets);
     for (std::uint32_t r = 0; r < tile.rows(); ++r) {
         const TensorTile::Row row = tile.row(r, o.direction == Direction::load ? TensorTile::Clip::at_element
                                                                                : TensorTile::Clip::at_chunk);
@@ -197,11 +232,34 @@ void decode_map(DecodeContext& context, TensorOperands& o, std::size_t i) {
         o.coordinates.push_back(context.source(coordinate, ptx::Type::s32));
 }
 
+/// Im2col mode, which loads and prefetches name otherwise than what writes.
+void decode_mode(DecodeContext& context, TensorOperands& o) {
+    const bool writes = o.writes();
+    const bool tile = context.has("tile"), plain = context.has("im2col"),
+               no_offs = context.has("im2col_no_offs");
+    if (writes ? plain : no_offs)
+        context.malformed(writes ? "writes with .im2col_no_offs, not with .im2col"
+                                 : "reads with .im2col, not with .im2col_no_offs");
+    o.im2col = plain || no_offs;
+    if (o.im2col && tile)
+        context.malformed("names two modes");
+    if (o.im2col && o.rank < 3)
+        context.malformed("needs at least 3 dimensions in im2col mode");
+}
+
+/// `{offset, …}`: one for each dimension but that of the channels and that of the images.
+void decode_offsets(DecodeContext& context, TensorOperands& o, std::size_t i) {
+    const ptx::Operand& operand = context.operand(i);
+    if (operand.kind != ptx::Operand::Kind::vector || operand.elements.size() != o.rank - 2)
+        context.malformed("needs {im2col offsets}, two fewer than coordinates");
+    for (const ptx::Operand& offset : operand.elements)
+        o.offsets.push_back(context.source(offset, ptx::Type::u16));
+}
+
 void refuse_other_modes(DecodeContext& context) {
     for (const auto modifier : context.instruction().modifiers) {
-        if (modifier.starts_with("im2col"))
-            context.unsupported("im2col mode is not supported by the emulator; tile mode is");
-        if (modifier.starts_with("tile::") || modifier.starts_with("cta_group"))
+        if (modifier.starts_with("tile::") || modifier.starts_with("im2col::") ||
+            modifier.starts_with("cta_group"))
             context.unsupported("modifier ." + std::string(modifier) +
                                 " needs compute capability 10.0, this is a device of compute capability 9.0");
     }
@@ -210,16 +268,22 @@ void refuse_other_modes(DecodeContext& context) {
 void decode_copy(DecodeContext& context, Op& op) {
     refuse_other_modes(context);
     context.allow({"async", "bulk", "tensor", "1d", "2d", "3d", "4d", "5d", "shared::cluster", "shared::cta",
-                   "global", "tile", "mbarrier::complete_tx::bytes", "bulk_group", "multicast::cluster",
-                   "L2::cache_hint"});
+                   "global", "tile", "im2col", "im2col_no_offs", "mbarrier::complete_tx::bytes", "bulk_group",
+                   "multicast::cluster", "L2::cache_hint"});
     auto o = std::make_unique<TensorOperands>();
     const bool store = context.space() == ptx::Space::global; // The first space is the destination's.
     o->direction = store ? Direction::store : Direction::load;
     decode_map(context, *o, store ? 0 : 1);
+    decode_mode(context, *o);
     o->shared = address_operand(context, store ? 1 : 0, ptx::Space::shared);
-    o->completion = decode_completion(context, 2);
+    const bool offsets = o->im2col && !store;
+    if (offsets)
+        decode_offsets(context, *o, 3);
+    o->completion = decode_completion(context, 2, offsets);
     if (o->completion.at_barrier == store)
         context.malformed("completes in a bulk_group when it writes global memory, else at an mbarrier");
+    if (o->completion.multicast && context.has("shared::cta"))
+        context.malformed("has .multicast::cluster with .shared::cta, it needs .shared::cluster");
     op.handler = run_tensor;
     op.progress = true;
     op.extra = context.keep(std::move(o));
@@ -227,10 +291,10 @@ void decode_copy(DecodeContext& context, Op& op) {
 
 void decode_reduce(DecodeContext& context, Op& op) {
     refuse_other_modes(context);
-    context.allow({"reduce", "async", "bulk",        "tensor", "1d",   "2d",         "3d",
-                   "4d",     "5d",    "shared::cta", "global", "tile", "bulk_group", "L2::cache_hint",
-                   "add",    "min",   "max",         "inc",    "dec",  "and",        "or",
-                   "xor"});
+    context.allow({"reduce", "async",      "bulk",          "tensor", "1d",   "2d",     "3d",
+                   "4d",     "5d",         "shared::cta",   "global", "tile", "im2col", "im2col_no_offs",
+                   "add",    "min",        "max",           "inc",    "dec",  "and",    "or",
+                   "xor",    "bulk_group", "L2::cache_hint"});
     auto o = std::make_unique<TensorOperands>();
     o->direction = Direction::reduce;
     bool found = false;
@@ -242,6 +306,7 @@ void decode_reduce(DecodeContext& context, Op& op) {
     if (!found)
         context.malformed("names no reduction");
     decode_map(context, *o, 0);
+    decode_mode(context, *o);
     o->shared = address_operand(context, 1, ptx::Space::shared);
     o->completion = decode_completion(context, 2);
     op.handler = run_tensor;
@@ -252,12 +317,19 @@ void decode_reduce(DecodeContext& context, Op& op) {
 void decode_prefetch(DecodeContext& context, Op& op) {
     refuse_other_modes(context);
     context.allow({"async", "bulk", "prefetch", "tensor", "1d", "2d", "3d", "4d", "5d", "L2", "global",
-                   "tile", "L2::cache_hint"});
+                   "tile", "im2col", "im2col_no_offs", "L2::cache_hint"});
     auto o = std::make_unique<TensorOperands>();
     o->direction = Direction::prefetch;
     decode_map(context, *o, 0);
+    decode_mode(context, *o);
+    std::size_t next = 1;
+    if (o->im2col)
+        decode_offsets(context, *o, next++);
     if (context.has("L2::cache_hint"))
-        context.source(1, ptx::Type::b64);
+        context.source(next++, ptx::Type::b64);
+    if (next != context.operand_count())
+        context.malformed("has " + std::to_string(context.operand_count()) +
+                          " operands where its modifiers ask for " + std::to_string(next));
     op.handler = run_tensor;
     op.extra = context.keep(std::move(o));
 }
