@@ -37,6 +37,10 @@ def ready(workspace: Workspace, extent: Extent = Extent.ALL, *, emulator: bool =
     return tools
 
 
+def _is_missing(workspace: Workspace, requirement: requirements.Requirement) -> bool:
+    return not requirement.satisfied_by(requirement.probe(workspace))
+
+
 def is_built() -> bool:
     """Whether the caller vouches for the build: a check that runs inside the build must not start another."""
     return os.environ.get("WORKBOOK_BUILT") == "1"
@@ -44,7 +48,7 @@ def is_built() -> bool:
 
 def _compile_ahead(workspace: Workspace) -> None:
     """Where nvcc has to be fetched, which takes the network for a while, the processor has the emulator to compile."""
-    if not setup.may_install() or requirements.NVCC.satisfied_by(requirements.NVCC.probe(workspace)):
+    if not setup.may_install() or not _is_missing(workspace, requirements.NVCC):
         return
     tools = setup.ensure(workspace, requirements.BASE)
     configuring.configure(workspace, tools, Extent.EMULATOR)

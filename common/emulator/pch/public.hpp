@@ -1,6 +1,6 @@
 /// \file
-/// The public headers, before all others: the first declaration of a class says whether it can be seen from outside of the
-/// library, and others declare some of them without saying it.
+/// The public headers, before all others: the first declaration of a class says whether it can be seen from
+/// outside of the library, and others declare some of them without saying it.
 
 #include "standard.hpp"
 
