@@ -189,9 +189,10 @@ def _write_mark(workspace: Workspace, mark: dict[str, Any]) -> None:
 
 def link_packages(workspace: Workspace) -> None:
     """Leads the build directory to the private packages, if there are any; their pkg-config files rely on it."""
-    link = workspace.build / Workspace.LINK
-    if workspace.packages.is_dir() and not link.is_symlink():
-        link.symlink_to(workspace.packages / "root")
+    link, target = workspace.build / Workspace.LINK, workspace.packages / "root"
+    if workspace.packages.is_dir() and not (link.is_symlink() and link.readlink() == target):
+        link.unlink(missing_ok=True)  # of a clone that was moved
+        link.symlink_to(target)
 
 
 def _refuse_strange(directory: Path) -> None:

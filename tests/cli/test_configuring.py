@@ -147,6 +147,7 @@ class Rebuilding(Tree):
         self.assertEqual(self.state(FIRST, LIBRARY, CHAPTER), before)
 
     def test_a_clone_that_was_moved_compiles_nothing_again(self) -> None:
+        self.workspace.packages.mkdir(parents=True)
         self.build()
         (first,) = self.state(FIRST)
         self.workspace.root.rename(self.workspace.root.with_name("elsewhere of " + self.workspace.root.name))
@@ -157,6 +158,7 @@ class Rebuilding(Tree):
             self.tools[key] = Found("1", root / "nvcc")
         self.build()
         self.assertEqual(self.state(FIRST), [first])
+        self.assertEqual((root / "build" / Workspace.LINK).readlink(), root / ".workbook/packages/root")
         self.workspace = here
 
     def test_another_version_of_the_compiler_begins_anew(self) -> None:
