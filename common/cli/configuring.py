@@ -226,5 +226,8 @@ def _forget(directory: Path) -> None:
 
 
 def _restore_log(directory: Path) -> None:
-    if (directory / _KEPT_LOG).exists():
-        (directory / _KEPT_LOG).replace(directory / _NINJAS_LOG)
+    if (kept := directory / _KEPT_LOG).exists():
+        # Without what it says of build.ninja, which is a new one: Ninja would have Meson write it once more.
+        lines = kept.read_bytes().splitlines(keepends=True)
+        kept.write_bytes(b"".join(line for line in lines if b"\tbuild.ninja\t" not in line))
+        kept.replace(directory / _NINJAS_LOG)

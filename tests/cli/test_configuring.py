@@ -146,6 +146,16 @@ class Rebuilding(Tree):
         self.assertIn('"extent": "all"', self.mark())
         self.assertEqual(self.state(FIRST, LIBRARY, CHAPTER), before)
 
+    def test_neither_does_it_where_ninja_had_configured_anew(self) -> None:
+        self.build()
+        (self.workspace.root / "meson.build").write_text(ROOT_BUILD + "# changed\n", "utf-8")
+        self.build(CHAPTER)
+        before = self.state(FIRST, LIBRARY, CHAPTER)
+        (self.workspace.build / configuring.MARK).write_text("{}", "utf-8")
+        self.assertNotIn("Built", self.build())
+        self.assertNotIn("Built", self.build(CHAPTER))
+        self.assertEqual(self.state(FIRST, LIBRARY, CHAPTER), before)
+
     def test_a_clone_that_was_moved_compiles_nothing_again(self) -> None:
         self.workspace.packages.mkdir(parents=True)
         self.build()
