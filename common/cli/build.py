@@ -1,18 +1,19 @@
-"""Configuring and building: Meson and Ninja do it, this shows how far they are and what went wrong."""
+"""Building: Ninja does it, this shows how far it is and what went wrong."""
 
 import hashlib
 import json
 import os
-import shutil
 import signal
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from . import prebuilt, progress, requirements, setup
+from . import configuring, prebuilt, progress, requirements, setup
+from .configuring import Extent
 from .errors import UserError
 from .lock import exclusive
-from .process import logged, streaming
+from .process import capture, logged, streaming
 from .setup import Tools
 from .workspace import Workspace
 
@@ -20,19 +21,24 @@ _SHOWN_LINES = 40
 EMULATOR_DIRECTORY = Path("common/emulator/cuda")
 
 
-def ready(
-    workspace: Workspace, *, cuda: bool = True, wished: Sequence[requirements.Requirement] = ()
-) -> Tools:
-    """Set-up and configuration; `cuda` says whether nvcc is needed or only used when it is there."""
+def ready(workspace: Workspace, extent: Extent = Extent.ALL, *, emulator: bool = False) -> Tools:
+    """Set-up and configuration. With `emulator`, its compilation begins while tools for the rest are fetched."""
     workspace.prepare()
-    needed = requirements.CHAPTERS if cuda else requirements.BASE
-    wished = wished if cuda else (requirements.NVCC, *wished)
     if is_built() or prebuilt.mark(workspace) is not None:
-        return setup.ensure(workspace, needed, wished)
+        return setup.ensure(workspace, extent.needed)
+    tools = setup.known(workspace, extent.needed)
+    if tools is not None and configuring.is_current(workspace, tools, extent):
+        return tools
     with exclusive(workspace.state / "lock", "setting up"):
-        tools = setup.ensure(workspace, needed, wished)
-        _configure(workspace, tools)
+        if emulator and extent is Extent.ALL:
+            _compile_ahead(workspace)
+        tools = setup.ensure(workspace, extent.needed)
+        configuring.configure(workspace, tools, extent)
     return tools
+
+
+def _is_missing(workspace: Workspace, requirement: requirements.Requirement) -> bool:
+    return not requirement.satisfied_by(requirement.probe(workspace))
 
 
 def is_built() -> bool:
@@ -40,97 +46,15 @@ def is_built() -> bool:
     return os.environ.get("WORKBOOK_BUILT") == "1"
 
 
-def environment(tools: Tools) -> dict[str, str]:
-    """What Meson and Ninja are started with."""
-    return {**os.environ, "NINJA": str(tools.path("ninja")), "NINJA_STATUS": "[%f/%t] "}
-
-
-def native_file(workspace: Workspace, tools: Tools) -> str:
-    """Meson's description of this machine: only what it would not find by itself."""
-
-    def quoted(path: Path) -> str:
-        return "'" + str(path).replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-    lines = ["[binaries]", f"pkg-config = {quoted(tools.path('pkg-config'))}"]
-    if tools.has("nvcc"):
-        lines.append(f"cuda = {quoted(tools.path('nvcc'))}")
-    modules = requirements.module_directories(workspace)
-    if modules:
-        lines += ["", "[built-in options]", f"pkg_config_path = [{', '.join(map(quoted, modules))}]"]
-    return "\n".join(lines) + "\n"
-
-
-def _configure(workspace: Workspace, tools: Tools) -> None:
-    """Runs `meson setup` where it has not been run for these tools; a build directory of the user's own is left alone."""
-    _link_packages(workspace)
-    text = native_file(workspace, tools)
-    cuda = "enabled" if tools.has("nvcc") else "disabled"
-    signature = hashlib.sha256(f"{workspace.root}\n{cuda}\n{text}".encode()).hexdigest()
-    mark = workspace.build / ".configured-by-workbook"
-    if (workspace.build / "build.ninja").exists():
-        if not mark.exists():
-            return
-        if mark.read_text("utf-8").strip() == signature:
-            return
-    _clear(workspace.build)
-    _link_packages(workspace)
-    workspace.native_file.write_text(text, "utf-8")
-    line = progress.Line()
-    line.note("Configuring")
-    command = [
-        *tools.meson,
-        "setup",
-        str(workspace.build),
-        str(workspace.root),
-        f"-Dcuda={cuda}",
-        # Debug information takes a quarter of the time that compiling takes, and nobody looks for it here.
-        "-Ddebug=false",
-        f"--native-file={workspace.native_file}",
-    ]
-    _fresh(log := workspace.logs / "configure.log")
-    with streaming(command, log, env=environment(tools), cwd=workspace.root) as (process, output):
-        lines = list(output)
-    line.finish()
-    if process.returncode != 0:
-        problem = [text for text in lines if "ERROR" in text] or lines
-        raise UserError(
-            f"Meson could not configure the build (log: {workspace.relative(log)})", detail=problem[-5:]
-        )
-    mark.write_text(signature + "\n", "utf-8")
-
-
-def _link_packages(workspace: Workspace) -> None:
-    """Leads the build directory to the private packages, if there are any; their pkg-config files rely on it."""
-    link = workspace.build / Workspace.LINK
-    if workspace.packages.is_dir() and not link.is_symlink():
-        link.symlink_to(workspace.packages / "root")
-
-
-def _clear(directory: Path) -> None:
-    """Empties a build directory; refuses one that does not look like Meson's."""
-    entries = list(directory.iterdir())
-    known = {
-        Workspace.LINK,
-        "meson-private",
-        "meson-info",
-        "meson-logs",
-        "build.ninja",
-        ".configured-by-workbook",
-        prebuilt.MARK,
-    }
-    if entries and not known & {entry.name for entry in entries}:
-        raise UserError(
-            f"{directory} exists and is no build directory of Meson's; move it away or set WORKBOOK_BUILD"
-        )
-    for entry in entries:
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry)
-        else:
-            entry.unlink()
-
-
-def _fresh(log: Path) -> None:
-    log.write_text("", "utf-8")
+def _compile_ahead(workspace: Workspace) -> None:
+    """Where nvcc has to be fetched, which takes the network for a while, the processor has the emulator to compile."""
+    if not setup.may_install() or not _is_missing(workspace, requirements.NVCC):
+        return
+    tools = setup.ensure(workspace, requirements.BASE)
+    configuring.configure(workspace, tools, Extent.EMULATOR)
+    with _Ninja(workspace, tools, emulator_targets(workspace)) as ninja:
+        setup.ensure(workspace, requirements.CHAPTERS)
+        ninja.finish()
 
 
 def emulator_targets(workspace: Workspace) -> list[str]:
@@ -141,12 +65,12 @@ def emulator_targets(workspace: Workspace) -> list[str]:
         targets = json.loads((workspace.build / "meson-info" / "intro-targets.json").read_text("utf-8"))
     except (OSError, ValueError):
         raise UserError(f"{workspace.build} is not configured; delete it and try again") from None
-    place = workspace.build / EMULATOR_DIRECTORY
+    # Beside the libraries of CUDA there is the one that they use.
+    places = [workspace.build / EMULATOR_DIRECTORY, (workspace.build / EMULATOR_DIRECTORY).with_name("library")]
     names = [
         Path(file) for target in targets if target["type"] == "shared library" for file in target["filename"]
     ]
-    # Beside the libraries of CUDA lies the one that they use.
-    chosen = [str(name.relative_to(workspace.build)) for name in names if name.parent in (place, place.parent)]
+    chosen = [str(name.relative_to(workspace.build)) for name in names if name.parent in places]
     if not chosen:
         raise UserError("this tree has no emulator (common/emulator/cuda)")
     return chosen
@@ -199,12 +123,11 @@ def reconfigure(workspace: Workspace, tools: Tools) -> None:
         status, lines = logged(
             [*tools.meson, "setup", "--reconfigure", str(workspace.build), str(workspace.root)],
             log,
-            env=environment(tools),
+            env=configuring.environment(tools),
         )
     if status != 0:
-        problem = [text for text in lines if "ERROR" in text] or lines
         raise UserError(
-            f"Meson could not configure the build (log: {workspace.relative(log)})", detail=problem[-5:]
+            f"Meson could not configure the build (log: {workspace.relative(log)})", detail=configuring.said(lines)
         )
 
 
@@ -217,31 +140,61 @@ def build(workspace: Workspace, tools: Tools, targets: Iterable[str] = ()) -> No
     targets = list(targets)
     if prebuilt.covers(workspace, targets):
         return
-    with exclusive(workspace.state / "lock", "building"):
+    with exclusive(workspace.state / "lock", "building", lambda: _nothing_to_do(workspace, tools, targets)) as held:
+        if not held:
+            return
         if (workspace.build / prebuilt.MARK).exists():
-            _configure(workspace, tools)  # `ready` has left it out: so far a bundle had brought what was needed
-        begun = time.time()
-        _fresh(log := workspace.logs / "build.log")
-        line = progress.Line()
+            # `ready` has left it out: so far a bundle had brought what was needed.
+            configuring.configure(workspace, tools, Extent.ALL if tools.has("nvcc") else Extent.EMULATOR)
+        with _Ninja(workspace, tools, targets) as ninja:
+            ninja.finish()
+
+
+def _nothing_to_do(workspace: Workspace, tools: Tools, targets: Sequence[str]) -> bool:
+    """Whether `targets` are made of the sources as they are; to be asked while somebody else builds."""
+    command = [str(tools.path("ninja")), "-C", str(workspace.build), "-n", *targets]
+    return "ninja: no work to do." in (capture(command, configuring.environment(tools)) or "")
+
+
+class _Ninja:
+    """A build that goes on beside other work until `finish`. Leaving the context before ends it."""
+
+    def __init__(self, workspace: Workspace, tools: Tools, targets: Sequence[str]) -> None:
+        self._workspace, self._targets = workspace, targets
+        self._log = workspace.logs / "build.log"
+        self._log.write_text("", "utf-8")
+        self._begun = time.time()
+        self._line = progress.Line()
         command = [str(tools.path("ninja")), "-C", str(workspace.build), *targets]
+        self._stream = streaming(command, self._log, env=configuring.environment(tools))
+
+    def __enter__(self) -> "_Ninja":
+        self._process, self._output = self._stream.__enter__()
+        return self
+
+    def __exit__(self, *problem: Any) -> None:
+        self._stream.__exit__(*problem)
+
+    def finish(self) -> None:
+        """Shows how far it is; on an error shows what the compiler said."""
         count = 0
         lines: list[str] = []
-        with streaming(command, log, env=environment(tools)) as (process, output):
-            for text in output:
-                lines.append(text)
-                step = progress.parse(text)
-                if step is not None and step.done > 0:
-                    count += 1
-                    line.step(step)
-        failed = process.returncode != 0
-        if not failed:
-            _mark_emulator(workspace, targets, begun)
-        line.finish(f"Built {count} steps" if count and not failed else "")
-    if failed:
-        if process.returncode < 0:
-            name = signal.Signals(-process.returncode).name
+        for text in self._output:
+            lines.append(text)
+            step = progress.parse(text)
+            if step is not None and step.done > 0:
+                count += 1
+                self._line.step(step)
+        status = self._process.wait()
+        if status == 0:
+            _mark_emulator(self._workspace, self._targets, self._begun)
+        self._line.finish(f"Built {count} steps" if count and status == 0 else "")
+        if status < 0:
+            name = signal.Signals(-status).name
             raise UserError(f"the build was ended by signal {name}; call the command again to go on")
-        raise UserError(f"the build failed (log: {workspace.relative(log)})", detail=failure(lines))
+        if status != 0:
+            log = self._workspace.relative(self._log)
+            raise UserError(f"the build failed (log: {log})", detail=failure(lines))
 
 
 def failure(lines: Sequence[str]) -> list[str]:

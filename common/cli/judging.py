@@ -58,7 +58,7 @@ def prepare(workspace: Workspace, exercises: list[Exercise], where: Backend) -> 
     """Builds what checks need beside the learner's file: the judges, and the emulator."""
     for number in (signal.SIGTERM, signal.SIGHUP):  # end like Ctrl-C does: with everything that was started
         signal.signal(number, lambda number, _: sys.exit(128 + number))
-    tools = build.ready(workspace)
+    tools = build.ready(workspace, emulator=where is Backend.EMULATOR)
     judges = [exercise.judge(workspace) for exercise in exercises]
     configured = (workspace.build / "build.ninja").exists()
     if configured and not build.is_built() and not {str(judge) for judge in judges} <= _known(workspace):

@@ -3,7 +3,7 @@
 import fcntl
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,8 +11,10 @@ from .errors import UserError
 
 
 @contextmanager
-def exclusive(path: Path, activity: str) -> Iterator[None]:
+def exclusive(path: Path, activity: str, unless: Callable[[], bool] = lambda: False) -> Iterator[bool]:
     """Holds the lock file `path`; while somebody else has it, says so once and waits.
+
+    Where somebody has it and `unless` says that nothing is to be waited for, this is False, and the lock is not held.
 
     The lock belongs to the open file, so it ends with its process however that process ends.
     """
@@ -24,6 +26,9 @@ def exclusive(path: Path, activity: str) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            if unless():
+                yield False
+                return
             handle.seek(0)
             owner = handle.read().strip() or "another workbook command"
             print(f"workbook: waiting for {owner}", file=sys.stderr, flush=True)
@@ -33,7 +38,7 @@ def exclusive(path: Path, activity: str) -> Iterator[None]:
         handle.write(f"process {os.getpid()}, which is {activity}\n")
         handle.flush()
         try:
-            yield
+            yield True
         finally:
             handle.seek(0)
             handle.truncate()

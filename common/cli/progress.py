@@ -29,7 +29,7 @@ def shorten(text: str) -> str:
     """'Compiling Cuda object chapters/01_a/a.p/main.cu.o' becomes 'compiling chapters/01_a/main.cu'."""
     match = re.match(r"Compiling (?:\S+ )?object (\S+/)?([^/\s]+)\.p/(\S+)\.o$", text)
     if match:
-        return f"compiling {match[1] or ''}{match[3]}"
+        return f"compiling {match[1] or ''}{match[3].removeprefix('.._')}"
     match = re.match(r"Linking (?:static )?target (\S+)", text)
     return f"linking {match[1]}" if match else text
 

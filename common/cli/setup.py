@@ -40,14 +40,20 @@ class Tools:
         return [sys.executable, path] if path.endswith(".py") else [path]
 
 
+def known(workspace: Workspace, needed: Sequence[Requirement]) -> Tools | None:
+    """What an earlier set-up found, if it is there still and has all of `needed`; asks for no lock."""
+    stamped = _read_stamp(workspace)
+    return Tools(stamped) if stamped is not None and all(r.key in stamped for r in needed) else None
+
+
 def ensure(workspace: Workspace, needed: Sequence[Requirement], wished: Sequence[Requirement] = ()) -> Tools:
     """Everything in `needed`, installed where it was missing, and what of `wished` is there anyway.
 
     Call it with the workspace's lock held. A second call costs a look at a few files.
     """
+    if (tools := known(workspace, needed)) is not None:
+        return tools
     stamped = _read_stamp(workspace)
-    if stamped is not None and all(r.key in stamped for r in needed):
-        return Tools(stamped)
     _complete_wheels(workspace)
     found = {r.key: f for r in (*needed, *wished) if (f := r.probe(workspace)) and r.satisfied_by(f)}
     missing = [r for r in needed if r.key not in found]

@@ -82,7 +82,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     check_linkage(program)
     settings = steering(options)
     if not build.is_emulator_current(workspace):  # Else nothing is to be waited for, whoever builds meanwhile.
-        tools = build.ready(workspace, cuda=False)
+        tools = build.ready(workspace, build.Extent.EMULATOR)
         build.build(workspace, tools, build.emulator_targets(workspace))
     env = {**backend.environment(backend.Backend.EMULATOR, workspace), **settings}
     return foreground([program, *options.arguments], env)

@@ -35,7 +35,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
         raise UserError("this tree has no chapters")
     chosen = _chosen(options.chapter, known)
     where = backend.select(options.backend)
-    tools = build.ready(workspace)
+    tools = build.ready(workspace, emulator=where is backend.Backend.EMULATOR)
     programs = [c.mistakes(workspace) if options.mistakes else c.program(workspace) for c in chosen]
     targets = [str(program.relative_to(workspace.build)) for program in programs]
     if where is backend.Backend.EMULATOR:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .. import backend, build, chapters, progress, requirements, results, setup
+from .. import backend, build, chapters, configuring, progress, requirements, results, setup
 from ..backend import Backend
 from ..errors import FAILURE, UsageError, UserError
 from ..lock import exclusive
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     where = backend.select(options.backend)
-    tools = build.ready(workspace)
+    tools = build.ready(workspace, emulator=True)
     extra = _disassembler(workspace)
     if options.with_docs:
         with exclusive(workspace.state / "lock", "setting up"):
@@ -59,7 +59,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
             print(f"{test['name']}  ({', '.join(test['suite'])})")
         return 0
     with exclusive(workspace.state / "tests.lock", "running the tests"):
-        env = {**build.environment(tools), **backend.environment(where, workspace)}
+        env = {**configuring.environment(tools), **backend.environment(where, workspace)}
         directories = [tools.path("nvcc").parent, *([extra.parent] if extra else [])]
         env["PATH"] = os.pathsep.join([*map(str, directories), env.get("PATH", os.defpath)])
         if extra:

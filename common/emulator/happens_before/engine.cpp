@@ -14,6 +14,8 @@ Engine::Engine(Cluster& cluster, LaunchState& launch)
       source_(launch.records), local_records_(launch.take_store()), local_source_(*local_records_),
       pages_(launch.shadow), operations_(1) {}
 
+void Engine::add(std::unique_ptr<FactListener> listener) { listeners_.push_back(std::move(listener)); }
+
 Engine::~Engine() {
     try {
         launch_.give_back(std::move(local_records_));

@@ -34,7 +34,7 @@ class Engine : public ClusterListener {
     ~Engine() override;
 
     /// Listeners are asked and told in the order in which they were added.
-    void add(std::unique_ptr<FactListener> listener) { listeners_.push_back(std::move(listener)); }
+    void add(std::unique_ptr<FactListener> listener);
     /// May be called while a fact is told, but not for what is being told.
     void watch(FactListener& listener, Watch what);
     /// Asks those behind `listener` about a conflict that it held back.

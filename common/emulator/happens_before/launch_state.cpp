@@ -4,6 +4,9 @@
 
 namespace emu::check {
 
+LaunchState::LaunchState(DeviceState& of_device) : device(of_device) {}
+LaunchState::~LaunchState() = default;
+
 std::unique_ptr<RecordStore> LaunchState::take_store() {
     const std::lock_guard lock(mutex_);
     if (spare_.empty())

@@ -66,7 +66,8 @@ class DeviceState {
 };
 
 struct LaunchState {
-    explicit LaunchState(DeviceState& of_device) : device(of_device) {}
+    explicit LaunchState(DeviceState& of_device);
+    ~LaunchState();
 
     DeviceState& device;
     RecordStore records; ///< Of accesses to global memory.

@@ -33,6 +33,10 @@ std::uint64_t value_at(Cluster& cluster, Address location) {
 
 } // namespace
 
+Threads::Threads(std::uint32_t cluster, bool several_blocks, GlobalSync& global)
+    : cluster_(cluster), several_blocks_(several_blocks), global_(global) {}
+Threads::~Threads() = default;
+
 void Threads::add_block(Block& block) {
     warps_.resize(std::max<std::size_t>(warps_.size(), (block.rank() + 1) * 32));
     for (const auto& warp : block.warps()) {

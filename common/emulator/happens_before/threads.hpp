@@ -128,8 +128,8 @@ struct WarpClock {
 class Threads {
   public:
     /// `several_blocks`: the cluster has more than one.
-    Threads(std::uint32_t cluster, bool several_blocks, GlobalSync& global)
-        : cluster_(cluster), several_blocks_(several_blocks), global_(global) {}
+    Threads(std::uint32_t cluster, bool several_blocks, GlobalSync& global);
+    ~Threads();
 
     void add_block(Block& block);
     WarpClock& of(const Warp& warp) { return *warps_[warp.block().rank() * 32 + warp.index()]; }

@@ -46,6 +46,12 @@ LaneMask Lanes::woken(std::uint64_t tag) const {
     return result;
 }
 
+void Lanes::note_test(unsigned lane, std::uint32_t address, std::uint32_t pc) {
+    if (!tests_)
+        tests_ = std::make_unique<std::array<FailedTest, warp_size>>();
+    (*tests_)[lane] = {address, pc};
+}
+
 LaneMask Lanes::take_grants(LaneMask mask) {
     const LaneMask passing = granted_ & mask;
     woken_ &= ~mask;

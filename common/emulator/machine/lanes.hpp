@@ -67,11 +67,7 @@ class Lanes {
 
     // -- polls
     /// A test of the mbarrier at `address` found that its phase has not ended; the lane may go on polling.
-    void note_test(unsigned lane, std::uint32_t address, std::uint32_t pc) {
-        if (!tests_)
-            tests_ = std::make_unique<std::array<FailedTest, warp_size>>();
-        (*tests_)[lane] = {address, pc};
-    }
+    void note_test(unsigned lane, std::uint32_t address, std::uint32_t pc);
     void forget_test(unsigned lane) {
         if (tests_)
             (*tests_)[lane] = {};

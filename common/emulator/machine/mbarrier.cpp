@@ -9,6 +9,8 @@
 
 namespace emu {
 
+Mbarrier& MbarrierTable::create(std::uint32_t offset) { return objects_[offset] = Mbarrier{}; }
+
 namespace {
 
 /// The thread to blame for an update: the one that executed it, or that issued the operation.

@@ -52,7 +52,7 @@ class MbarrierTable {
         auto it = objects_.find(offset);
         return it == objects_.end() ? nullptr : &it->second;
     }
-    Mbarrier& create(std::uint32_t offset) { return objects_[offset] = Mbarrier{}; }
+    Mbarrier& create(std::uint32_t offset);
     auto begin() { return objects_.begin(); }
     auto end() { return objects_.end(); }
 

@@ -1,5 +1,8 @@
 #include "rules/rule.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace emu::check {
 
 #define RULE(name) std::unique_ptr<Rule> make_##name(const Desk& desk);
@@ -13,6 +16,16 @@ std::vector<std::unique_ptr<Rule>> make_rules(const Desk& desk) {
 #undef RULE
     return rules;
 }
+
+bool Findings::first_time(Finding finding, std::uint32_t pc_a, std::uint32_t pc_b) {
+    return told_.emplace(finding, std::min(pc_a, pc_b), std::max(pc_a, pc_b)).second;
+}
+
+bool Findings::was_told(Finding finding, std::uint32_t pc_a, std::uint32_t pc_b) const {
+    return told_.contains({finding, std::min(pc_a, pc_b), std::max(pc_a, pc_b)});
+}
+
+void Findings::note_raced(std::uint32_t pc) { raced_.insert(pc); }
 
 Diagnostic Rule::make(Finding finding, std::string message, std::string advice, std::vector<SourceLine> lines,
                       bool warning) {

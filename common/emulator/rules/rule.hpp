@@ -14,7 +14,6 @@
 #include "hopper_emulator/findings.hpp"
 #include "hopper_emulator/settings.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -27,14 +26,10 @@ namespace emu::check {
 class Findings {
   public:
     /// True the first time these two instructions get this finding.
-    bool first_time(Finding finding, std::uint32_t pc_a, std::uint32_t pc_b) {
-        return told_.emplace(finding, std::min(pc_a, pc_b), std::max(pc_a, pc_b)).second;
-    }
-    bool was_told(Finding finding, std::uint32_t pc_a, std::uint32_t pc_b) const {
-        return told_.contains({finding, std::min(pc_a, pc_b), std::max(pc_a, pc_b)});
-    }
+    bool first_time(Finding finding, std::uint32_t pc_a, std::uint32_t pc_b);
+    bool was_told(Finding finding, std::uint32_t pc_a, std::uint32_t pc_b) const;
     /// The instruction takes part in a race or a missing wait, which says more than what follows from it.
-    void note_raced(std::uint32_t pc) { raced_.insert(pc); }
+    void note_raced(std::uint32_t pc);
     bool has_raced(std::uint32_t pc) const { return raced_.contains(pc); }
     /// Phases of mbarriers do not end with the bytes of their round: too few were announced, or a stage was
     /// filled for readers who had not been asked. What threads read too early follows from that.

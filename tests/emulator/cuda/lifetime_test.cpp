@@ -70,7 +70,7 @@ TEST_CASE("no object of the libraries is destroyed at the end of the process or 
     // affair.
     std::vector<std::string> list{"nm", "--undefined-only"};
     namespace fs = std::filesystem;
-    for (const char* place : {"", "images", "cuda"})
+    for (const char* place : {"library", "images", "cuda"})
         for (const auto& part : fs::directory_iterator(fs::path(EMULATOR_OBJECTS) / place))
             if (part.path().filename().string().starts_with("lib") && part.path().extension() == ".p")
                 for (const auto& entry : fs::directory_iterator(part))
