@@ -483,7 +483,8 @@ TEST_CASE("A map is changed in shared memory and published with tensormap.cp_fen
 TEST_CASE("Modes this device lacks are refused with the reason") {
     const std::string to_shared = ".shared::cluster.global", at_barrier = ".mbarrier::complete_tx::bytes";
     for (const auto& [modifiers, operands, why] : std::vector<std::array<std::string, 3>>{
-             {"4d" + to_shared + ".im2col::w" + at_barrier, "%r1, %r2, %r1, %r1}], [bar], {%h0, %h1}", "10.0"},
+             {"4d" + to_shared + ".im2col::w" + at_barrier, "%r1, %r2, %r1, %r1}], [bar], {%h0, %h1}",
+              "10.0"},
              {"2d" + to_shared + ".tile::gather4" + at_barrier, "%r1, %r2, %r1, %r1, %r1}], [bar]", "10.0"},
              {"2d" + to_shared + at_barrier + ".cta_group::1", "%r1, %r2}], [bar]", "10.0"},
              {"3d" + to_shared + at_barrier, "%r1, %r2}], [bar]", "coordinates"}}) {
