@@ -8,6 +8,7 @@
 #include "workbook/bench_data.cuh"
 #include "workbook/buffer.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -133,24 +134,27 @@ inline void begin_streams(Bench& bench, const char* table, const char* title) {
                                                         workbook::timing_columns()));
 }
 
-/// The array of 16 MiB; a few batches of the largest size on the emulator.
-inline Operand operand_for(Bench& bench) {
-    return Operand(bench.size(std::size_t{1} << 22, std::size_t{1} << 15));
+/// The array of 16 MiB; on the emulator two batches of the largest size, and no more of the small ones than
+/// use a stage of two three times.
+inline Operand operand_for(Bench& bench, std::size_t batch_bytes) {
+    return Operand(
+        bench.size(std::size_t{1} << 22, std::min(std::size_t{1} << 15, 5 * batch_bytes / sizeof(unsigned))));
 }
 
 /// Multicast against loads by each block, everything else the same: batches of every size in a ring of 192
 /// KiB.
 inline void multicasts(Bench& bench) {
     begin_streams(bench, "multicast", "An array of 16 MiB that every block needs, in a ring of 192 KiB");
-    const Operand operand = operand_for(bench);
-    for (const std::size_t batch : {4 * kib, 8 * kib, 16 * kib, 32 * kib, 64 * kib})
+    for (const std::size_t batch : {4 * kib, 8 * kib, 16 * kib, 32 * kib, 64 * kib}) {
+        const Operand operand = operand_for(bench, batch);
+        const auto stages = static_cast<unsigned>(ring_bytes / batch);
         for (const int cluster : {2, 4, 8, 16}) {
-            const auto stages = static_cast<unsigned>(ring_bytes / batch);
             stream_row(bench, "multicast", operand, stream<Loads::alone, Handover::plain>, cluster, batch,
                        stages);
             stream_row(bench, "multicast", operand, stream<Loads::shared, Handover::plain>, cluster, batch,
                        stages);
         }
+    }
 }
 
 template <Loads loads>
@@ -165,20 +169,21 @@ void handovers_of(Bench& bench, const Operand& operand, int cluster, std::size_t
 /// The ways to hand a stage back, everything else the same.
 inline void handovers(Bench& bench) {
     begin_streams(bench, "handover", "The same array: how a stage is handed back to those who write into it");
-    const Operand operand = operand_for(bench);
-    for (const std::size_t batch : {16 * kib, 32 * kib})
+    for (const std::size_t batch : {16 * kib, 32 * kib}) {
+        const Operand operand = operand_for(bench, batch);
         for (const int cluster : {2, 4, 8, 16}) {
             handovers_of<Loads::alone>(bench, operand, cluster, batch);
             handovers_of<Loads::shared>(bench, operand, cluster, batch);
         }
+    }
 }
 
 /// What limits the stream: the number of bytes in the ring, the size of a batch, or those who read it.
 inline void stream_limits(Bench& bench) {
     begin_streams(bench, "stream_limits",
                   "The same array in clusters of two: batches, stages, and how much is read");
-    const Operand operand = operand_for(bench);
-    for (const std::size_t batch : {8 * kib, 16 * kib, 32 * kib})
+    for (const std::size_t batch : {8 * kib, 16 * kib, 32 * kib}) {
+        const Operand operand = operand_for(bench, batch);
         for (const unsigned stages : {2u, 3u, 4u, 6u, 12u})
             for (const Stream& way :
                  {stream<Loads::alone, Handover::plain>, stream<Loads::shared, Handover::plain>,
@@ -186,6 +191,7 @@ inline void stream_limits(Bench& bench) {
                   stream<Loads::shared, Handover::plain, Reads::one_chunk>})
                 if (batch * stages <= ring_bytes)
                     stream_row(bench, "stream_limits", operand, way, 2, batch, stages);
+    }
 }
 
 } // namespace clusters

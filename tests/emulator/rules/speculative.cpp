@@ -82,6 +82,22 @@ TEST_CASE("two loads that are compared are hidden together, and used together") 
         }
 }
 
+TEST_CASE("of two hidden values the one that is used has been read") {
+    const std::string hidden =
+        "ld.shared.u32 %r15, [%r10+256];\nsetp.eq.u32 %p4, %r15, 3;\n"
+        "and.pred %p5, %p0, %p4;\nsetp.eq.u32 %p1, %r13, 5;\nand.pred %p2, %p0, %p1;\n";
+    for (const bool write_first : {true, false}) {
+        const auto program = [&](const std::string& use, bool marked) {
+            Case c = around(hidden + use, write_first, marked);
+            c.body.replace(c.body.find("@%p0 st"), 0, "st.shared.u32 [%r10+256], 3;\n");
+            return c;
+        };
+        INFO((write_first ? "written before" : "written behind"));
+        require_silent(program("st.global.u32 [%rd11+256], %r15;\n", false));
+        require_found("race-shared", program("st.global.u32 [%rd11+256], %r13;\n", true));
+    }
+}
+
 TEST_CASE("what leaves the thread's registers, or goes through other arithmetic, is used") {
     const std::string hidden = "setp.eq.u32 %p1, %r13, 5;\nand.pred %p2, %p0, %p1;\n";
     for (const char* use : {"st.shared.u32 [%r10+256], %r13;\n", "shfl.sync.idx.b32 %r14, %r13, 0, 31, -1;\n",

@@ -82,9 +82,9 @@ void Values::set(const Warp& warp, std::uint32_t place, LaneMask lanes, Tainted 
             return;
         of.rows.resize(place / 4 + 64);
     }
-    if (in_registers_) {
-        of.by_lane.resize(of.rows.size());
-        for_lanes(value.lanes & lanes, [&](unsigned lane) { of.by_lane[place / 4][lane] = by_lane[lane]; });
+    if (in_registers_ && value.lanes & lanes) {
+        auto& origins = of.by_lane[place / 4];
+        for_lanes(value.lanes & lanes, [&](unsigned lane) { origins[lane] = by_lane[lane]; });
     }
     Tainted& row = of.rows[place / 4];
     const bool before = row.lanes != 0;

@@ -96,11 +96,27 @@ class Values {
         LaneMask lanes = 0;
         OriginId origin = 0;
     };
+    /// The origin in each lane, of the rows that have one: few among many, and each is large.
+    class ByLane {
+      public:
+        std::array<OriginId, warp_size>& operator[](std::size_t row) {
+            const std::size_t part = row / part_rows;
+            if (parts_.size() <= part)
+                parts_.resize(part + 1);
+            if (!parts_[part])
+                parts_[part] = std::make_unique<Part>();
+            return (*parts_[part])[row % part_rows];
+        }
+
+      private:
+        static constexpr std::size_t part_rows = 8;
+        using Part = std::array<std::array<OriginId, warp_size>, part_rows>;
+        std::vector<std::unique_ptr<Part>> parts_;
+    };
     struct WarpRows {
         std::vector<Tainted> rows; ///< By offset among the warp's frames / 4.
         unsigned tainted = 0;      ///< Rows with any lane.
-        std::vector<std::array<OriginId, warp_size>>
-            by_lane; ///< Beside `rows`, where only registers are followed.
+        ByLane by_lane;            ///< Beside `rows`, where only registers are followed.
     };
     /// What the store or atomic at hand writes, element by element.
     struct Outgoing {
