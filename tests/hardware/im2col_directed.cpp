@@ -267,7 +267,6 @@ const std::vector<Group>& errors() {
          {"lo=0 hi=0 ch=16 px=20 start=0,0,0 off=0 mode=tile",
           "lo=0 hi=0 ch=16 px=20 start=0,0,0,0 off=0,0 as=4", "lo=0 hi=0 ch=16 px=20 start=2,0,0 off=0",
           "lo=0 hi=0 ch=16 px=20 start=0,0,0 off=0 at=64", "box=16,4,1 start=0,0,0 off=0",
-          "lo=0 hi=0 ch=16 px=20 start=0,0,0 off=0 tx=16",
           "lo=0 hi=-8 ch=16 px=20 start=0,0,0 off=0 flip=7.19"}},
         {"store dims=16,9,4 strides=80,1008 ",
          {"lo=0 hi=0 ch=16 px=20 start=0,0,0 mode=tile", "lo=0 hi=0 ch=16 px=20 start=-4,0,0",

@@ -1,5 +1,7 @@
 #include "machine/instructions/reduction.hpp"
 
+#include "machine/instructions/rounding.hpp"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -82,7 +84,7 @@ T combine_integer(ReduceOp op, T old, T value) {
 /// min and max of numbers return the number where one operand is NaN, and order -0 below +0.
 float combine_float(ReduceOp op, float old, float value) {
     if (op == ReduceOp::add)
-        return old + value;
+        return canonical(old + value);
     if (std::isnan(old))
         return value;
     if (std::isnan(value))
@@ -148,7 +150,7 @@ void Reduction::apply(std::byte* to, const std::byte* from, std::size_t bytes) c
         });
     case Type::f32:
         return each<float>(to, from, bytes, [this](float a, float b) {
-            return flush ? flushed(flushed(a) + flushed(b)) : combine_float(op, a, b);
+            return flush ? canonical(flushed(flushed(a) + flushed(b))) : combine_float(op, a, b);
         });
     case Type::f64:
         return each<double>(to, from, bytes, [](double a, double b) { return a + b; });

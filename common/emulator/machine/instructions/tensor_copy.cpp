@@ -145,9 +145,11 @@ std::optional<Reduction> reduction_of(const Place& place, ReduceOp op, TensorTyp
     bool legal = reduction.type != Type::none;
     if (op == ReduceOp::min || op == ReduceOp::max)
         legal &= !floating || half;
+    else if (op == ReduceOp::add)
+        legal &= type != TensorType::s64; // An H200 stops at it.
     else if (op == ReduceOp::inc || op == ReduceOp::dec)
         legal &= type == TensorType::u32;
-    else if (op != ReduceOp::add)
+    else
         legal &= !floating;
     if (legal)
         return reduction;
