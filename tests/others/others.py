@@ -140,7 +140,7 @@ def table() -> str:
             names = " or ".join(f"`{name}`" for name in (program.finding, *program.also))
             shown = f"{how}: {names}{where}. {program.says}"
         seconds = max(result["seconds"] for result in results.values())
-        lines.append(f"| {program.project} {versions[program.project]}, `{program.source}` | {program.what} | {shown} | {seconds:.0f} |")
+        lines.append(f"| `{program.project}` {versions[program.project]}, `{program.source}` | {program.what} | {shown} | {seconds:.1f} |")
     return "\n".join(lines) + "\n"
 
 
