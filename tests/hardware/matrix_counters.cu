@@ -76,8 +76,62 @@ Case product(const Type& type, unsigned n, const Layout& layout) {
             ".reg .f32 %f<" + std::to_string(n / 2) + ">;\n", body, "%f0", 128};
 }
 
+/// One mma: its name here, its modifiers, and the registers of A, B and D (which is C too).
+struct Mma {
+    const char *name, *modifiers;
+    unsigned a, b, d;
+    char registers = 'r'; ///< Of D: r, f (float), d (double: A and B too).
+    bool sparse = false;
+};
+
+Case product(const Mma& mma) {
+    const auto list = [](char prefix, unsigned first, unsigned count) {
+        std::string text = "{";
+        for (unsigned i = 0; i < count; ++i)
+            text += std::string(i ? ", %" : "%") + prefix + std::to_string(first + i);
+        return text + "}";
+    };
+    const bool doubles = mma.registers == 'd';
+    const std::string d = list(mma.registers, 0, mma.d);
+    // A's and B's registers hold zeros, whatever their type; C's begin as zeros too.
+    std::string zeros;
+    for (unsigned i = 0; i < mma.d && mma.registers != 'r'; ++i)
+        zeros += "mov.b" + std::string(doubles ? "64 %d" : "32 %f") + std::to_string(i) + ", 0;\n";
+    for (unsigned i = 0; i < mma.a && doubles; ++i)
+        zeros += "mov.b64 %d" + std::to_string(16 + i) + ", 0;\n";
+    const std::string a = doubles ? list('d', 16, mma.a) : list('q', 0, mma.a);
+    const std::string b = doubles ? list('d', 16, mma.b) : list('q', 0, mma.b);
+    for (unsigned i = 0; i < 4; ++i)
+        zeros += "mov.b32 %q" + std::to_string(i) + ", 0;\n";
+    const std::string body = zeros + "mma" + (mma.sparse ? ".sp" : "") + ".sync.aligned." + mma.modifiers +
+                             " " + d + ", " + a + ", " + b + ", " + d + (mma.sparse ? ", %r0, 0" : "") +
+                             ";\n" + (doubles ? "cvt.rn.f32.f64 %f0, %d0;\n" : "");
+    return {std::string("mma_") + mma.name, ".reg .f32 %f<8>;\n.reg .b32 %q<4>;\n.reg .f64 %d<24>;\n", body,
+            mma.registers == 'r' ? "%r0" : "%f0"};
+}
+
+constexpr Mma products[] = {
+    {"f16", "m16n8k16.row.col.f32.f16.f16.f32", 4, 2, 4, 'f'},
+    {"f16_k8", "m16n8k8.row.col.f32.f16.f16.f32", 2, 1, 4, 'f'},
+    {"f16_f16", "m16n8k16.row.col.f16.f16.f16.f16", 4, 2, 2},
+    {"f16_quads", "m8n8k4.row.col.f32.f16.f16.f32", 2, 2, 8, 'f'},
+    {"f16_sparse", "m16n8k32.row.col.f32.f16.f16.f32", 4, 4, 4, 'f', true},
+    {"bf16", "m16n8k16.row.col.f32.bf16.bf16.f32", 4, 2, 4, 'f'},
+    {"tf32", "m16n8k8.row.col.f32.tf32.tf32.f32", 4, 2, 4, 'f'},
+    {"tf32_k4", "m16n8k4.row.col.f32.tf32.tf32.f32", 2, 1, 4, 'f'},
+    {"f64", "m8n8k4.row.col.f64.f64.f64.f64", 1, 1, 2, 'd'},
+    {"f64_m16", "m16n8k16.row.col.f64.f64.f64.f64", 8, 4, 4, 'd'},
+    {"e4m3", "m16n8k32.row.col.f32.e4m3.e4m3.f32", 4, 2, 4, 'f'},
+    {"s8", "m16n8k32.row.col.s32.s8.s8.s32", 4, 2, 4},
+    {"s8_k16", "m8n8k16.row.col.s32.s8.s8.s32", 1, 1, 2},
+    {"s4", "m16n8k64.row.col.s32.s4.s4.s32", 4, 2, 4},
+    {"b1", "m16n8k256.row.col.s32.b1.b1.s32.and.popc", 4, 2, 4},
+};
+
 std::vector<Case> cases() {
     std::vector<Case> all;
+    for (const Mma& mma : products)
+        all.push_back(product(mma));
     for (const bool load : {true, false})
         for (const unsigned pitch : {16u, 32u, 64u, 128u, 144u})
             for (const unsigned matrices : {1u, 2u, 4u})

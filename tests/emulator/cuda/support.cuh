@@ -39,6 +39,9 @@ class Memory {
     }
     explicit Memory(const std::vector<T>& values) : Memory(values.size()) {
         REQUIRE(cudaMemcpy(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice) == cudaSuccess);
+        // From pageable memory the copy may return before its bytes have arrived, and streams that do not
+        // wait for the legacy stream would overtake it (CUDA Runtime API, 'API synchronization behavior').
+        REQUIRE(cudaStreamSynchronize(cudaStreamLegacy) == cudaSuccess);
     }
     ~Memory() { cudaFree(data_); }
     Memory(const Memory&) = delete;
