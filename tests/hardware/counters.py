@@ -65,13 +65,26 @@ INSTRUCTIONS = {
     "shared_load_conflicts_by_instruction": ["sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ld"],
     "shared_store_conflicts_by_instruction": ["sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_st"],
 }
-NAMES = (*UNITS, *INSTRUCTIONS)
+# Of the tensor cores. An operation is a product or a sum: two for each multiply-add.
+TENSOR = {
+    "tensor_instructions": ["sm__inst_executed_pipe_tensor"],
+    "tensor_operations_f16": ["sm__ops_path_tensor_src_fp16"],
+    "tensor_operations_bf16": ["sm__ops_path_tensor_src_bf16_dst_fp32"],
+    "tensor_operations_tf32": ["sm__ops_path_tensor_src_tf32_dst_fp32"],
+    "tensor_operations_f64": ["sm__ops_path_tensor_src_fp64"],
+    "tensor_operations_fp8": ["sm__ops_path_tensor_src_fp8"],
+    "tensor_operations_int8": ["sm__ops_path_tensor_src_int8"],
+    "tensor_operations_b1": ["sm__ops_path_tensor_src_int1"],
+}
+NAMES = (*UNITS, *INSTRUCTIONS, *TENSOR)
 # What the emulator counts under other names, and how often each of them. A sector has 32 bytes.
 SUMS = {
     "cp_async_bytes_read": {"bytes_cp_async": 1, "bytes_cp_async_zeros": -1},
     "tma_load_bytes": {"bytes_bulk_load": 1, "tensor_load_sectors": 32},
     "tma_store_bytes": {"bytes_bulk_store": 1, "tensor_store_sectors": 32},
     "tma_reduce_bytes": {"bytes_bulk_reduce": 1, "bytes_tensor_reduce": 1},
+    "tensor_instructions": {"matrix_instructions": 1},
+    **{name: {name.replace("tensor_operations", "multiply_adds"): 2} for name in TENSOR if "operations" in name},
 }
 
 
@@ -158,7 +171,7 @@ def measure(options: argparse.Namespace) -> None:
     known = known_metrics()
     words = r"\S*(?:tma|ldgsts|dshared|dsmem|multicast)\S*"
     found: dict[str, object] = {"size": SIZE, "metrics": re.findall(words, known), "chapters": {}}
-    for group in (UNITS, INSTRUCTIONS):
+    for group in (UNITS, INSTRUCTIONS, TENSOR):
         groups = available(group, known)
         print(groups, flush=True)
         for chapter in [options.only] if options.only else named():

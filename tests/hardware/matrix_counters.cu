@@ -93,16 +93,16 @@ Case product(const Mma& mma) {
     };
     const bool doubles = mma.registers == 'd';
     const std::string d = list(mma.registers, 0, mma.d);
-    // A's and B's registers hold zeros, whatever their type; C's begin as zeros too.
+    // C begins as zeros; A and B do not, or the assembler leaves out what it knows to be none.
     std::string zeros;
     for (unsigned i = 0; i < mma.d && mma.registers != 'r'; ++i)
         zeros += "mov.b" + std::string(doubles ? "64 %d" : "32 %f") + std::to_string(i) + ", 0;\n";
     for (unsigned i = 0; i < mma.a && doubles; ++i)
-        zeros += "mov.b64 %d" + std::to_string(16 + i) + ", 0;\n";
+        zeros += "cvt.rn.f64.u32 %d" + std::to_string(16 + i) + ", %r7;\n";
     const std::string a = doubles ? list('d', 16, mma.a) : list('q', 0, mma.a);
     const std::string b = doubles ? list('d', 16, mma.b) : list('q', 0, mma.b);
     for (unsigned i = 0; i < 4; ++i)
-        zeros += "mov.b32 %q" + std::to_string(i) + ", 0;\n";
+        zeros += "add.u32 %q" + std::to_string(i) + ", %r7, " + std::to_string(i) + ";\n";
     const std::string body = zeros + "mma" + (mma.sparse ? ".sp" : "") + ".sync.aligned." + mma.modifiers +
                              " " + d + ", " + a + ", " + b + ", " + d + (mma.sparse ? ", %r0, 0" : "") +
                              ";\n" + (doubles ? "cvt.rn.f32.f64 %f0, %d0;\n" : "");

@@ -83,7 +83,7 @@ constexpr std::array<Named, counter_count> names{{
     {"bytes_shared_to_wgmma", "of the tiles of A and B, each once for the four warps"},
     {"wgmma_wavefronts", "passes over the 32 banks that they take; no layout takes more"},
     {"matrix_instructions", "products of matrices that a warp executes"},
-    {"multiply_adds_f16", "in them, by the type of A; of a sparse A, of what is stored"},
+    {"multiply_adds_f16", "in them, by the type of A; with a sparse A also those with its zeros"},
     {"multiply_adds_bf16", "the same"},
     {"multiply_adds_tf32", "the same"},
     {"multiply_adds_f64", "the same"},

@@ -74,8 +74,6 @@ std::optional<Products> products_of(const ptx::Instruction& instruction) {
     }
     if (opcode == "mma" && shape->k == 4 && shape->m == 8 && types[1] == "f16")
         products.of_a_warp *= 4; // Four products at once.
-    if (sparse)
-        products.of_a_warp /= 2;
     return products;
 }
 

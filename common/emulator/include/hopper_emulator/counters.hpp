@@ -96,7 +96,7 @@ enum class Counter : std::uint8_t {
     bytes_shared_to_wgmma,        ///< Of A and B, each once for the four warps.
     wgmma_wavefronts,             ///< Passes over the 32 banks that they take.
     matrix_instructions,          ///< mma, wmma.mma, wgmma.mma_async: once for each warp.
-    multiply_adds_f16,            ///< Of those. Of a sparse A the elements that are stored count.
+    multiply_adds_f16,            ///< Of those, by the type of A; those with the zeros of a sparse A too.
     multiply_adds_bf16,
     multiply_adds_tf32,
     multiply_adds_f64,
