@@ -53,6 +53,9 @@ REASONS = (
     Reason("tma_persistent", ALL_SHARED, 1, "the PTX stores one of four vectors as four words, which the assembler joins"),
     Reason("entanglement", ALL_SHARED, 0.25, "the PTX loads two neighbouring words, which the assembler joins"),
     Reason("cluster_sum|remote_arrive", "shared_load_.*", 0.61, "eight neighbouring words, which the assembler joins to three loads"),
+    Reason("mma_e4m3", "tensor_.*", 1, "`mma.sync` of e4m3: the assembler makes two of f16; only `wgmma` has instructions for 8 bits"),
+    Reason("mma_s4", "tensor_.*", 1, "`mma.sync` of s4: the assembler makes two of s8"),
+    Reason("mma_f16_quads", "tensor_operations_f16", 1, "`m8n8k4` of f16 is an instruction of another kind (`hmma_type_hfma2`), whose operations are not counted"),
     Reason("groups_in_flight", "cp_async_bytes_read", 0.05, "hardware counts 12 more copies of a warp, probably of the empty groups behind the end"),
 )
 
