@@ -46,7 +46,7 @@ class RegisterCounts final : public Rule {
     bool is_same(std::uint32_t a, std::uint32_t b) const {
         return instruction(a).has("inc") == instruction(b).has("inc") && count(a) == count(b);
     }
-    std::uint32_t at_launch() const { return kernel().source().max_registers; }
+    std::uint32_t at_launch() const;
     std::int64_t left_over(const Warps& warps) const;
     void grant(Warps& warps) const;
     void compare(const Warps& warps, unsigned a, unsigned b);
@@ -56,6 +56,18 @@ class RegisterCounts final : public Rule {
     std::vector<Warps> blocks_; ///< By rank.
     bool is_divided_ = false;
 };
+
+/// Registers of each thread when the kernel starts; 0: PTX does not say. With setmaxnreg in it, the assembler
+/// gives a kernel all that its directives allow: .maxnreg, or what .minnctapersm blocks of .maxntid threads
+/// leave of an SM's registers. (ptxas 13.0, -v: 240, 168, 128 and 96 for 256, 384, 512 and 640 threads.)
+std::uint32_t RegisterCounts::at_launch() const {
+    const auto& source = kernel().source();
+    const std::uint32_t threads = source.max_threads[0] * source.max_threads[1] * source.max_threads[2];
+    if (source.max_registers || !threads || !source.min_blocks_per_sm)
+        return source.max_registers;
+    constexpr std::uint32_t of_sm = 65536, most = 248, step = 8;
+    return std::min(of_sm / (threads * source.min_blocks_per_sm) / step * step, most);
+}
 
 RegisterCounts::Warps& RegisterCounts::of(const Block& block) {
     if (blocks_.size() <= block.rank())

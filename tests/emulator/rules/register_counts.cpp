@@ -6,13 +6,13 @@ using namespace check_test;
 
 namespace {
 
-/// Three warpgroups that were given 168 registers for each thread.
+/// Three warpgroups that were given 168 registers for each thread, or what other directives say.
 emu::LaunchOutcome run_groups(const std::string& producer, const std::string& consumer,
-                              std::uint32_t threads = 384) {
+                              std::uint32_t threads = 384, const std::string& directives = ".maxnreg 168") {
     Case c{"", "setp.lt.u32 %p1, %r0, 128;\nsetp.lt.u32 %p2, %r0, 32;\n@!%p1 bra OTHERS;\n" + producer +
                    "\nbra DONE;\nOTHERS:\n" + consumer + "\nDONE:\n"};
     std::string text = c.text();
-    text.replace(text.find(")\n{"), 3, ")\n.maxnreg 168\n{");
+    text.replace(text.find(")\n{"), 3, ")\n" + directives + "\n{");
     emu::Device device(emu::Settings{}, emu::make_reporter());
     device.add_observer(emu::make_checks());
     const std::array<std::uint64_t, 2> parameters{};
@@ -58,4 +58,18 @@ TEST_CASE("deadlock: more registers are asked for than the launch gave") {
     CHECK(starved.find("setmaxnreg.inc 240") != std::string::npos);
     CHECK(starved.find("setmaxnreg.dec 24") != std::string::npos);
     CHECK(starved.find("setmaxnreg.inc 232") != std::string::npos);
+}
+
+TEST_CASE("deadlock: launch bounds say what the launch gave") {
+    const std::string bounds = ".maxntid 384, 1, 1\n.minnctapersm 1";
+    CHECK(found(run_groups(dec_40, inc_232, 384, bounds)).empty());
+    CHECK(found(run_groups(dec_40, inc_240, 384, bounds)).find("the launch gave 168") != std::string::npos);
+    // 96 for each of 640 threads: an H200 hangs with 40 and four times 112, not with 40 and four times 104.
+    const std::string five = ".maxntid 640, 1, 1\n.minnctapersm 1";
+    const std::string inc_112 = "setmaxnreg.inc.sync.aligned.u32 112;",
+                      inc_104 = "setmaxnreg.inc.sync.aligned.u32 104;";
+    CHECK(found(run_groups(dec_40, inc_112, 640, five)).find("the launch gave 96") != std::string::npos);
+    CHECK(found(run_groups(dec_40, inc_104, 640, five)).empty());
+    // Without the number of blocks the assembler need not give all.
+    CHECK(found(run_groups(dec_40, inc_240, 384, ".maxntid 384, 1, 1")).empty());
 }
