@@ -1,6 +1,6 @@
 /// \file
-/// What most tests of the emulator's inside include, compiled once for all of them. Files include what they use all the
-/// same: `-Db_pch=false` builds without it.
+/// What most tests of the emulator's inside include, compiled once for all of them. Files include what they
+/// use all the same: `-Db_pch=false` builds without it.
 
 #include <algorithm>
 #include <array>
