@@ -64,7 +64,8 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
             print(f"{test['name']}  ({', '.join(test['suite'])})")
         return 0
     chosen = chosen_by(options, known, workspace)
-    everything = len(chosen) == len(known)
+    # What no test runs has to compile too, and that checks the project.
+    everything = options.all or PROJECT in options.names
     build.build(
         workspace, tools, [] if everything else [*needs(chosen, workspace), *build.emulator_targets(workspace)]
     )
@@ -76,7 +77,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
             env["CUOBJDUMP"] = str(extra)
         if options.with_docs:
             env["WORKBOOK_WITH_DOCS"] = "1"
-        totals = _run(workspace, tools, env, [] if everything else chosen, _processes(where))
+        totals = _run(workspace, tools, env, chosen, _processes(where))
     order = {test["name"]: place for place, test in enumerate(chosen)}
     totals.outcomes.sort(key=lambda outcome: order.get(outcome.name, len(order)))
     _report(totals, [] if options.names else [test for test in known if test not in chosen])
