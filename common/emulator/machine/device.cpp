@@ -39,7 +39,7 @@ bool zero(Dim3 d) { return d.x == 0 || d.y == 0 || d.z == 0; }
 /// The rules of a launch (CUDA programming guide, technical specifications of compute capability 9.0; PTX
 /// ISA 11.4).
 Refusal refusal_of(const Kernel& kernel, const LaunchConfig& c, std::uint32_t max_dynamic_shared,
-              bool nonportable) {
+                   bool nonportable) {
     const ptx::Function& f = kernel.source();
     const auto invalid = [](std::string_view kind, Facts facts) {
         return Refusal{LaunchError::invalid_configuration, {kind, std::move(facts)}};

@@ -185,8 +185,8 @@ void SharedArrayOverrun::tell(const Array& meant, const Range& range, const std:
     if (const Array* const hit = arrays_.at(first_outside); hit && hit != &meant)
         where += ", in " + shared_name(cluster_.info(), first_outside);
     publish(Finding::shared_array_overrun,
-            does + where + ". The address was computed from " + array_name(meant) + ".", advice, {std::move(at)},
-            warning);
+            does + where + ". The address was computed from " + array_name(meant) + ".", advice,
+            {std::move(at)}, warning);
 }
 
 /// The instruction has the address of an array that does not contain this byte.

@@ -13,7 +13,6 @@
 namespace emu::check {
 namespace {
 
-
 class TensorMapInUse final : public Rule {
   public:
     using Rule::Rule;

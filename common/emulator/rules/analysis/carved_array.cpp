@@ -36,9 +36,8 @@ class Constant {
                 return operand.offset;
             return {};
         }
-        const Instruction* const set = operand.kind == Operand::Kind::reg && steps != 0
-                                           ? only_write(function_, operand.index)
-                                           : nullptr;
+        const Instruction* const set =
+            operand.kind == Operand::Kind::reg && steps != 0 ? only_write(function_, operand.index) : nullptr;
         return set && set->guard < 0 ? result(*set, steps - 1) : std::nullopt;
     }
 
