@@ -122,7 +122,7 @@ TEST_CASE("the emulator's checks are silent about the right kernels, in every or
     }
 }
 
-TEST_CASE("the command in the README builds the chapter alone") {
+TEST_CASE("the command in the README builds the chapter alone", "[readme]") {
     if (environment_variable("WORKBOOK_WITH_DOCS").empty())
         SKIP("compiling every chapter once more takes a while: './workbook test --with-docs' does it");
     const std::string readme = read_file(chapter_source() / "README.md");

@@ -1,7 +1,7 @@
 """One exercise whose answer is a kernel alone: its skeleton is current and fails for the stated reason; its solution and other
 right answers pass in every order of completion; cheats are refused with words that say what was expected.
 
-Usage: kernel_test.py NAME. The judge is built; kernels are compiled here, as for a learner.
+Usage: kernel_test.py NAME [Given|Answers]. The judge is built; kernels are compiled here, as for a learner.
 """
 
 import os
@@ -26,6 +26,8 @@ LEAST_CHEATS, LEAST_RIGHT = 3, 2
 
 
 class KernelTest(unittest.TestCase):
+    """What both parts use."""
+
     def setUp(self) -> None:
         self.workspace = Workspace.locate()
         self.exercise = exercises.resolve(NAME, exercises.all_exercises(self.workspace))
@@ -48,6 +50,10 @@ class KernelTest(unittest.TestCase):
             result.append((outcome, f"{order}: {' '.join(shown.split())}"))
         return result
 
+
+class Given(KernelTest):
+    """What the learner is given: the skeleton, and the solution in the end."""
+
     def test_skeleton_is_made_from_the_solution(self) -> None:
         skeleton = self.exercise.skeleton(self.workspace).read_text("utf-8")
         self.assertEqual(skeleton, holes.skeleton(self.solution))
@@ -60,6 +66,16 @@ class KernelTest(unittest.TestCase):
     def test_solution_passes(self) -> None:
         for outcome, text in self.judged(holes.solution(self.solution)):
             self.assertTrue(outcome.passed, f"{text} {outcome.diagnostic}")
+
+    def test_solution_says_what_is_wanted(self) -> None:
+        head = self.solution.splitlines()[:30]
+        self.assertTrue(head[0].startswith(f"/// @file {NAME}.cu"), head[0])
+        for word in ("Given", "Wanted"):
+            self.assertTrue(any(line.startswith(f"/// {word}") for line in head), f"the head lacks '{word}'")
+
+
+class Answers(KernelTest):
+    """What the judge has to refuse, what it has to take, and what the compilers do with the solution."""
 
     def test_solution_compiles_with_nvcc_too(self) -> None:
         source = os.path.relpath(self.exercise.solution(self.workspace), ROOT)
@@ -84,15 +100,11 @@ class KernelTest(unittest.TestCase):
         problem = compiling.kernels(self.workspace, self.tools, self.exercise, file, file.with_suffix(".ptx"))
         self.assertIn(f"/solutions/{NAME}.cu: that is the solution.", problem[0])
 
-    def test_solution_says_what_is_wanted(self) -> None:
-        head = self.solution.splitlines()[:30]
-        self.assertTrue(head[0].startswith(f"/// @file {NAME}.cu"), head[0])
-        for word in ("Given", "Wanted"):
-            self.assertTrue(any(line.startswith(f"/// {word}") for line in head), f"the head lacks '{word}'")
-
 
 def main() -> int:
-    suite = unittest.defaultTestLoader.loadTestsFromTestCase(KernelTest)
+    load = unittest.defaultTestLoader
+    parts = [Given, Answers] if len(sys.argv) < 3 else [{"Given": Given, "Answers": Answers}[sys.argv[2]]]
+    suite = unittest.TestSuite(map(load.loadTestsFromTestCase, parts))
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
     failed = len(result.failures) + len(result.errors)
     print(f"[summary] {result.testsRun - failed} passed, {failed} failed, 0 skipped")

@@ -1,7 +1,8 @@
 /// @file main.cpp
 /// The main of all tests. Without arguments it runs each test case in a process of its own, since a CUDA
 /// error may spoil its process for good, and with a time limit, since a wrong kernel may wait for ever. With
-/// arguments it is an ordinary Catch2 session.
+/// arguments it is an ordinary Catch2 session. WORKBOOK_TEST_TAG=tag leaves the cases with that tag, and
+/// WORKBOOK_TEST_TAG=~tag those without it: so one program is two tests.
 #include "backend.hpp"
 #include "process.hpp"
 
@@ -31,6 +32,7 @@ constexpr int failed_code = 1;
 constexpr int skipped_code = 77; ///< Meson's 'skipped'
 
 constexpr const char* child_variable = "WORKBOOK_TEST_CHILD";
+constexpr const char* tag_variable = "WORKBOOK_TEST_TAG";
 constexpr std::string_view skip_mark = "[skip] ";
 
 Catch::Totals totals;
@@ -105,12 +107,21 @@ int run_case(const std::string& name, std::chrono::seconds limit) {
     return passed ? passed_code : skipped ? skipped_code : failed_code;
 }
 
-int run_all() {
+/// Whether WORKBOOK_TEST_TAG, if there is one, leaves this case.
+bool is_wanted(const Catch::TestCaseInfo& info, std::string_view tag) {
+    const bool without = tag.starts_with('~');
+    const std::string mark = "[" + std::string(tag.substr(without ? 1 : 0)) + "]";
+    return tag.empty() || (info.tagsAsString().find(mark) != std::string::npos) != without;
+}
+
+int run_all(std::string_view tag) {
     const std::chrono::seconds limit = time_limit();
     int passed = 0;
     int failed = 0;
     int skipped = 0;
     for (const Catch::TestCaseInfo* info : Catch::getRegistryHub().getTestCaseRegistry().getAllInfos()) {
+        if (!is_wanted(*info, tag))
+            continue;
         const int code = run_case(info->name, limit);
         ++(code == passed_code ? passed : code == skipped_code ? skipped : failed);
     }
@@ -135,7 +146,9 @@ int main(int argc, char** argv) {
         unsetenv(child_variable); // a test may run other tests
         if (!child)
             test_support::enter_backend(argv);
-        return argc > 1 ? run_session(argc, argv) : run_all();
+        const std::string tag = test_support::environment_variable(tag_variable);
+        unsetenv(tag_variable);
+        return argc > 1 ? run_session(argc, argv) : run_all(tag);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "%s\n", error.what());
         return failed_code;

@@ -16,7 +16,7 @@ bool chosen(const std::string& what) {
 
 TEST_CASE("--skips, with [brackets], commas and * stars") { SKIP("no such device"); }
 
-TEST_CASE("passes unless told not to fail, crash or hang") {
+TEST_CASE("passes unless told not to fail, crash or hang", "[steered]") {
     if (chosen("crash"))
         std::abort();
     if (chosen("hang"))

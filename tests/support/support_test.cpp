@@ -46,6 +46,16 @@ TEST_CASE("the runner exits 1 and shows the output of a failed test") {
     CHECK_THAT(sample.out, EndsWith("[summary] 0 passed, 1 failed, 1 skipped\n"));
 }
 
+TEST_CASE("a tag leaves the cases that have it, or those that have it not") {
+    const auto tagged = [](const char* tag) {
+        return run({.argv = {SAMPLE}, .environment = {{"WORKBOOK_TEST_TAG", tag}}}).out;
+    };
+    CHECK_THAT(tagged("steered"), EndsWith("[summary] 1 passed, 0 failed, 0 skipped\n"));
+    CHECK_THAT(tagged("~steered"), EndsWith("[summary] 0 passed, 0 failed, 1 skipped\n"));
+    const Finished none = run({.argv = {SAMPLE}, .environment = {{"WORKBOOK_TEST_TAG", "nosuch"}}});
+    CHECK(none.exit_code == 1); // no case at all is no success
+}
+
 TEST_CASE("a test that crashes has failed") {
     const Finished sample = run_sample("crash");
     CHECK(sample.exit_code == 1);

@@ -1,6 +1,8 @@
 """Builds what the tests need and runs them; the last line counts the test cases.
 
-NAME is a chapter, a suite or a part of a test's name; without names everything is built and all tests run.
+NAME is a chapter, a suite or a part of a test's name. Without names those run that show that the programs, the exercises and
+the emulator are right on this machine; with --all those too that check the project itself, for who changes it: the suite
+'project'.
 """
 
 import argparse
@@ -21,6 +23,8 @@ from ..workspace import Workspace
 
 NAME = "test"
 HELP = "build what the tests need and run them"
+PROJECT = "project"
+"""The suite of the tests that only --all or their names run."""
 _LINE = re.compile(r"^\s*(\d+)/(\d+)\s+(.*?)\s{2,}([A-Z]+)\s")
 
 
@@ -32,10 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--list", action="store_true", help="list the tests and their suites instead of running them"
     )
     parser.add_argument(
+        "--all",
+        action="store_true",
+        help=f"run the tests of the project too (suite '{PROJECT}'): of the command, the pages, the judges of the exercises, "
+        "records of an H200 and more; for who changes the workbook",
+    )
+    parser.add_argument(
         "--with-docs",
         action="store_true",
-        help="test the documentation too: install what that needs (Doxygen, a browser, a speller), and build each "
-        "chapter by its README's command",
+        help="install what tests of the documentation need and skip otherwise (Doxygen, a browser, a speller), and build "
+        f"each chapter by its README's command; with --all, or with '{PROJECT}' or 'docs' as NAME",
     )
     backend.add_option(parser)
 
@@ -47,17 +57,18 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     if options.with_docs:
         with exclusive(workspace.state / "lock", "setting up"):
             setup.ensure(workspace, requirements.DOCUMENTATION_TESTS)
-    if options.names or options.list:
-        build.build(workspace, tools, ["build.ninja"])  # configures anew where a meson.build or a manifest changed
-    else:
-        build.build(workspace, tools)
-    chosen = select(known_tests(workspace), options.names, workspace)
-    if options.names and not options.list:
-        build.build(workspace, tools, [*needs(chosen, workspace), *build.emulator_targets(workspace)])
+    build.build(workspace, tools, ["build.ninja"])  # configures anew where a meson.build or a manifest changed
+    known = known_tests(workspace)
     if options.list:
-        for test in chosen:
+        for test in select(known, options.names, workspace):
             print(f"{test['name']}  ({', '.join(test['suite'])})")
         return 0
+    chosen = chosen_by(options, known, workspace)
+    # What no test runs has to compile too, and that checks the project.
+    everything = options.all or PROJECT in options.names
+    build.build(
+        workspace, tools, [] if everything else [*needs(chosen, workspace), *build.emulator_targets(workspace)]
+    )
     with exclusive(workspace.state / "tests.lock", "running the tests"):
         env = {**configuring.environment(tools), **backend.environment(where, workspace)}
         directories = [tools.path("nvcc").parent, *([extra.parent] if extra else [])]
@@ -66,10 +77,10 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
             env["CUOBJDUMP"] = str(extra)
         if options.with_docs:
             env["WORKBOOK_WITH_DOCS"] = "1"
-        totals = _run(workspace, tools, env, chosen if options.names else [], _processes(where))
+        totals = _run(workspace, tools, env, chosen, _processes(where))
     order = {test["name"]: place for place, test in enumerate(chosen)}
     totals.outcomes.sort(key=lambda outcome: order.get(outcome.name, len(order)))
-    _report(totals)
+    _report(totals, [] if options.names else [test for test in known if test not in chosen])
     return FAILURE if totals.failed else 0
 
 
@@ -106,6 +117,15 @@ def needs(tests: list[dict[str, Any]], workspace: Workspace) -> list[str]:
     wanted = {target for test in tests for target in test["depends"]}
     files = [Path(file) for target in targets if target["id"] in wanted for file in target["filename"]]
     return sorted(str(file.relative_to(workspace.build)) for file in files)
+
+
+def chosen_by(
+    options: argparse.Namespace, tests: list[dict[str, Any]], workspace: Workspace
+) -> list[dict[str, Any]]:
+    """The tests that a call runs: those that it names, else all or those that are not the project's own."""
+    if options.names:
+        return select(tests, options.names, workspace)
+    return [test for test in tests if options.all or PROJECT not in test["suite"]]
 
 
 def select(tests: list[dict[str, Any]], names: list[str], workspace: Workspace) -> list[dict[str, Any]]:
@@ -162,7 +182,13 @@ def _run(
     return totals
 
 
-def _report(totals: results.Totals) -> None:
+def left_out_line(left_out: list[dict[str, Any]]) -> str:
+    """What is said of tests that were neither named nor run."""
+    count = f"{len(left_out)} test{'s' if len(left_out) != 1 else ''}"
+    return f"left out: {count} of the project itself, for who changes it: './workbook test --all' runs them too"
+
+
+def _report(totals: results.Totals, left_out: list[dict[str, Any]]) -> None:
     for outcome in totals.outcomes:
         for text in outcome.output:
             print(f"  {text}")
@@ -174,6 +200,8 @@ def _report(totals: results.Totals) -> None:
     for why, names in skips(totals).items():
         more = f" and {len(names) - 2} more" if len(names) > 2 else ""
         print(f"skipped: {why}\n    {'; '.join(names[:2])}{more}")
+    if left_out:
+        print(left_out_line(left_out))
     sys.stdout.flush()
     print(totals)
 

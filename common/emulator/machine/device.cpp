@@ -38,8 +38,8 @@ bool zero(Dim3 d) { return d.x == 0 || d.y == 0 || d.z == 0; }
 
 /// The rules of a launch (CUDA programming guide, technical specifications of compute capability 9.0; PTX
 /// ISA 11.4).
-Refusal check(const Kernel& kernel, const LaunchConfig& c, std::uint32_t max_dynamic_shared,
-              bool nonportable) {
+Refusal refusal_of(const Kernel& kernel, const LaunchConfig& c, std::uint32_t max_dynamic_shared,
+                   bool nonportable) {
     const ptx::Function& f = kernel.source();
     const auto invalid = [](std::string_view kind, Facts facts) {
         return Refusal{LaunchError::invalid_configuration, {kind, std::move(facts)}};
@@ -134,7 +134,7 @@ const KernelFacts* Device::admit(Module& module, std::string_view name, LaunchCo
     const auto& required = kernel->source().required_cluster;
     if (config.cluster == Dim3{} && required[0])
         config.cluster = {required[0], std::max(1u, required[1]), std::max(1u, required[2])};
-    const Refusal why = check(*kernel, config, max_dynamic_shared, nonportable);
+    const Refusal why = refusal_of(*kernel, config, max_dynamic_shared, nonportable);
     if (why.error == LaunchError::none)
         return kernel;
     refused = refusal(why.error, why.why);

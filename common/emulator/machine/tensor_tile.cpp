@@ -18,7 +18,7 @@ std::uint64_t fill_bits(const TensorMap& map) { return map.oob_fill == 0 ? 0 : 0
 
 /// What a load makes of TF32: rounded to the 10 bits of mantissa that it keeps, halves to even, and every NaN
 /// is one (observed on an H200, which flushes no small numbers to zero either).
-void round_to_tf32(std::span<std::byte> values) {
+void round_each_to_tf32(std::span<std::byte> values) {
     for (std::size_t i = 0; i < values.size(); i += 4) {
         std::uint32_t bits;
         std::memcpy(&bits, values.data() + i, sizeof bits);
@@ -141,7 +141,7 @@ void TensorTile::gather(const GlobalMemory& memory, std::span<std::byte> box) co
         if (part.bytes)
             std::memcpy(to + part.first, memory.bytes(part.global), part.bytes);
         if (map_.type == TensorType::tf32 || map_.type == TensorType::tf32_ftz)
-            round_to_tf32({to + part.first, part.bytes});
+            round_each_to_tf32({to + part.first, part.bytes});
     }
 }
 

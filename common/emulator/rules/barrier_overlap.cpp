@@ -22,7 +22,7 @@ class BarrierOverlap final : public Rule {
 };
 
 unsigned lane_of(const WarpLanes& lanes) { return static_cast<unsigned>(std::countr_zero(lanes.mask)); }
-std::string name_of(const WarpLanes& lanes) { return thread_name(*lanes.warp, lane_of(lanes)); }
+std::string thread_in(const WarpLanes& lanes) { return thread_name(*lanes.warp, lane_of(lanes)); }
 
 bool have_one_thread(const WarpLanes& a, const WarpLanes& b) {
     return a.warp == b.warp && (a.mask & b.mask) != 0;
@@ -49,7 +49,7 @@ void BarrierOverlap::on_barrier_arrive(BarrierKind kind, unsigned id, const Warp
 void BarrierOverlap::tell_twice(unsigned id, const WarpLanes& first, const WarpLanes& lanes) {
     if (!first_time(Finding::barrier_overlap, id, id))
         return;
-    const std::string thread = name_of(lanes), barrier = "barrier " + std::to_string(id);
+    const std::string thread = thread_in(lanes), barrier = "barrier " + std::to_string(id);
     std::vector<SourceLine> lines{line(first.pc, "arrival of " + thread)};
     lines.push_back(source_line(*lanes.warp, lane_of(lanes), lanes.pc, "its next arrival"));
     publish(Finding::barrier_overlap,
@@ -66,7 +66,7 @@ void BarrierOverlap::tell_two_groups(unsigned id, std::span<const WarpLanes> las
     if (last.empty() || !first_time(Finding::barrier_overlap, id, id))
         return;
     findings_.note_shared_barrier();
-    const std::string thread = name_of(lanes), other = name_of(last.front());
+    const std::string thread = thread_in(lanes), other = thread_in(last.front());
     unsigned count = 0;
     for (const WarpLanes& each : last)
         count += static_cast<unsigned>(std::popcount(each.mask));

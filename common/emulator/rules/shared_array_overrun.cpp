@@ -59,12 +59,12 @@ class SharedArrayOverrun final : public Rule {
     const ArraysOfKernel& arrays_;
 };
 
-std::string name_of(const Array& array) {
+std::string array_name(const Array& array) {
     return array.symbol.empty() ? "the dynamic shared memory" : plain_name(array.symbol);
 }
 
 std::string check_index(const Array& meant) {
-    return "Check the index against the size of " + name_of(meant) +
+    return "Check the index against the size of " + array_name(meant) +
            "; if the index is meant, the array is too small.";
 }
 
@@ -104,7 +104,7 @@ void SharedArrayOverrun::check_barrier(const MbarrierEvent& event, const char* v
         return;
     const std::string thread = thread_name(*event.warp, event.lane);
     tell(*meant, range, thread + " " + verb + " an mbarrier",
-         "Check the index against the size of " + name_of(*meant) + ".",
+         "Check the index against the size of " + array_name(*meant) + ".",
          source_line(*event.warp, event.lane, event.pc, "by " + thread), false);
 }
 
@@ -146,7 +146,7 @@ void SharedArrayOverrun::check_copy(const AsyncOperation& operation, const std::
     tell(*meant, range,
          "The " + what + " of " + thread + (writes ? " writes " : " reads ") +
              count_of(range.bytes(), "byte"),
-         "From " + shared_name(cluster_.info(), begin) + " on, " + name_of(*meant) + " has " +
+         "From " + shared_name(cluster_.info(), begin) + " on, " + array_name(*meant) + " has " +
              count_of(meant->end - begin, "byte") +
              (product
                   ? ". Check the start address of the descriptor, its strides, and what each step of k adds "
@@ -169,7 +169,7 @@ void SharedArrayOverrun::on_async_issue(const AsyncOperation& operation) {
 
 void SharedArrayOverrun::tell(const Array& meant, const Range& range, const std::string& does,
                               const std::string& advice, SourceLine at, bool warning) {
-    const std::string name = name_of(meant) + " (" + size_of(meant) + ")";
+    const std::string name = array_name(meant) + " (" + size_of(meant) + ")";
     std::string where;
     if (range.begin >= meant.start && range.begin < meant.end)
         where = " from " + shared_name(cluster_.info(), range.begin) + " on: the last " +
@@ -185,8 +185,8 @@ void SharedArrayOverrun::tell(const Array& meant, const Range& range, const std:
     if (const Array* const hit = arrays_.at(first_outside); hit && hit != &meant)
         where += ", in " + shared_name(cluster_.info(), first_outside);
     publish(Finding::shared_array_overrun,
-            does + where + ". The address was computed from " + name_of(meant) + ".", advice, {std::move(at)},
-            warning);
+            does + where + ". The address was computed from " + array_name(meant) + ".", advice,
+            {std::move(at)}, warning);
 }
 
 /// The instruction has the address of an array that does not contain this byte.

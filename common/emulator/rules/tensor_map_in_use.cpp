@@ -13,8 +13,6 @@
 namespace emu::check {
 namespace {
 
-constexpr Address map_bytes = TensorMapHistory::map_bytes;
-
 class TensorMapInUse final : public Rule {
   public:
     using Rule::Rule;
@@ -72,7 +70,7 @@ void TensorMapInUse::on_access(const AccessEvent& event) {
 void TensorMapInUse::on_tensor_map_access(Warp& warp, unsigned lane, std::uint32_t pc, Address map,
                                           AccessKind kind) {
     if (kind == AccessKind::write && !uses_.empty() && !in_shared_window(map))
-        check(warp, lane, pc, map, map_bytes);
+        check(warp, lane, pc, map, TensorMapHistory::map_bytes);
 }
 
 void TensorMapInUse::check(const Warp& warp, unsigned lane, std::uint32_t pc, Address address,

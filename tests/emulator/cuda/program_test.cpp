@@ -323,7 +323,7 @@ TEST_CASE("starting costs at most 50 ms") {
     CHECK(best <= std::chrono::milliseconds(sanitized ? 1000 : 50));
 }
 
-TEST_CASE("a finding in a helper header names the calls that lead to it") {
+TEST_CASE("a finding in a helper header names the calls that lead to it", "[compiles]") {
     const Scratch scratch;
     const std::string file = variable("CUDA_SOURCES") + "/lines.cu";
     const std::string header = variable("CUDA_SOURCES") + "/lines_helpers.cuh";
@@ -353,7 +353,8 @@ TEST_CASE("a finding in a helper header names the calls that lead to it") {
     CHECK(count(races, "  and 3 more like it\n") == 1);
 }
 
-TEST_CASE("code that is not optimised names the calls too; without line information it is said once") {
+TEST_CASE("code that is not optimised names the calls too; without line information it is said once",
+          "[compiles]") {
     const Scratch scratch;
     const std::string file = variable("CUDA_SOURCES") + "/lines.cu";
     const std::string header = variable("CUDA_SOURCES") + "/lines_helpers.cuh";
@@ -382,7 +383,7 @@ TEST_CASE("code that is not optimised names the calls too; without line informat
     CHECK(count(races, "compile with -lineinfo to see your own lines") == 1);
 }
 
-TEST_CASE("relocatable device code of two files") {
+TEST_CASE("relocatable device code of two files", "[compiles]") {
     const Scratch scratch;
     const std::string source = variable("CUDA_SOURCES");
     const auto link = [&](const std::string& name, const std::string& code) {
@@ -400,7 +401,7 @@ TEST_CASE("relocatable device code of two files") {
     CHECK(count(run_emulated({link("linked_code", "sm_90")}).err, "built without PTX") == 1);
 }
 
-TEST_CASE("a kernel that launches a kernel is refused by name and line; other kernels run") {
+TEST_CASE("a kernel that launches a kernel is refused by name and line; other kernels run", "[compiles]") {
     const Scratch scratch;
     const std::string program =
         compile(scratch, "nested",
@@ -414,7 +415,7 @@ TEST_CASE("a kernel that launches a kernel is refused by name and line; other ke
     CHECK(count(ended.err, "kernels that launch kernels") == 1);
 }
 
-TEST_CASE("a program without PTX says how to build it") {
+TEST_CASE("a program without PTX says how to build it", "[compiles]") {
     const Scratch scratch;
     const std::string program =
         compile(scratch, "machine_code",
@@ -425,7 +426,7 @@ TEST_CASE("a program without PTX says how to build it") {
     CHECK(ended.exit_code == 1);
 }
 
-TEST_CASE("uncompressed and LZ4-compressed fat binaries") {
+TEST_CASE("uncompressed and LZ4-compressed fat binaries", "[compiles]") {
     const Scratch scratch;
     for (const std::string mode : {"none", "speed", "size"}) {
         const std::string program = compile(

@@ -9,7 +9,7 @@ using ptx::Instruction;
 using ptx::Operand;
 
 /// The instruction that sets a register, if there is only one.
-const Instruction* only_definition(const ptx::Function& function, std::uint32_t index) {
+const Instruction* only_write(const ptx::Function& function, std::uint32_t index) {
     const Instruction* found = nullptr;
     for (const Instruction& each : function.body) {
         if (each.operands.empty() || each.operands[0].kind != Operand::Kind::reg ||
@@ -36,9 +36,8 @@ class Constant {
                 return operand.offset;
             return {};
         }
-        const Instruction* const set = operand.kind == Operand::Kind::reg && steps != 0
-                                           ? only_definition(function_, operand.index)
-                                           : nullptr;
+        const Instruction* const set =
+            operand.kind == Operand::Kind::reg && steps != 0 ? only_write(function_, operand.index) : nullptr;
         return set && set->guard < 0 ? result(*set, steps - 1) : std::nullopt;
     }
 
