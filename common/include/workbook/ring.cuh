@@ -2,9 +2,8 @@
 /// A ring of stages in shared memory that one role fills and others empty: the place in it, the pair of
 /// mbarriers of each stage, and who arrives on them.
 ///
-/// Chapter 3 explains the barriers, chapters 5 and 9 build such rings by hand, chapter 10 is about the roles.
-/// From there on the ring is no news, and kernels take it from here. The names are those of CUTLASS
-/// (PipelineState, make_producer_start_state, ClusterBarrier) where it has any.
+/// Chapter 3 explains the barriers, chapters 5 and 9 build such rings by hand, and from chapter 10 on kernels
+/// take them from here. CUTLASS calls them PipelineState, make_producer_start_state, ClusterBarrier.
 #pragma once
 
 #include <cuda/ptx>

@@ -8,14 +8,14 @@ namespace workbook {
 inline constexpr int warpgroup_threads = 128; ///< four warps, the first of them at a multiple of four
 
 /// Waits at barrier `id` (1 to 15; 0 is __syncthreads()) until `threads` threads have come to it, those that
-/// only arrive included. A multiple of 32; whole warps call it. PTX ISA, 'barrier'.
+/// only arrive included. A multiple of 32; whole warps call it, converged. PTX ISA, 'barrier'.
 __device__ inline void named_sync(int id, int threads) {
-    asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+    asm volatile("barrier.sync.aligned %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
 /// Counts at barrier `id` and goes on. What this thread wrote is visible to those who wait there.
 __device__ inline void named_arrive(int id, int threads) {
-    asm volatile("barrier.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+    asm volatile("barrier.arrive.aligned %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
 /// A whole warpgroup gives registers back, until each thread has `count` of them: a multiple of 8 from 24 to
