@@ -146,7 +146,7 @@ TEST_CASE("cluster rings refuse what blocks cannot share") {
     CHECK_THROWS_AS(launch_unicast_ring<>(16, test.matrix(), {}), std::invalid_argument);
 }
 
-TEST_CASE("panels of uneven height, dealt out and claimed") {
+TEST_CASE("panels of uneven height are dealt out or claimed") {
     require_device(hopper);
     for_each_ring([&](workbook::Shape shape, unsigned most) {
         const std::vector<unsigned> heights_host = uneven_heights(shape.width, shape.height);
