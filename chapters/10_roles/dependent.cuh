@@ -78,25 +78,18 @@ void launch_following(Follows follows, void (*kernel)(Params...), const workbook
 
 /// Fingerprints of every column, and their weighted sum: mixed[c] = the sum of weights[k] · prints[c · count
 /// + k]. All arrays lie in device memory; `weights` has `count` elements, `mixed` one for each column.
+/// @param first prints_then_next or roles_ring, which does the same and says nothing to the next kernel
 template <int count = few_prints>
 void launch_mixed_prints(Follows follows, Matrix<const unsigned> words, std::span<const unsigned> weights,
                          std::span<unsigned> prints, std::span<unsigned> mixed, unsigned most = all_blocks,
-                         cudaStream_t stream = nullptr) {
+                         RingKernel first = prints_then_next<count>) {
     if (weights.size() != count || mixed.size() != words.width)
         throw std::invalid_argument("mixed fingerprints: a weight for each, and a sum for each column");
-    const Work work = work_of(words, prints, count);
     if (mixed.empty())
         return;
-    if (work.width > 0) {
-        workbook::LaunchShape first = staying_shape(prints_then_next<count>, roles_threads, sizeof(Ring<>),
-                                                    std::min(work.panels(), most));
-        first.stream = stream;
-        workbook::launch(prints_then_next<count>, first, words_map(words), work, prints.data());
-    }
+    launch_ring(first, roles_threads, words, prints, count, most);
     launch_following(follows, mix_prints<count>,
-                     {.grid = workbook::blocks_for(mixed.size(), mixing_threads),
-                      .block = mixing_threads,
-                      .stream = stream},
+                     {.grid = workbook::blocks_for(mixed.size(), mixing_threads), .block = mixing_threads},
                      weights.data(), prints.data(), mixed.data(), static_cast<unsigned>(mixed.size()));
 }
 
