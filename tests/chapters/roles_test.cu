@@ -125,6 +125,17 @@ TEST_CASE("registers: what the launch gives is what roles give and take") {
     }
 }
 
+TEST_CASE("a ninth warp costs as many registers as a twelfth") {
+    require_device(hopper);
+    const auto registers = [](RingKernel kernel) {
+        cudaFuncAttributes found{};
+        workbook::check(cudaFuncGetAttributes(&found, kernel), "asking for a kernel's attributes");
+        return found.numRegs;
+    };
+    CHECK(registers(meeting_ring<many_prints>) > many_prints);
+    CHECK(registers(roles_ring<many_prints>) == registers(registers_as_launched<many_prints>));
+}
+
 TEST_CASE("unicast_ring: every block of a cluster loads for itself") {
     require_device(hopper);
     check_clusters<2>(launch_unicast_ring<>);
