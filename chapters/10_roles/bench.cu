@@ -106,7 +106,7 @@ void roles_work(Bench& bench) {
         workbook::joined<BenchColumn>(
             {{"kernel", "kernel"}, {"prints", "multiplications per word"}, {"blocks", "blocks on an SM"}},
             workbook::timing_columns()));
-    const Words words(bench.size(sms * 6, std::size_t{3}) * panel_columns, bench.size(512, 90));
+    const Words words(bench.size(sms * 6, std::size_t{2}) * panel_columns, bench.size(512, 70));
     const double ceiling = copy_rate(bench, words.bytes());
     work_of_count<4>(bench, words, ceiling);
     work_of_count<8>(bench, words, ceiling);
@@ -185,7 +185,8 @@ void turns(Bench& bench) {
             {{"kernel", "kernel"}, {"prints", "fingerprints per thread"}, {"height", "rows of a panel"}},
             workbook::timing_columns()));
     for (const std::size_t height : {32, 64, 128, 512}) {
-        const Words words(bench.size(sms * 8 * 512 / height, std::size_t{3}) * panel_columns, height);
+        const Words words(bench.size(sms * 8 * 512 / height, std::size_t{3}) * panel_columns,
+                          bench.size(height, std::min<std::size_t>(height, 70)));
         const double ceiling = copy_rate(bench, words.bytes());
         turns_of_count<16>(bench, words, height, ceiling);
         turns_of_count<64>(bench, words, height, ceiling);
@@ -228,7 +229,7 @@ void multicasts(Bench& bench) {
                                                {"tile", "tile", "bytes"},
                                                {"delivered", "delivered to blocks", "bytes"}},
                                               workbook::timing_columns()));
-    const Words words(bench.size(sms * 4, std::size_t{2}) * panel_columns, bench.size(1024, 250));
+    const Words words(bench.size(sms * 4, std::size_t{1}) * panel_columns, bench.size(1024, 200));
     const double ceiling = copy_rate(bench, words.bytes());
     multicast_of_rows<4, 8>(bench, words, ceiling);
     multicast_of_rows<4, 16>(bench, words, ceiling);
@@ -246,7 +247,7 @@ void scheduling(Bench& bench) {
                                        {"heights", "heights of the panels"},
                                        {"longest", "of the average, the block with most rows, dealt"}},
                                       workbook::timing_columns()));
-    const Words words(bench.size(sms * 8, std::size_t{9}) * panel_columns, bench.size(1024, 90));
+    const Words words(bench.size(sms * 8, std::size_t{5}) * panel_columns, bench.size(1024, 90));
     const unsigned most = bench.dry() ? 2 : unsigned{sms};
     const auto panels = words.shape.width / panel_columns;
     DeviceBuffer<unsigned> next(1);

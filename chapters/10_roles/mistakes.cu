@@ -25,7 +25,7 @@ using workbook::RingState;
 constexpr int stages = 2;
 constexpr int steps = 6; ///< tiles of a block
 constexpr int tile_words = 128;
-constexpr int consumers = tile_words; ///< and behind them a warp that asks for tiles
+constexpr int consumers = tile_words; ///< and after them a warp that asks for tiles
 constexpr int consumer_warps = consumers / 32;
 constexpr int block_threads = consumers + 32;
 __device__ constexpr std::uint32_t bytes() { return tile_words * sizeof(int); }

@@ -233,7 +233,7 @@ inline CUtensorMap words_map(Matrix<const unsigned> words, std::uint32_t columns
 }
 
 /// Throws std::invalid_argument unless `out` has `count` fingerprints for each column, at a multiple of 16
-/// bytes. Fingerprints of columns without a word are 0: then there is nothing to launch.
+/// bytes. Fingerprints of empty columns are 0: then there is nothing to launch.
 /// @return what there is to do; a width of 0 if that is nothing
 inline Work work_of(Matrix<const unsigned> words, std::span<unsigned> out, std::size_t count) {
     if (out.size() != words.width * count)
