@@ -1,0 +1,83 @@
+/// @file split_the_roles.cu
+/// Exercise: split the roles.
+///
+/// Given    An array `in` of `size` floats; it begins at a multiple of 16 bytes, and `size` is a multiple
+///          of 4. A block takes the tiles blockIdx.x, blockIdx.x + gridDim.x, … of 512 floats (the last may
+///          be shorter), about eight; Stream counts them as its tiles 0, 1, 2, … A block has five warps, 0
+///          to 4, and a ring of three stages, each with a tile, a full and an empty barrier.
+///          load(ring, index, stream, k) lets one thread start the load of tile k into a stage; it arrives
+///          on the full barrier and announces the bytes. square(…) lets warps 0 to 3 write the squares of a
+///          tile to `out`.
+/// Wanted   out[i] = in[i]², by roles: one thread of warp 4 asks for tile after tile, warps 0 to 3 use them,
+///          and after the ring was initialised nobody meets at a barrier of the block again.
+/// Missing  1. how many arrivals complete a phase of the full and of the empty barriers;
+///          2. the producer: waits for each stage to be empty, then loads;
+///          3. the consumers: wait for each stage to be full, square, and give it back, one arrival for each
+///             warp.
+/// Judged   By the result for several sizes; by counters: one __syncthreads() for each block, every copy
+///          issued by warp 4, one arrival for each warp and tile, and loads that are ahead of their use.
+#include "workbook/ring.cuh"
+#include "workbook/tile.cuh"
+
+#include <cuda/ptx>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ptx = cuda::ptx;
+using workbook::RingState;
+
+constexpr int consumer_warps = 4;
+constexpr int consumer_threads = 32 * consumer_warps;
+constexpr int tile_floats = 512;
+constexpr int stages = 3;
+
+/// The arrays and the tiles of them that a block takes.
+struct Stream {
+    const float* in;
+    float* out;
+    std::size_t size;
+
+    __device__ std::size_t start(std::size_t k) const { return (blockIdx.x + k * gridDim.x) * tile_floats; }
+    __device__ bool has(std::size_t k) const { return start(k) < size; }
+    __device__ int count(std::size_t k) const { return workbook::tile_count(start(k), tile_floats, size); }
+};
+
+/// full[index], empty[index] and tile[index] belong together.
+struct Ring : workbook::RingBarriers<stages> {
+    alignas(128) float tile[stages][tile_floats];
+};
+
+/// One thread: starts the load of tile k into stage `index`, counted on its full barrier.
+__device__ inline void load(Ring& ring, unsigned index, const Stream& stream, std::size_t k) {
+    const std::uint32_t bytes = stream.count(k) * sizeof(float);
+    std::uint64_t* full = &ring.full[index];
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, full, bytes);
+    ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, ring.tile[index], stream.in + stream.start(k),
+                       bytes, full);
+}
+
+/// Warps 0 to 3: square tile k, which lies in stage `index`.
+__device__ inline void square(const Ring& ring, unsigned index, const Stream& stream, std::size_t k) {
+    for (int i = threadIdx.x; i < stream.count(k); i += consumer_threads)
+        stream.out[stream.start(k) + i] = ring.tile[index][i] * ring.tile[index][i];
+}
+
+__global__ void split_the_roles(Stream stream) {
+    __shared__ Ring ring;
+    if (threadIdx.x == 0)
+        ring.initialise(1, 1); // YOUR CODE: arrivals on a full barrier, arrivals on an empty one
+    __syncthreads(); // the last one
+    // YOUR CODE: this is how it works without roles; nobody uses the empty barriers. Split it: one thread
+    // of warp 4 loads, warps 0 to 3 square, and no __syncthreads().
+    RingState<stages> at;
+    for (std::size_t k = 0; stream.has(k); ++k, at.advance()) {
+        if (threadIdx.x == 0)
+            load(ring, at.index, stream, k);
+        workbook::wait_parity(&ring.full[at.index], at.phase);
+        if (workbook::warp_index() < consumer_warps)
+            square(ring, at.index, stream, k);
+        ptx::fence_proxy_async(ptx::space_shared);
+        __syncthreads();
+    }
+}

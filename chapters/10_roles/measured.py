@@ -1,0 +1,119 @@
+"""What is made of this chapter's measurements: tables for readers, and what they must show."""
+
+from collections.abc import Iterator
+
+from cli.bench_chapters import Bench
+from cli.bench_file import Claim, Tables, Value, heading
+from cli.bench_rows import Rows, ratio
+from cli.bench_tables import number, pivot
+
+
+def _kib(value: Value) -> str:
+    return heading(f"{int(number(value)) // 1024} KiB", "GB/s")
+
+
+def _work_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["roles_work"].where(blocks="1"))
+
+    def gains(prints: int) -> float | None:
+        """How much longer the ring takes at which all meet."""
+        return ratio(rows.time(kernel="meeting_ring", prints=prints), rows.time(kernel="roles_ring", prints=prints))
+
+    yield Claim("roles-gain", "one block on each SM, 16 multiplications per word: roles take less time", gains(16), ">=", 1.05, "times")
+    yield Claim("roles-no-loss", "one block on each SM, 4 multiplications per word: roles take no more time", gains(4), ">=", 0.97, "times")
+
+
+def _registers_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["roles_registers"].rows)
+
+    def gains(prints: int) -> float | None:
+        one = rows.time(kernel="registers_as_launched", prints=prints)
+        return ratio(one, rows.time(kernel="registers_moved", prints=prints))
+
+    yield Claim("registers-gain", "208 fingerprints: with registers that move the kernel takes less time", gains(208), ">=", 1.1, "times")
+    yield Claim("registers-even", "128 fingerprints, which fit: registers that move make no difference", gains(128), "<=", 1.03, "times")
+    spilled = rows.figure("spilled", kernel="registers_moved", prints=208)
+    yield Claim("registers-spill", "208 fingerprints: with registers that move nothing is spilled", spilled, "<=", 0, "bytes")
+
+
+def _turns_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["roles_turns"].where(prints=64))
+
+    def gains(height: int) -> float | None:
+        return ratio(rows.time(kernel="roles_ring", height=height), rows.time(kernel="groups_in_turns", height=height))
+
+    yield Claim("turns-gain", "panels of 32 rows, 64 fingerprints: groups in turns take less time", gains(32), ">=", 1.03, "times")
+
+
+def _multicast_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["roles_multicast"].where(prints=4))
+
+    def gains(cluster: int, kib: int) -> float | None:
+        one = rows.time(loads="each block", cluster=cluster, tile=1024 * kib)
+        return ratio(one, rows.time(loads="multicast", handover="plain", cluster=cluster, tile=1024 * kib))
+
+    def letter(cluster: int, kib: int) -> float | None:
+        one = rows.time(loads="multicast", handover="by the letter", cluster=cluster, tile=1024 * kib)
+        return ratio(one, rows.time(loads="multicast", handover="plain", cluster=cluster, tile=1024 * kib))
+
+    yield Claim("roles-multicast-4", "clusters of four, tiles of 32 KiB: multicast takes less time", gains(4, 32), ">=", 1.02, "times")
+    yield Claim("roles-letter", "clusters of two, tiles of 16 KiB: the letter costs time", letter(2, 16), ">=", 1.1, "times")
+
+
+def _scheduling_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["roles_scheduling"].rows)
+
+    def gains(heights: str) -> float | None:
+        return ratio(rows.time(kernel="dealt_panels", heights=heights), rows.time(kernel="claimed_panels", heights=heights))
+
+    yield Claim("claims-uneven", "uneven panels: claimed ones take less time", gains("one in eight is tall"), ">=", 1.1, "times")
+    yield Claim("claims-even", "even panels: claims cost little", gains("equal"), ">=", 0.9, "times")
+
+
+def _overlap_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["roles_overlap"].rows)
+
+    def gains(second: str, height: int) -> float | None:
+        return ratio(rows.time(second="when the first has ended", height=height), rows.time(second=second, height=height))
+
+    yield Claim("overlap-gain", "16 rows: a second kernel that begins early saves time", gains("when the first lets it", 16), ">=", 1.1, "times")
+
+
+BENCH = Bench(
+    raw=("roles_work", "roles_registers", "roles_turns", "roles_multicast", "roles_scheduling", "roles_overlap"),
+    tables={
+        "roles_by_work": (("roles_work",), pivot(
+            "roles_work",
+            "The rate by the number of multiplications per word",
+            {"blocks": "blocks on an SM", "kernel": "kernel"},
+            "prints",
+            lambda v: heading(f"{v}", "GB/s"),
+            "gb_per_s",
+        )),
+        "roles_by_registers": (("roles_registers",), pivot(
+            "roles_registers",
+            "The time by the number of fingerprints per thread",
+            {"kernel": "kernel", "threads": "threads of a block"},
+            "prints",
+            lambda v: heading(f"{v}", "ms"),
+            "median_ms",
+        )),
+        "roles_by_tile": (("roles_multicast",), pivot(
+            "roles_multicast",
+            "Four fingerprints per thread: the rate by the size of a tile",
+            {"cluster": "blocks of the cluster", "loads": "loads", "handover": "how a stage is handed back"},
+            "tile",
+            _kib,
+            "gb_per_s",
+            prints=4,
+        )),
+    },
+    claims=(
+        (("roles_work",), _work_claims),
+        (("roles_registers",), _registers_claims),
+        (("roles_turns",), _turns_claims),
+        (("roles_multicast",), _multicast_claims),
+        (("roles_scheduling",), _scheduling_claims),
+        (("roles_overlap",), _overlap_claims),
+    ),
+)
