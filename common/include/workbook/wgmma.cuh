@@ -44,9 +44,9 @@ __device__ inline void wgmma_commit() { asm volatile("wgmma.commit_group.sync.al
 /// wait and the registers. Costs no instruction.
 template <int count>
 __device__ inline void wgmma_tie(float (&d)[count]) {
-#pragma unroll
-    for (float& each : d)
-        asm volatile("" : "+f"(each)::"memory");
+#pragma unroll // of a loop over a range it would not unroll all, and `d` would lie in memory
+    for (int i = 0; i < count; ++i)
+        asm volatile("" : "+f"(d[i]));
 }
 
 /// Waits until at most `pending` of the groups are not complete, the newest; the accumulators `d` of the
