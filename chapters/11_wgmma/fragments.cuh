@@ -151,7 +151,7 @@ __global__ void tile_by_mma(const __grid_constant__ CUtensorMap a_map,
     __shared__ alignas(1024) std::byte a[Tile::bytes];
     __shared__ alignas(1024) std::byte b[Tile::bytes];
     __shared__ std::uint64_t bar;
-    load_operands(a, b, Tile::bytes, a_map, b_map, first_row(), &bar);
+    load_both(a, b, Tile::bytes, a_map, b_map, first_row(), &bar);
     const int row = static_cast<int>(threadIdx.x) / 32 * 16; // this warp's first
     float d[tile_columns / 8][4] = {};
 #pragma unroll

@@ -78,8 +78,8 @@ __device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
 }
 
 /// The block brings the tile of A at `row` and all of B, `bytes` bytes each, and returns when they are there.
-__device__ inline void load_operands(void* a, void* b, std::uint32_t bytes, const CUtensorMap& a_map,
-                                     const CUtensorMap& b_map, int row, std::uint64_t* bar) {
+__device__ inline void load_both(void* a, void* b, std::uint32_t bytes, const CUtensorMap& a_map,
+                                 const CUtensorMap& b_map, int row, std::uint64_t* bar) {
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(bar, 1);
         ptx::fence_proxy_async(ptx::space_shared);
@@ -101,7 +101,7 @@ struct Operands {
 __device__ inline int first_row() { return static_cast<int>(blockIdx.x) * tile_rows; }
 
 __device__ inline void load_operands(Operands& to, const CUtensorMap& a_map, const CUtensorMap& b_map) {
-    load_operands(to.a, to.b, tile_bytes, a_map, b_map, first_row(), &to.bar);
+    load_both(to.a, to.b, tile_bytes, a_map, b_map, first_row(), &to.bar);
 }
 
 /// The warpgroup writes its accumulators, columns from `first_column` on, to the rows that D has.
