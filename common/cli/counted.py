@@ -60,6 +60,11 @@ _WORDS = {
         "byte that threads loaded from shared memory",
         "bytes that threads loaded from shared memory",
     ),
+    "bytes_shared_to_wgmma": (
+        "byte of a tile that wgmma read from shared memory",
+        "bytes of tiles that wgmma read from shared memory",
+    ),
+    "multiply_adds_bf16": ("product of two bf16 that was added", "products of two bf16 that were added"),
     "blocks": ("block", "blocks in all"),
     "warps": ("warp", "warps in all"),
     "threads": ("thread", "threads in all"),

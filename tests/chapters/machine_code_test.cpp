@@ -5,6 +5,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -46,13 +47,19 @@ std::string disassembly() {
     return {};
 }
 
-/// The part of the disassembly that belongs to a kernel; its mangled name holds its length and name.
-std::string code_of(const std::string& kernel, const std::string& sass) {
+/// The part of the disassembly that belongs to a kernel; its mangled name holds its length and name. Of a
+/// template `kernel:TEXT` is the first instantiation whose mangled name has TEXT behind that.
+std::string code_of(const std::string& promised, const std::string& sass) {
+    const std::size_t colon = std::min(promised.find(':'), promised.size());
+    const std::string kernel = promised.substr(0, colon);
+    const std::string behind = promised.substr(std::min(colon + 1, promised.size()));
     const std::string mangled = std::to_string(kernel.size()) + kernel;
     for (std::size_t at = sass.find("Function : "); at != std::string::npos;) {
         const std::size_t next = sass.find("Function : ", at + 1);
         const std::string part = sass.substr(at, next - at);
-        if (part.substr(0, part.find('\n')).find(mangled) != std::string::npos)
+        const std::string name = part.substr(0, part.find('\n'));
+        if (const std::size_t found = name.find(mangled);
+            found != std::string::npos && name.find(behind, found + mangled.size()) != std::string::npos)
             return part;
         at = next;
     }

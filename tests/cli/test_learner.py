@@ -243,6 +243,7 @@ class Verdicts(unittest.TestCase):
                 self.assertLess(len(lines), 12)
 
     def test_a_function_that_libcu_has_for_another_target(self) -> None:
+        exercise = exercises.Exercise("one", "One", "fill", "t", 5, ("a", "b", "c"), "l", "f", chapters.Chapter("01_sync_copy"))
         with tempfile.TemporaryDirectory() as directory:
             ptx = Path(directory) / "a.ptx"
             for function, said in (
@@ -250,7 +251,7 @@ class Verdicts(unittest.TestCase):
                 ("__my_cp_async_bulk", ""),
             ):
                 ptx.write_text(f".extern .func {function}\n()\n;\n", "utf-8")
-                lines = " ".join(compiling._of_another_target(Path("a.cu"), ptx))
+                lines = " ".join(compiling._of_another_target(exercise, Path("a.cu"), ptx))
                 self.assertIn(said, lines)
                 self.assertEqual(bool(said), bool(lines))
 

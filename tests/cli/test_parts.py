@@ -34,6 +34,18 @@ class Compiling(unittest.TestCase):
         self.assertIn("had not finished after", lines[0])
         self.assertIn("calls itself too often", lines[1])
 
+    def test_an_exercise_says_what_it_is_compiled_for(self) -> None:
+        tools = setup.Tools({"nvcc": requirements.Found("", Path("/usr/local/cuda/bin/nvcc"))})
+        chapter = chapters.Chapter("11_wgmma")
+        for architecture in ("90", "90a"):
+            exercise = exercises.Exercise(
+                "one", "One", "fill", "t", 5, ("a", "b", "c"), "l", "f", chapter, architecture=architecture
+            )
+            by_nvcc = compiling.nvcc_command(tools, exercise, "one.cu", Path("one.ptx"))
+            by_nvrtc = compiling._nvrtc_command(tools, Path("libnvrtc.so"), exercise, "one.cu", Path("one.ptx"))
+            self.assertIn(f"-arch=compute_{architecture}", by_nvcc)
+            self.assertIn(f"--gpu-architecture=compute_{architecture}", by_nvrtc)
+
 
 class Skips(unittest.TestCase):
     def test_cases_that_share_a_reason_are_told_together(self) -> None:

@@ -1,5 +1,5 @@
-/// @file assembler_test.cpp
-/// A chapter's does_not_assemble.cu: the assembler refuses it, with the message that the README shows.
+/// @file cp_async_assembler_test.cpp
+/// Chapter 2's does_not_assemble.cu: the assembler refuses it, with the message that the README shows.
 #include "chapter.hpp"
 #include "report.hpp"
 

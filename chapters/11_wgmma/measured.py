@@ -1,0 +1,29 @@
+"""What this chapter's measurements must show."""
+
+from collections.abc import Iterator
+
+from cli.bench_chapters import Bench
+from cli.bench_file import Claim, Tables
+from cli.bench_rows import Rows, ratio
+
+
+def _rate_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["issue_rate"].rows)
+    usual = {"type": "bf16", "n": 256, "a": "shared memory", "b": "along k", "mode": "128 bytes", "warps_per_sm": 4}
+
+    def rate(**other: object) -> float | None:
+        return rows.figure("tflops", **({"instruction": "wgmma", "data": "random"} | usual | other))
+
+    best = rate()
+    ancestor = rows.figure("tflops", instruction="mma.sync", warps_per_sm=16)
+    yield Claim("wgmma-mma", "wgmma makes more products a second than mma.sync", ratio(best, ancestor), ">=", 1.2, "times")
+    yield Claim("wgmma-narrow", "N = 8 makes a fraction of what N = 256 does", ratio(best, rate(n=8)), ">=", 2, "times")
+    for mode in ("none", "32 bytes", "64 bytes"):
+        share = ratio(rate(mode=mode), best)
+        yield Claim(f"wgmma-mode-{mode.split()[0]}", f"the layout makes no difference to wgmma: {mode}", share, ">=", 0.97, "times")
+    yield Claim("wgmma-across", "B across k is as fast", ratio(rate(b="across k"), best), ">=", 0.97, "times")
+    yield Claim("wgmma-e4m3", "e4m3 makes more products than bf16", ratio(rate(type="e4m3"), best), ">=", 1.6, "times")
+    yield Claim("wgmma-tf32", "tf32 makes half as many", ratio(best, rate(type="tf32")), ">=", 1.8, "times")
+
+
+BENCH = Bench(claims=((("issue_rate",), _rate_claims),))
