@@ -1,0 +1,227 @@
+/// @file ladder.cuh
+/// Chapter 12: how each rung is launched, and the list of all of them.
+#pragma once
+
+#include "rungs/multicast.cuh"
+#include "rungs/naive.cuh"
+#include "rungs/one_stage.cuh"
+#include "rungs/ordered.cuh"
+#include "rungs/overlapped.cuh"
+#include "rungs/roles.cuh"
+#include "rungs/shared_tile.cuh"
+#include "rungs/staged.cuh"
+#include "rungs/staying.cuh"
+#include "rungs/stored.cuh"
+#include "rungs/warp_products.cuh"
+#include "rungs/wide_tile.cuh"
+
+#include "workbook/check.hpp"
+#include "workbook/launch.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace gemm {
+
+/// The matrices of a product, all in device memory and packed: a is m × k, b is n × k, out is m × n.
+/// Addresses are multiples of 16 bytes.
+struct Operands {
+    const bf16* a;
+    const bf16* b;
+    bf16* out;
+    Extent extent;
+};
+
+/// What keeps the product from being made, as one line; empty if nothing does.
+[[nodiscard]] inline std::string problem(const Operands& of) {
+    const auto [m, n, k] = of.extent;
+    const auto cut = [](const char* name, unsigned count) {
+        return std::string(name) + " = " + std::to_string(count) +
+               ": rows must be multiples of 16 bytes, so this must be a multiple of 8; pad the matrices";
+    };
+    if (k % 8 != 0)
+        return cut("k", k);
+    if (n % 8 != 0)
+        return cut("n", n);
+    for (const void* base :
+         {static_cast<const void*>(of.a), static_cast<const void*>(of.b), static_cast<const void*>(of.out)})
+        if (reinterpret_cast<std::uintptr_t>(base) % 16 != 0)
+            return "a matrix does not begin at a multiple of 16 bytes";
+    return {};
+}
+
+/// Throws std::invalid_argument if the product cannot be made. False if there is nothing to launch: the
+/// result is empty, or, with k = 0, all zeros, which this writes.
+[[nodiscard]] inline bool anything_to_do(const Operands& of, cudaStream_t stream = nullptr) {
+    if (const std::string why = problem(of); !why.empty())
+        throw std::invalid_argument("gemm: " + why);
+    const auto [m, n, k] = of.extent;
+    if (k == 0 && m > 0 && n > 0)
+        workbook::check(cudaMemsetAsync(of.out, 0, sizeof(bf16) * m * n, stream), "writing zeros");
+    return m > 0 && n > 0 && k > 0;
+}
+
+/// A grid with a block for each tile, columns of tiles first.
+template <class Tile>
+[[nodiscard]] dim3 grid_of(Extent extent) {
+    return {pieces(extent.n, Tile::columns), pieces(extent.m, Tile::rows)};
+}
+
+/// Bands of 8 tiles were best or nearly best everywhere (the tuner's file).
+inline constexpr unsigned default_band = 8;
+
+/// Tiles of rows × columns, in bands.
+[[nodiscard]] inline TileOrder order_of(Extent extent, unsigned rows, unsigned columns,
+                                        unsigned band = default_band) {
+    return {pieces(extent.m, rows), pieces(extent.n, columns), band};
+}
+
+/// Multiprocessors of the device.
+[[nodiscard]] inline unsigned multiprocessors() {
+    int device = 0, count = 0;
+    workbook::check(cudaGetDevice(&device), "asking for the device");
+    workbook::check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
+                    "counting multiprocessors");
+    return static_cast<unsigned>(count);
+}
+
+inline void launch_naive(const Operands& of) {
+    if (!anything_to_do(of))
+        return;
+    constexpr unsigned edge = naive::edge;
+    workbook::launch(naive::naive_gemm,
+                     {.grid = {pieces(of.extent.n, edge), pieces(of.extent.m, edge)}, .block = {edge, edge}},
+                     of.extent, of.a, of.b, of.out);
+}
+
+inline void launch_shared_tile(const Operands& of) {
+    if (anything_to_do(of))
+        workbook::launch(shared_tile::shared_tile_gemm,
+                         {.grid = grid_of<shared_tile::T>(of.extent), .block = shared_tile::threads},
+                         of.extent, of.a, of.b, of.out);
+}
+
+inline void launch_warp_products(const Operands& of) {
+    if (anything_to_do(of))
+        workbook::launch(warp_products::warp_products_gemm,
+                         {.grid = grid_of<warp_products::T>(of.extent),
+                          .block = warp_products::threads,
+                          .dynamic_shared = warp_products::stage_count * sizeof(Stage<warp_products::T>)},
+                         of.extent, of.a, of.b, of.out);
+}
+
+/// The rungs with one block for each tile of the result, and operands by TMA.
+template <class Tile, class Kernel>
+void launch_tiles(Kernel* kernel, unsigned threads, std::size_t shared, const Operands& of) {
+    if (!anything_to_do(of))
+        return;
+    const auto [m, n, k] = of.extent;
+    workbook::launch(kernel, {.grid = grid_of<Tile>(of.extent), .block = threads, .dynamic_shared = shared},
+                     of.extent, operand_map(of.a, m, k, Tile::rows), operand_map(of.b, n, k, Tile::columns),
+                     of.out);
+}
+
+inline void launch_one_stage(const Operands& of) {
+    launch_tiles<one_stage::T>(one_stage::one_stage_gemm, workbook::warpgroup_threads, 0, of);
+}
+inline void launch_staged(const Operands& of) {
+    launch_tiles<staged::T>(staged::staged_gemm, workbook::warpgroup_threads, sizeof(staged::Memory), of);
+}
+inline void launch_roles(const Operands& of) {
+    launch_tiles<roles::T>(roles::roles_gemm, roles::threads, sizeof(roles::Memory), of);
+}
+inline void launch_wide_tile(const Operands& of) {
+    launch_tiles<wide_tile::T>(wide_tile::wide_tile_gemm, wide_tile::threads, sizeof(wide_tile::Memory), of);
+}
+
+inline void launch_ordered(const Operands& of) {
+    if (!anything_to_do(of))
+        return;
+    using T = ordered::T;
+    const auto [m, n, k] = of.extent;
+    const TileOrder order = order_of(of.extent, T::rows, T::columns);
+    workbook::launch(
+        ordered::ordered_gemm,
+        {.grid = order.count(), .block = ordered::threads, .dynamic_shared = sizeof(ordered::Memory)},
+        of.extent, order, operand_map(of.a, m, k, T::rows), operand_map(of.b, n, k, T::columns), of.out);
+}
+
+inline void launch_staying(const Operands& of) {
+    if (!anything_to_do(of))
+        return;
+    using T = staying::T;
+    const auto [m, n, k] = of.extent;
+    const TileOrder order = order_of(of.extent, T::rows, T::columns);
+    workbook::launch(staying::staying_gemm,
+                     {.grid = std::min(order.count(), multiprocessors()),
+                      .block = staying::threads,
+                      .dynamic_shared = sizeof(staying::Memory)},
+                     of.extent, order, operand_map(of.a, m, k, T::rows), operand_map(of.b, n, k, T::columns),
+                     of.out);
+}
+
+/// The shape of a launch in which clusters of `blocks` stay, as many as run at once.
+[[nodiscard]] inline workbook::LaunchShape clusters_that_stay(const TileOrder& order, unsigned blocks,
+                                                              unsigned threads, std::size_t shared) {
+    const unsigned clusters = std::min(order.count(), multiprocessors() / blocks);
+    return {.grid = clusters * blocks, .block = threads, .dynamic_shared = shared, .cluster = dim3(blocks)};
+}
+
+inline void launch_multicast(const Operands& of) {
+    if (!anything_to_do(of))
+        return;
+    namespace r = multicast;
+    const auto [m, n, k] = of.extent;
+    const TileOrder order = order_of(of.extent, r::blocks * r::T::rows, r::T::columns);
+    workbook::launch(r::multicast_gemm, clusters_that_stay(order, r::blocks, r::threads, sizeof(r::Memory)),
+                     of.extent, order, operand_map(of.a, m, k, r::T::rows),
+                     operand_map(of.b, n, k, r::T::columns / r::blocks), of.out);
+}
+
+/// The rungs of clusters whose result leaves by tensor copies.
+template <class Tile, class Kernel>
+void launch_storing(Kernel* kernel, unsigned blocks, unsigned threads, std::size_t shared,
+                    const Operands& of) {
+    if (!anything_to_do(of))
+        return;
+    const auto [m, n, k] = of.extent;
+    const TileOrder order = order_of(of.extent, blocks * Tile::rows, Tile::columns);
+    workbook::launch(kernel, clusters_that_stay(order, blocks, threads, shared), k, order,
+                     operand_map(of.a, m, k, Tile::rows), operand_map(of.b, n, k, Tile::columns / blocks),
+                     operand_map(of.out, m, n, 64));
+}
+
+inline void launch_stored(const Operands& of) {
+    namespace r = stored;
+    launch_storing<r::T>(r::stored_gemm, r::blocks, r::threads, sizeof(r::Memory), of);
+}
+inline void launch_overlapped(const Operands& of) {
+    namespace r = overlapped;
+    launch_storing<r::T>(r::overlapped_gemm, r::blocks, r::threads, sizeof(r::Memory), of);
+}
+
+/// A rung of the ladder.
+struct Rung {
+    const char* name;
+    const char* shows; ///< what this step changes
+    void (*launch)(const Operands&);
+};
+
+inline constexpr Rung rungs[] = {
+    {"naive", "a thread per element", launch_naive},
+    {"shared_tile", "tiles in shared memory, 8x8 sums a thread", launch_shared_tile},
+    {"warp_products", "mma.sync, fed by a ring of cp.async", launch_warp_products},
+    {"one_stage", "TMA, then wgmma", launch_one_stage},
+    {"staged", "a ring of four stages", launch_staged},
+    {"roles", "one warp loads, four multiply", launch_roles},
+    {"wide_tile", "128x256, registers by role", launch_wide_tile},
+    {"ordered", "tiles in bands, for L2", launch_ordered},
+    {"staying", "blocks that stay", launch_staying},
+    {"multicast", "two blocks share a tile of b", launch_multicast},
+    {"stored", "results by stmatrix and TMA", launch_stored},
+    {"overlapped", "stores while multiplying", launch_overlapped},
+};
+
+} // namespace gemm
