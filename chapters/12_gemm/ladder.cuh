@@ -2,6 +2,7 @@
 /// Chapter 12: how each rung is launched, and the list of all of them.
 #pragma once
 
+#include "rungs/eight_bits.cuh"
 #include "rungs/multicast.cuh"
 #include "rungs/naive.cuh"
 #include "rungs/one_stage.cuh"
@@ -27,24 +28,29 @@ namespace gemm {
 
 /// The matrices of a product, all in device memory and packed: a is m × k, b is n × k, out is m × n.
 /// Addresses are multiples of 16 bytes.
-struct Operands {
-    const bf16* a;
-    const bf16* b;
+template <class T>
+struct OperandsOf {
+    const T* a;
+    const T* b;
     bf16* out;
     Extent extent;
 };
+using Operands = OperandsOf<bf16>;
 
 /// What keeps the product from being made, as one line; empty if nothing does.
-[[nodiscard]] inline std::string problem(const Operands& of) {
+template <class T>
+[[nodiscard]] std::string problem(const OperandsOf<T>& of) {
+    constexpr unsigned k_step = 16 / sizeof(T), n_step = 16 / sizeof(bf16);
     const auto [m, n, k] = of.extent;
-    const auto cut = [](const char* name, unsigned count) {
+    const auto cut = [](const char* name, unsigned count, unsigned step) {
         return std::string(name) + " = " + std::to_string(count) +
-               ": rows must be multiples of 16 bytes, so this must be a multiple of 8; pad the matrices";
+               ": rows must be multiples of 16 bytes, so this must be a multiple of " + std::to_string(step) +
+               "; pad the matrices";
     };
-    if (k % 8 != 0)
-        return cut("k", k);
-    if (n % 8 != 0)
-        return cut("n", n);
+    if (k % k_step != 0)
+        return cut("k", k, k_step);
+    if (n % n_step != 0)
+        return cut("n", n, n_step);
     for (const void* base :
          {static_cast<const void*>(of.a), static_cast<const void*>(of.b), static_cast<const void*>(of.out)})
         if (reinterpret_cast<std::uintptr_t>(base) % 16 != 0)
@@ -54,7 +60,8 @@ struct Operands {
 
 /// Throws std::invalid_argument if the product cannot be made. False if there is nothing to launch: the
 /// result is empty, or, with k = 0, all zeros, which this writes.
-[[nodiscard]] inline bool anything_to_do(const Operands& of, cudaStream_t stream = nullptr) {
+template <class T>
+[[nodiscard]] bool anything_to_do(const OperandsOf<T>& of, cudaStream_t stream = nullptr) {
     if (const std::string why = problem(of); !why.empty())
         throw std::invalid_argument("gemm: " + why);
     const auto [m, n, k] = of.extent;
@@ -181,9 +188,9 @@ inline void launch_multicast(const Operands& of) {
 }
 
 /// The rungs of clusters whose result leaves by tensor copies.
-template <class Tile, class Kernel>
+template <class Tile, class Kernel, class T>
 void launch_storing(Kernel* kernel, unsigned blocks, unsigned threads, std::size_t shared,
-                    const Operands& of) {
+                    const OperandsOf<T>& of) {
     if (!anything_to_do(of))
         return;
     const auto [m, n, k] = of.extent;
@@ -200,6 +207,11 @@ inline void launch_stored(const Operands& of) {
 inline void launch_overlapped(const Operands& of) {
     namespace r = overlapped;
     launch_storing<r::T>(r::overlapped_gemm, r::blocks, r::threads, sizeof(r::Memory), of);
+}
+
+inline void launch_eight_bits(const OperandsOf<e4m3>& of) {
+    namespace r = eight_bits;
+    launch_storing<r::T>(r::eight_bits_gemm, r::blocks, r::threads, sizeof(r::Memory), of);
 }
 
 /// A rung of the ladder.

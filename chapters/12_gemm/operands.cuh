@@ -12,6 +12,7 @@
 #include <cuda/ptx>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace gemm {
 
@@ -22,12 +23,14 @@ using workbook::Swizzle;
 /// What a box hangs over is read as zeros, and is not written.
 template <class T>
 [[nodiscard]] CUtensorMap operand_map(const T* data, unsigned rows, unsigned columns, unsigned box_rows) {
+    using Element = std::conditional_t<sizeof(T) == 1, std::uint8_t, T>; // maps do not know e4m3
     return workbook::make_tensor_map(
-        data, workbook::TensorLayout<2>{.dims = {columns, rows},
-                                        .strides = {columns * sizeof(T)},
-                                        .box = {128 / sizeof(T), box_rows},
-                                        .swizzle = Swizzle::bytes128,
-                                        .l2_promotion = workbook::L2Promotion::bytes256});
+        reinterpret_cast<const Element*>(data),
+        workbook::TensorLayout<2>{.dims = {columns, rows},
+                                  .strides = {columns * sizeof(T)},
+                                  .box = {128 / sizeof(T), box_rows},
+                                  .swizzle = Swizzle::bytes128,
+                                  .l2_promotion = workbook::L2Promotion::bytes256});
 }
 
 /// One thread: asks for a box of `map`, which will be counted at `full`.
@@ -57,16 +60,18 @@ __device__ void load_stage(Stage<Tile>& stage, const CUtensorMap& a, const CUten
 
 /// A warpgroup: the products of 64 rows of `a` with all rows of `b`, along one stage, to (or added to) the
 /// sums. They are under way until the next wait.
-template <int sums>
-__device__ void multiply(float (&d)[sums], const bf16* a, const bf16* b, bool adds) {
+template <class T, int sums>
+__device__ void multiply(float (&d)[sums], const T* a, const T* b, bool adds) {
+    using workbook::MatrixType;
+    constexpr auto type = sizeof(T) == 1 ? MatrixType::e4m3 : MatrixType::bf16;
     constexpr auto layout = workbook::k_major(Swizzle::bytes128, 8);
     const std::uint64_t from_a = workbook::matrix_descriptor(a, layout);
     const std::uint64_t from_b = workbook::matrix_descriptor(b, layout);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) // 4 × 16 elements are the 128 bytes of a row
-        workbook::wgmma_multiply<workbook::MatrixType::bf16>(
-            d, workbook::advanced(from_a, i * workbook::wgmma_k_bytes),
-            workbook::advanced(from_b, i * workbook::wgmma_k_bytes), adds || i > 0);
+    for (int i = 0; i < 4; ++i) // 4 × 32 bytes are a row
+        workbook::wgmma_multiply<type>(d, workbook::advanced(from_a, i * workbook::wgmma_k_bytes),
+                                       workbook::advanced(from_b, i * workbook::wgmma_k_bytes),
+                                       adds || i > 0);
 }
 
 /// A warpgroup writes its 64 rows of sums, rounded, two neighbours at a time; `corner` is theirs.
