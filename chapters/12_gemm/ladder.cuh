@@ -133,11 +133,14 @@ void launch_tiles(Kernel* kernel, unsigned threads, std::size_t shared, const Op
 inline void launch_one_stage(const Operands& of) {
     launch_tiles<one_stage::T>(one_stage::one_stage_gemm, workbook::warpgroup_threads, 0, of);
 }
-inline void launch_staged(const Operands& of) {
-    launch_tiles<staged::T>(staged::staged_gemm, workbook::warpgroup_threads, sizeof(staged::Memory), of);
+template <int stages = 4>
+void launch_staged(const Operands& of) {
+    launch_tiles<staged::T>(staged::staged_gemm<stages>, workbook::warpgroup_threads,
+                            sizeof(staged::Memory<stages>), of);
 }
-inline void launch_roles(const Operands& of) {
-    launch_tiles<roles::T>(roles::roles_gemm, roles::threads, sizeof(roles::Memory), of);
+template <int stages = 4>
+void launch_roles(const Operands& of) {
+    launch_tiles<roles::T>(roles::roles_gemm<stages>, roles::threads, sizeof(roles::Memory<stages>), of);
 }
 inline void launch_wide_tile(const Operands& of) {
     launch_tiles<wide_tile::T>(wide_tile::wide_tile_gemm, wide_tile::threads, sizeof(wide_tile::Memory), of);
@@ -226,8 +229,8 @@ inline constexpr Rung rungs[] = {
     {"shared_tile", "tiles in shared memory, 8x8 sums a thread", launch_shared_tile},
     {"warp_products", "mma.sync, fed by a ring of cp.async", launch_warp_products},
     {"one_stage", "TMA, then wgmma", launch_one_stage},
-    {"staged", "a ring of four stages", launch_staged},
-    {"roles", "one warp loads, four multiply", launch_roles},
+    {"staged", "a ring of four stages", launch_staged<>},
+    {"roles", "one warp loads, four multiply", launch_roles<>},
     {"wide_tile", "128x256, registers by role", launch_wide_tile},
     {"ordered", "tiles in bands, for L2", launch_ordered},
     {"staying", "blocks that stay", launch_staying},

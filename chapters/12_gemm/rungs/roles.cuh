@@ -8,17 +8,18 @@
 namespace gemm::roles {
 
 using T = Tile<128, 128>;
-inline constexpr int stage_count = 4;
 inline constexpr int threads = workbook::warpgroup_threads + 32; ///< the consumers, and a warp that loads
 
+template <int stage_count>
 struct Memory {
     Stage<T> stages[stage_count];
     workbook::RingBarriers<stage_count> bars;
 };
 
 /// One thread: fills stage after stage as they become empty.
-__device__ inline void produce(Memory& memory, const CUtensorMap& a, const CUtensorMap& b, Corner corner,
-                               unsigned steps) {
+template <int stage_count>
+__device__ void produce(Memory<stage_count>& memory, const CUtensorMap& a, const CUtensorMap& b,
+                        Corner corner, unsigned steps) {
     auto at = workbook::producer_start<stage_count>();
     for (unsigned step = 0; step < steps; ++step, at.advance()) {
         workbook::wait_parity(&memory.bars.empty[at.index], at.phase);
@@ -28,8 +29,9 @@ __device__ inline void produce(Memory& memory, const CUtensorMap& a, const CUten
 
 /// A warpgroup: multiplies stage after stage, and gives each back when the products of the next are under
 /// way.
-template <int sums>
-__device__ void consume(float (&upper)[sums], float (&lower)[sums], Memory& memory, unsigned steps) {
+template <int stage_count, int sums>
+__device__ void consume(float (&upper)[sums], float (&lower)[sums], Memory<stage_count>& memory,
+                        unsigned steps) {
     workbook::RingState<stage_count> at;
     std::uint64_t* before = nullptr;
     for (unsigned step = 0; step < steps; ++step, at.advance()) {
@@ -48,10 +50,11 @@ __device__ void consume(float (&upper)[sums], float (&lower)[sums], Memory& memo
 }
 
 /// Launched with 160 threads, one block for each 128 × 128 of the result.
+template <int stage_count>
 __global__ void __launch_bounds__(threads) roles_gemm(Extent extent, const __grid_constant__ CUtensorMap a,
                                                       const __grid_constant__ CUtensorMap b, bf16* out) {
     extern __shared__ __align__(1024) unsigned char shared[];
-    auto& memory = *reinterpret_cast<Memory*>(shared);
+    auto& memory = *reinterpret_cast<Memory<stage_count>*>(shared);
     if (threadIdx.x == 0)
         memory.bars.initialise(1, workbook::warpgroup_threads / 32);
     __syncthreads();

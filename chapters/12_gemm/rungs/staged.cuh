@@ -1,5 +1,5 @@
 /// @file staged.cuh
-/// Rung 5: a ring of four stages. Tiles are asked for three steps before they are needed.
+/// Rung 5: a ring of stages. Tiles are asked for before they are needed, as many steps as there are stages.
 #pragma once
 
 #include "../operands.cuh"
@@ -7,19 +7,20 @@
 namespace gemm::staged {
 
 using T = Tile<128, 128>;
-inline constexpr int stage_count = 4;
 
+template <int stage_count>
 struct Memory {
     Stage<T> stages[stage_count];
     std::uint64_t full[stage_count];
 };
 
 /// Launched with 128 threads, one block for each 128 × 128 of the result.
+template <int stage_count>
 __global__ void __launch_bounds__(workbook::warpgroup_threads)
     staged_gemm(Extent extent, const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
                 bf16* out) {
     extern __shared__ __align__(1024) unsigned char shared[];
-    auto& [stages, full] = *reinterpret_cast<Memory*>(shared);
+    auto& [stages, full] = *reinterpret_cast<Memory<stage_count>*>(shared);
     if (threadIdx.x == 0) {
         for (std::uint64_t& bar : full)
             ptx::mbarrier_init(&bar, 1);
