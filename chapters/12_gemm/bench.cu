@@ -22,11 +22,13 @@ constexpr std::size_t slow_rungs = 2; ///< the first: too slow for turns
 /// The sizes of a part; small where results alone are looked at.
 Extent sized(const Bench& bench, Extent extent) { return bench.dry() ? Extent{264, 272, 144} : extent; }
 
-void write(Bench& bench, const char* table, Product<bf16>& product, const std::string& kernel,
-           const std::optional<workbook::Timing>& timing, const std::optional<workbook::Timing>& cublas) {
-    bench.row(table, workbook::joined<workbook::BenchCell>({{"extent", product.name()}, {"kernel", kernel}},
-                                                           product_cells(timing, product.extent(), cublas)));
-}
+/// How bursts follow each other.
+struct Pace {
+    const char* name;
+    int rounds;
+    int pause_ms;
+};
+constexpr Pace paces[] = {{"without pauses", 21, 0}, {"with pauses", 11, 40}};
 
 /// The expected result: cuBLAS's, or where there is none a rung's.
 void expect(const Cublas& cublas, Product<bf16>& product) {
@@ -65,21 +67,40 @@ void ladder_at(Bench& bench, const Cublas& cublas, Extent extent) {
         contenders.push_back({cublas_name, [&] { cublas.multiply(of.a, of.b, of.out, of.extent); }});
     for (std::size_t i = slow_rungs; i < std::size(rungs); ++i)
         contenders.push_back({rungs[i].name, [&, i] { rungs[i].launch(of); }});
-    const auto timings = in_turns(bench, contenders, turns(extent));
-    const auto reference = cublas.available() ? timings.front() : std::nullopt;
-    for (std::size_t i = 0; i < slow_rungs; ++i)
-        write(bench, "gemm_ladder", product, rungs[i].name,
-              bench.time(
-                  0, [&](cudaStream_t) { rungs[i].launch(of); }, 3),
-              reference);
-    for (std::size_t i = 0; i < contenders.size(); ++i)
-        write(bench, "gemm_ladder", product, contenders[i].name, timings[i], reference);
+    const Management management;
+    for (const Pace& pace : paces) {
+        workbook::TurnPlan plan = turns(extent, pace.rounds);
+        plan.pause_ms = pace.pause_ms;
+        const auto timings = in_turns(bench, contenders, plan);
+        const auto found = bench.mode() == BenchMode::measure ? management.now() : std::nullopt;
+        const auto reference = cublas.available() ? timings.front() : std::nullopt;
+        const auto write = [&](const std::string& kernel, const std::optional<workbook::Timing>& timing) {
+            auto cells = workbook::joined<workbook::BenchCell>(
+                {{"extent", product.name()}, {"pace", pace.name}, {"kernel", kernel}},
+                product_cells(timing, extent, reference));
+            if (found) {
+                cells.emplace_back("sm_mhz", static_cast<double>(found->sm_mhz));
+                cells.emplace_back("watts", found->watts);
+            }
+            bench.row("gemm_ladder", cells);
+        };
+        for (std::size_t i = 0; i < slow_rungs && pace.pause_ms == 0; ++i)
+            write(rungs[i].name, bench.time(
+                                     0, [&](cudaStream_t) { rungs[i].launch(of); }, 3));
+        for (std::size_t i = 0; i < contenders.size(); ++i)
+            write(contenders[i].name, timings[i]);
+        if (bench.mode() == BenchMode::once)
+            break;
+    }
 }
 
 void ladder(Bench& bench) {
     bench.table("gemm_ladder", "The rungs of the ladder, and cuBLAS in the same turns",
-                workbook::joined<workbook::BenchColumn>({{"extent", "m x n x k"}, {"kernel", "rung"}},
-                                                        product_columns()));
+                workbook::joined<workbook::BenchColumn>(
+                    {{"extent", "m x n x k"}, {"pace", "bursts"}, {"kernel", "rung"}},
+                    workbook::joined<workbook::BenchColumn>(
+                        product_columns(), {{"sm_mhz", "SM clock after all turns", "MHz"},
+                                            {"watts", "power in the last second of them", "W"}})));
     bench.table("gemm_bits", "Elements of each rung's result that differ from cuBLAS's",
                 {{"extent", "m x n x k"}, {"kernel", "rung"}, {"different", "elements that differ"}});
     const Cublas cublas(!bench.dry());

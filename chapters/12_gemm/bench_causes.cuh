@@ -4,6 +4,7 @@
 
 #include "bench_data.cuh"
 #include "cublas.hpp"
+#include "ladder.cuh"
 #include "tuner/general.cuh"
 
 #include <string>

@@ -2,7 +2,7 @@
 /// Chapter 12's measurements: matrices that the device fills, and how results are compared there.
 #pragma once
 
-#include "ladder.cuh"
+#include "launching.cuh"
 
 #include "workbook/bench.hpp"
 #include "workbook/bench_data.cuh"
@@ -40,8 +40,8 @@ __global__ void fill_matrix(T* values, std::size_t count, std::uint64_t seed, Fi
 
 /// Adds to counts[0] how many elements differ in any bit, and to counts[1] how many by more than two
 /// roundings to bf16 can explain where sums were added in another order.
-__global__ void count_differences(const bf16* values, const bf16* expected, std::size_t count, float slack,
-                                  unsigned long long* counts) {
+static __global__ void count_differences(const bf16* values, const bf16* expected, std::size_t count,
+                                         float slack, unsigned long long* counts) {
     const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
     unsigned long long different = 0, far = 0;
     for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {

@@ -2,6 +2,7 @@
 /// Chapter 12: how each rung is launched, and the list of all of them.
 #pragma once
 
+#include "launching.cuh"
 #include "rungs/eight_bits.cuh"
 #include "rungs/multicast.cuh"
 #include "rungs/naive.cuh"
@@ -16,83 +17,7 @@
 #include "rungs/warp_products.cuh"
 #include "rungs/wide_tile.cuh"
 
-#include "workbook/check.hpp"
-#include "workbook/launch.hpp"
-
-#include <algorithm>
-#include <cstdint>
-#include <stdexcept>
-#include <string>
-
 namespace gemm {
-
-/// The matrices of a product, all in device memory and packed: a is m × k, b is n × k, out is m × n.
-/// Addresses are multiples of 16 bytes.
-template <class T>
-struct OperandsOf {
-    const T* a;
-    const T* b;
-    bf16* out;
-    Extent extent;
-};
-using Operands = OperandsOf<bf16>;
-
-/// What keeps the product from being made, as one line; empty if nothing does.
-template <class T>
-[[nodiscard]] std::string problem(const OperandsOf<T>& of) {
-    constexpr unsigned k_step = 16 / sizeof(T), n_step = 16 / sizeof(bf16);
-    const auto [m, n, k] = of.extent;
-    const auto cut = [](const char* name, unsigned count, unsigned step) {
-        return std::string(name) + " = " + std::to_string(count) +
-               ": rows must be multiples of 16 bytes, so this must be a multiple of " + std::to_string(step) +
-               "; pad the matrices";
-    };
-    if (k % k_step != 0)
-        return cut("k", k, k_step);
-    if (n % n_step != 0)
-        return cut("n", n, n_step);
-    for (const void* base :
-         {static_cast<const void*>(of.a), static_cast<const void*>(of.b), static_cast<const void*>(of.out)})
-        if (reinterpret_cast<std::uintptr_t>(base) % 16 != 0)
-            return "a matrix does not begin at a multiple of 16 bytes";
-    return {};
-}
-
-/// Throws std::invalid_argument if the product cannot be made. False if there is nothing to launch: the
-/// result is empty, or, with k = 0, all zeros, which this writes.
-template <class T>
-[[nodiscard]] bool anything_to_do(const OperandsOf<T>& of, cudaStream_t stream = nullptr) {
-    if (const std::string why = problem(of); !why.empty())
-        throw std::invalid_argument("gemm: " + why);
-    const auto [m, n, k] = of.extent;
-    if (k == 0 && m > 0 && n > 0)
-        workbook::check(cudaMemsetAsync(of.out, 0, sizeof(bf16) * m * n, stream), "writing zeros");
-    return m > 0 && n > 0 && k > 0;
-}
-
-/// A grid with a block for each tile, columns of tiles first.
-template <class Tile>
-[[nodiscard]] dim3 grid_of(Extent extent) {
-    return {pieces(extent.n, Tile::columns), pieces(extent.m, Tile::rows)};
-}
-
-/// Bands of 8 tiles were best or nearly best everywhere (the tuner's file).
-inline constexpr unsigned default_band = 8;
-
-/// Tiles of rows × columns, in bands.
-[[nodiscard]] inline TileOrder order_of(Extent extent, unsigned rows, unsigned columns,
-                                        unsigned band = default_band) {
-    return {pieces(extent.m, rows), pieces(extent.n, columns), band};
-}
-
-/// Multiprocessors of the device.
-[[nodiscard]] inline unsigned multiprocessors() {
-    int device = 0, count = 0;
-    workbook::check(cudaGetDevice(&device), "asking for the device");
-    workbook::check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
-                    "counting multiprocessors");
-    return static_cast<unsigned>(count);
-}
 
 inline void launch_naive(const Operands& of) {
     if (!anything_to_do(of))
@@ -133,12 +58,12 @@ void launch_tiles(Kernel* kernel, unsigned threads, std::size_t shared, const Op
 inline void launch_one_stage(const Operands& of) {
     launch_tiles<one_stage::T>(one_stage::one_stage_gemm, workbook::warpgroup_threads, 0, of);
 }
-template <int stages = 4>
+template <int stages = 3>
 void launch_staged(const Operands& of) {
     launch_tiles<staged::T>(staged::staged_gemm<stages>, workbook::warpgroup_threads,
                             sizeof(staged::Memory<stages>), of);
 }
-template <int stages = 4>
+template <int stages = 6>
 void launch_roles(const Operands& of) {
     launch_tiles<roles::T>(roles::roles_gemm<stages>, roles::threads, sizeof(roles::Memory<stages>), of);
 }
@@ -170,13 +95,6 @@ inline void launch_staying(const Operands& of) {
                       .dynamic_shared = sizeof(staying::Memory)},
                      of.extent, order, operand_map(of.a, m, k, T::rows), operand_map(of.b, n, k, T::columns),
                      of.out);
-}
-
-/// The shape of a launch in which clusters of `blocks` stay, as many as run at once.
-[[nodiscard]] inline workbook::LaunchShape clusters_that_stay(const TileOrder& order, unsigned blocks,
-                                                              unsigned threads, std::size_t shared) {
-    const unsigned clusters = std::min(order.count(), multiprocessors() / blocks);
-    return {.grid = clusters * blocks, .block = threads, .dynamic_shared = shared, .cluster = dim3(blocks)};
 }
 
 inline void launch_multicast(const Operands& of) {
@@ -229,7 +147,7 @@ inline constexpr Rung rungs[] = {
     {"shared_tile", "tiles in shared memory, 8x8 sums a thread", launch_shared_tile},
     {"warp_products", "mma.sync, fed by a ring of cp.async", launch_warp_products},
     {"one_stage", "TMA, then wgmma", launch_one_stage},
-    {"staged", "a ring of four stages", launch_staged<>},
+    {"staged", "a ring of three stages", launch_staged<>},
     {"roles", "one warp loads, four multiply", launch_roles<>},
     {"wide_tile", "128x256, registers by role", launch_wide_tile},
     {"ordered", "tiles in bands, for L2", launch_ordered},

@@ -4,7 +4,7 @@
 /// out, to see which of them takes the time.
 #pragma once
 
-#include "../operands.cuh"
+#include "../launching.cuh"
 
 #include "workbook/warpgroups.cuh"
 

@@ -7,9 +7,11 @@
 #include "timing.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,7 @@ namespace workbook {
 struct TurnPlan {
     int rounds = 21;   ///< bursts of each; one more goes before, not counted
     int launches = 10; ///< in a burst
+    int pause_ms = 0;  ///< before each burst: time to cool, where power would lower the clock
 };
 
 /// What takes part: `run` enqueues one launch in the default stream.
@@ -42,11 +45,14 @@ struct Contender {
         for (std::size_t i = order.size(); i > 1; --i)
             std::swap(order[i - 1], order[random.below(i)]);
         for (const std::size_t i : order) {
+            if (plan.pause_ms > 0)
+                std::this_thread::sleep_for(std::chrono::milliseconds(plan.pause_ms));
             Event start, stop;
             start.record();
             for (int launch = 0; launch < plan.launches; ++launch)
                 contenders[i].run();
             stop.record();
+            // Nothing is enqueued while the host sleeps, so a pause never lies between the events.
             const double each = stop.milliseconds_since(start) / plan.launches;
             if (round > 0)
                 samples[i].push_back(each);
