@@ -30,10 +30,11 @@ struct Choice {
     using T = Tile<64 * consumers, columns_>;
     static constexpr int blocks = down * across;
     static constexpr int threads = (1 + consumers) * workbook::warpgroup_threads;
-    /// Registers at the start are 65,536 by threads; what loaders give back goes to the others.
+    /// What a thread starts with is 65,536 by the threads, and ptxas rounds down to a multiple of 8. Nobody
+    /// gets more than the block has started with in all.
     static constexpr int start = 65536 / threads / 8 * 8;
     static constexpr int loading = 40;
-    static constexpr int most = (65536 / workbook::warpgroup_threads - loading) / consumers / 8 * 8;
+    static constexpr int most = (start * (consumers + 1) - loading) / consumers / 8 * 8;
     static constexpr int multiplying = most < 240 ? most : 240;
 
     struct Memory {

@@ -100,7 +100,7 @@ void search(Bench& bench) {
         Product<bf16> product(bench.dry() ? Extent{520, 264, 136} : extent);
         std::vector<Trial> trials = all_trials(bench);
         check(bench, product, trials);
-        workbook::TurnPlan quick = turns(product.extent(), 5);
+        workbook::TurnPlan quick = turns(product.extent(), 4);
         quick.launches = std::max(2, quick.launches / 2);
         run(bench, cublas, product, trials, "all", quick);
         if (bench.dry())
@@ -108,7 +108,7 @@ void search(Bench& bench) {
         std::sort(trials.begin(), trials.end(),
                   [](const Trial& a, const Trial& b) { return a.median_ms < b.median_ms; });
         trials.resize(std::min(trials.size(), finalists));
-        run(bench, cublas, product, trials, "finalists", turns(product.extent(), 31));
+        run(bench, cublas, product, trials, "finalists", turns(product.extent(), 21));
     }
 }
 
