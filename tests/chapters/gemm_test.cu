@@ -226,7 +226,7 @@ constexpr Extent large_extents[] = {{128, 128, 64}, {128, 256, 128}, {384, 264, 
 
 } // namespace
 
-TEST_CASE("an order of tiles takes each of them once, band by band") {
+TEST_CASE("an order of tiles takes each of them once") {
     for (const unsigned down : {1u, 2u, 3u, 7u, 8u, 9u, 64u})
         for (const unsigned across : {1u, 2u, 5u, 33u})
             for (const unsigned band : {1u, 2u, 3u, 8u, 100u}) {
@@ -260,7 +260,7 @@ TEST_CASE("one tile of every rung, exact") {
     check_rungs(by_tensor_cores, {256, 256, 64});
 }
 
-TEST_CASE("exact products of many tiles and steps, by the rungs with tensor cores") {
+TEST_CASE("exact products of many tiles and steps by the rungs with tensor cores") {
     require_device(hopper);
     for (const Extent& extent : large_extents)
         check_rungs(by_tensor_cores, extent);
@@ -282,7 +282,7 @@ TEST_CASE("more tiles than blocks run at once") {
     check_rungs(all_rungs.last(1), {tiles_down * 128 - 100, 2 * 256 - 8, 8});
 }
 
-TEST_CASE("one block, or one cluster, takes all tiles and goes on in its ring where it was") {
+TEST_CASE("one block or one cluster takes all tiles and goes on in its ring where it was") {
     require_device(hopper);
     const Product<bf16> product = of_integers<bf16>({700, 520, 136}); // 3 steps a tile, in a ring of 4
     check_exact(launch_staying_alone, product);
