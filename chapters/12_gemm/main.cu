@@ -6,6 +6,7 @@
 #include "workbook/program.hpp"
 #include "workbook/random.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -17,11 +18,10 @@ using namespace gemm;
 using workbook::Comparison;
 using workbook::DeviceBuffer;
 
-/// Edges that are no multiple of any tile, where there is room for that.
+/// A result of at most `size` elements, nearly square, and as deep as it is high.
 Extent extent_of(std::size_t size) {
-    const auto edge = static_cast<unsigned>(size);
-    return edge % 256 == 0 || edge < 24 ? Extent{edge, edge / 8 * 8, edge / 8 * 8}
-                                        : Extent{edge, (edge - 16) / 8 * 8, edge / 8 * 8};
+    const auto edge = static_cast<unsigned>(std::sqrt(static_cast<double>(size)));
+    return {edge, edge / 8 * 8, edge / 8 * 8};
 }
 
 struct Matrices {
@@ -73,11 +73,11 @@ int main(int argc, char** argv) {
     const workbook::ProgramInfo info{
         .name = "gemm",
         .summary = "matrices multiplied, twelve rungs from slow to fast",
-        .size_unit = "rows and columns",
-        .size_with_clock = 4096,
-        .size_without_clock = 328,
-        .min_size = 8,
-        .max_size = 32768,
+        .size_unit = "elements of the result",
+        .size_with_clock = 4096 * 4096,
+        .size_without_clock = 265 * 265, // edges that are no multiple of any tile
+        .device_bytes_per_element = 3 * sizeof(bf16),
+        .host_bytes_per_element = 4 * sizeof(bf16),
         .needs = {.compute_major = 9, .dynamic_shared = sizeof(overlapped::Memory)}};
     return workbook::run_program<Matrices>(info, kernels, argc, argv);
 }

@@ -15,7 +15,6 @@ from .workspace import Workspace
 SECONDS = 40
 """Of processor time. The slowest solution takes about two."""
 _MEMORY_KIB = 12 * 1024 * 1024
-_ARCHITECTURE = "compute_90"
 _NVRTC_CANNOT = 2
 
 
@@ -37,28 +36,28 @@ def kernels(
             f"Or `./workbook reset {exercise.name}` gives you the new text, and keeps yours in workspace/backups.",
         ]
     if library := nvrtc_library(tools):
-        done = _run(workspace, _nvrtc_command(tools, library, source, ptx), ptx, [file, *_nvrtc_needs(workspace)], cage)
+        done = _run(workspace, _nvrtc_command(tools, library, source, ptx, exercise.target), ptx, [file, *_nvrtc_needs(workspace)], cage)
         # One that does not come to its end would not with nvcc either, and the learner waits.
         if done[0] != _NVRTC_CANNOT and not (done[0] and _meets_the_host(done[2])):
-            return _problem(done, source) or _cannot_be_used(workspace, file, ptx)
-    done = _run(workspace, nvcc_command(tools, source, ptx), ptx, [file], cage)
-    return _problem(done, source) or _cannot_be_used(workspace, file, ptx)
+            return _problem(done, source) or _cannot_be_used(workspace, exercise, file, ptx)
+    done = _run(workspace, nvcc_command(tools, source, ptx, exercise.target), ptx, [file], cage)
+    return _problem(done, source) or _cannot_be_used(workspace, exercise, file, ptx)
 
 
-def _cannot_be_used(workspace: Workspace, file: Path, ptx: Path) -> list[str]:
+def _cannot_be_used(workspace: Workspace, exercise: Exercise, file: Path, ptx: Path) -> list[str]:
     """What is wrong with a file that the compiler took."""
-    return _taken_over(workspace, file, ptx) or _of_another_target(file, ptx)
+    return _taken_over(workspace, file, ptx) or _of_another_target(file, ptx, exercise.target)
 
 
-def _of_another_target(file: Path, ptx: Path) -> list[str]:
+def _of_another_target(file: Path, ptx: Path, own: str) -> list[str]:
     """libcu++ takes what it has for other targets only for calls of functions that do not exist, with telling names."""
     names = r"\b__cuda_ptx_(\w+?)_is_(?:not|only)_supported_(?:before|on)_(SM_[0-9]+[a-z]?)"
     if not (found := re.search(names, ptx.read_text("utf-8", errors="replace"))):
         return []
     function, target = found[1], found[2].lower()
     return [
-        f"{file.name} calls a form of cuda::ptx::{function} that libcu++ has for {target} only; exercises are for {_ARCHITECTURE}.",
-        "Use the function that the exercise gives instead, or the instruction in inline PTX if the PTX ISA has it for sm_90.",
+        f"{file.name} calls a form of cuda::ptx::{function} that libcu++ has for {target} only; this exercise is for sm_{own}.",
+        f"Use the function that the exercise gives instead, or the instruction in inline PTX if the PTX ISA has it for sm_{own}.",
     ]
 
 
@@ -81,20 +80,20 @@ def nvrtc_library(tools: Tools) -> Path | None:
     return next(iter(sorted(found, key=lambda file: len(file.name))), None)
 
 
-def _nvrtc_command(tools: Tools, library: Path, source: str, ptx: Path) -> list[str]:
+def _nvrtc_command(tools: Tools, library: Path, source: str, ptx: Path, target: str) -> list[str]:
     home = tools.path("nvcc").resolve().parent.parent
     include = next((d for d in (home / "include", *home.glob("targets/*/include")) if d.is_dir()), home / "include")
     return [
         *(sys.executable, "-I", "-S", str(Path(__file__).with_name("nvrtc.py")), str(library), source, str(ptx)),
-        *(f"--gpu-architecture={_ARCHITECTURE}", "-std=c++20", "-lineinfo", "--device-int128"),
+        *(f"--gpu-architecture=compute_{target}", "-std=c++20", "-lineinfo", "--device-int128"),
         *("-Icommon/include", "-Icommon/judge/device", f"-I{include}", f"-I{include / 'cccl'}"),
     ]
 
 
-def nvcc_command(tools: Tools, source: str, ptx: Path) -> list[str]:
+def nvcc_command(tools: Tools, source: str, ptx: Path, target: str) -> list[str]:
     """The same with nvcc."""
     return [
-        *(str(tools.path("nvcc")), "-ptx", f"-arch={_ARCHITECTURE}", "-std=c++20", "-lineinfo"),
+        *(str(tools.path("nvcc")), "-ptx", f"-arch=compute_{target}", "-std=c++20", "-lineinfo"),
         *("-I", "common/include", source, "-o", str(ptx)),
     ]
 

@@ -18,6 +18,8 @@ from .workspace import Workspace
 KINDS = ("fill", "write", "find-the-mistake", "project")
 _KEYS = {"name", "title", "kind", "task", "minutes", "hints", "learned", "fails_with"}
 _BOUNDS = ("at_most", "at_least", "equals")
+TARGETS = ("90", "90a")
+"""What kernels are compiled for; 90a is for wgmma and setmaxnreg."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class Exercise:
     advice: tuple[Advice, ...] = ()
     uses_shared: str = ""
     """What to say if the results are right although what lies in shared memory was changed; empty: that is not tried."""
+    target: str = TARGETS[0]
 
     def skeleton(self, workspace: Workspace) -> Path:
         return self._directory(workspace) / "exercises" / f"{self.name}.cu"
@@ -115,7 +118,7 @@ def read_manifest(path: Path, chapter: Chapter) -> list[Exercise]:
 
 def _exercise(entry: dict[str, Any], chapter: Chapter, path: Path) -> Exercise:
     name = entry.get("name", "?")
-    values = {key: value for key, value in entry.items() if key not in ("counters", "advice", "uses_shared")}
+    values = {key: value for key, value in entry.items() if key not in ("counters", "advice", "uses_shared", "target")}
     if wrong := set(values) ^ _KEYS:
         raise UserError(f"{path}: exercise '{name}': missing or unknown: {', '.join(sorted(wrong))}")
     if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
@@ -129,7 +132,11 @@ def _exercise(entry: dict[str, Any], chapter: Chapter, path: Path) -> Exercise:
     conditions = tuple(_condition(c, name, f"{path}: exercise '{name}'") for c in entry.get("counters", []))
     advice = tuple(_advice(a, f"{path}: exercise '{name}'") for a in entry.get("advice", []))
     uses_shared = " ".join(entry.get("uses_shared", "").split())
-    return Exercise(**values, chapter=chapter, counters=conditions, advice=advice, uses_shared=uses_shared)
+    if (target := entry.get("target", TARGETS[0])) not in TARGETS:
+        raise UserError(f"{path}: exercise '{name}': target must be one of {', '.join(TARGETS)}")
+    return Exercise(
+        **values, chapter=chapter, counters=conditions, advice=advice, uses_shared=uses_shared, target=target
+    )
 
 
 def _advice(entry: object, where: str) -> Advice:

@@ -7,6 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <string>
@@ -38,6 +39,11 @@ std::set<int> lines_named(const std::vector<Diagnostic>& report, const std::stri
     return lines;
 }
 
+/// What is told as a warning lets the launch end well.
+bool only_warnings(const std::vector<Diagnostic>& report) {
+    return !report.empty() && std::ranges::all_of(report, &Diagnostic::is_warning);
+}
+
 /// The mark of a mistake that never reaches the device: the host library refuses to make the tensor map.
 constexpr const char* refused_map = "tensor-map-refused";
 
@@ -56,11 +62,11 @@ void check_mistake(const std::string& mistake, const std::string& order) {
     const Finished program =
         run_mistakes(mistake, {{"EMULATOR_ORDER", order}, {"EMULATOR_REPORT", file.string()}});
     INFO(mistake << ", completion " << order << ", " << program.how() << "\n" << program.out << program.err);
-    CHECK(program.exit_code == 1);
     CHECK(program.used < std::chrono::seconds(5));
 
     const Expectation expected = expectation(read_file(chapter_source() / "mistakes.cu"), mistake, order);
     const std::vector<Diagnostic> report = read_report(file);
+    CHECK(program.exit_code == (only_warnings(report) ? 0 : 1));
     if (expected.name == refused_map)
         return check_refused(program, report, expected);
     REQUIRE_FALSE(report.empty());

@@ -250,7 +250,7 @@ class Verdicts(unittest.TestCase):
                 ("__my_cp_async_bulk", ""),
             ):
                 ptx.write_text(f".extern .func {function}\n()\n;\n", "utf-8")
-                lines = " ".join(compiling._of_another_target(Path("a.cu"), ptx))
+                lines = " ".join(compiling._of_another_target(Path("a.cu"), ptx, "90"))
                 self.assertIn(said, lines)
                 self.assertEqual(bool(said), bool(lines))
 

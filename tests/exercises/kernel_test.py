@@ -63,7 +63,9 @@ class KernelTest(unittest.TestCase):
 
     def test_solution_compiles_with_nvcc_too(self) -> None:
         source = os.path.relpath(self.exercise.solution(self.workspace), ROOT)
-        command = compiling.nvcc_command(self.tools, source, self.directory / "nvcc.ptx")
+        command = compiling.nvcc_command(
+            self.tools, source, self.directory / "nvcc.ptx", self.exercise.target
+        )
         status, output, errors = compiling.finish(command, ROOT, dict(os.environ), compiling.SECONDS)
         self.assertEqual(status, 0, output + errors)
 

@@ -12,13 +12,24 @@
 namespace test_support {
 namespace {
 
+Location read_location(const JsonValue& value, const std::string& role) {
+    return {value["file"].string(), static_cast<int>(value["line"].number()), role};
+}
+
 Diagnostic read_diagnostic(const std::string& line) {
     const JsonValue value = JsonValue::parse(line);
-    Diagnostic diagnostic{value["name"].string(), value["kernel"].string(), value["message"].string(), {}};
-    for (const JsonValue& location : value["locations"].array())
-        diagnostic.locations.push_back({location["file"].string(),
-                                        static_cast<int>(location["line"].number()),
-                                        location["role"].string()});
+    Diagnostic diagnostic{.name = value["name"].string(),
+                          .kernel = value["kernel"].string(),
+                          .message = value["message"].string(),
+                          .is_warning = value["severity"].string() == "warning",
+                          .locations = {}};
+    for (const JsonValue& location : value["locations"].array()) {
+        const std::string role = location["role"].string();
+        diagnostic.locations.push_back(read_location(location, role));
+        if (location.object().contains("callers"))
+            for (const JsonValue& caller : location["callers"].array())
+                diagnostic.locations.push_back(read_location(caller, role));
+    }
     return diagnostic;
 }
 

@@ -22,6 +22,8 @@ struct Diagnostic {
     std::string name;
     std::string kernel;
     std::string message;
+    bool is_warning = false; ///< the launch went on, and did not fail
+    /// Those that it names, and behind each the calls that led there.
     std::vector<Location> locations;
 };
 
