@@ -4,6 +4,7 @@ A block lies between two HTML comments, each on a line of its own:
 
     <!-- code: FILE SYMBOL... -->          definitions of functions, structs or constants; NAME#2 is the second of that name
     <!-- code: FILE [tag] -->              the lines between `// [tag]` and `// [/tag]`
+    <!-- diff: OLD NEW -->                 what the file NEW changes of OLD, apart from its name and its head
     <!-- output: COMMAND -->               the command and its standard output; it runs in the repository's root
     <!-- captured: COMMAND -->             the same, made anew only by --capture: for a command that cannot run in a check
     <!-- markdown: COMMAND -->             the same, where the command writes Markdown
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 
 from .errors import WeaveError
 
-KINDS = ("code", "output", "captured", "markdown", "mistake", "ptx", "sass", "counters", "measured")
+KINDS = ("code", "diff", "output", "captured", "markdown", "mistake", "ptx", "sass", "counters", "measured")
 END = "<!-- end -->"
 
 _MARK = re.compile(r"^<!-- (?P<kind>[a-z]+): (?P<argument>.*\S) -->$")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import code, tables
+from . import code, differences, tables
 from .errors import Unavailable, WeaveError
 from .machine_code import Disassembler, require_compiler
 from .marks import Block, blocks, fenced
@@ -90,6 +90,18 @@ class Weaver:
             self.shown.add((path, match[1]))
             return code.region(text, match[1])
         return code.Source(text).definition(symbol)
+
+    def _diff(self, file: Path, argument: str) -> str:
+        names = argument.split()
+        paths = [(file.resolve().parent / name).resolve() for name in names]
+        if len(paths) != 2:
+            raise WeaveError("takes two files")
+        for name, path in zip(names, paths, strict=True):
+            if not path.is_file():
+                raise WeaveError(f"{name}: there is no such file")
+        if not (lines := differences.differences(*paths)):
+            raise WeaveError("the files do not differ")
+        return fenced(lines, "diff")
 
     def _output(self, _: Path, command: str) -> str:
         return fenced([f"$ {command}", *self._runner.shell(command).split("\n")])

@@ -89,4 +89,9 @@ TEST_CASE("integers and structures are described too") {
         unsigned char b;
     };
     CHECK(describe(Pair{1, 255}) == "bytes 01 ff");
+    struct Half { // as __half and __nv_bfloat16
+        std::uint16_t bits;
+        explicit operator float() const { return 1.5F; }
+    };
+    CHECK(describe(Half{0x3fc0}) == "1.5 (0x3fc0)");
 }

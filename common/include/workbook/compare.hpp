@@ -8,6 +8,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
@@ -51,6 +52,9 @@ template <class T>
                       std::bit_cast<unsigned long long>(value));
     else if constexpr (std::is_integral_v<T>)
         return std::to_string(value);
+    else if constexpr (sizeof(T) == sizeof(std::uint16_t) && requires { static_cast<float>(value); })
+        std::snprintf(text.data(), text.size(), "%.9g (0x%04x)", // f16, bf16
+                      static_cast<double>(static_cast<float>(value)), std::bit_cast<std::uint16_t>(value));
     else {
         std::string bytes = "bytes";
         const auto* raw = reinterpret_cast<const unsigned char*>(&value);

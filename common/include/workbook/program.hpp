@@ -44,6 +44,8 @@ struct KernelEntry {
     void (*launch)(Data&);             ///< enqueues the kernel; called again and again when it is measured
     Comparison (*check)(Data&);        ///< compares the result of one launch with the CPU reference
     std::string (*note)(Data&) = nullptr; ///< more to tell, after the check; may be left out
+    /// Floating-point operations of one launch, for kernels that are measured by them; may be left out.
+    double (*operations)(const Data&) = nullptr;
 };
 
 /// What a program is, and which sizes it takes.
@@ -130,6 +132,7 @@ template <class Data>
 bool run_kernel(const KernelEntry<Data>& entry, Data& data, KernelResult& result) {
     using Outcome = KernelResult::Outcome;
     result.bytes = entry.bytes(data);
+    result.operations = entry.operations ? entry.operations(data) : 0;
     try {
         entry.prepare(data);
         entry.launch(data);

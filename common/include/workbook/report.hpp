@@ -7,6 +7,7 @@
 #include "table.hpp"
 #include "timing.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +29,7 @@ struct KernelResult {
     std::string detail{};  ///< what was wrong, one line; empty if nothing
     std::string note{};    ///< what else the kernel found out; may have several lines
     std::size_t bytes = 0; ///< read from plus written to global memory; 0: not a transfer
+    double operations = 0; ///< floating-point operations, if that is what it is measured by
     std::optional<Timing> timing{};
 
     [[nodiscard]] bool failed() const noexcept {
@@ -46,6 +48,12 @@ struct Report {
     std::size_t ceiling_bytes = 0;   ///< bytes moved by the copy that the kernels are compared with
     std::optional<Timing> ceiling{}; ///< its times
     std::vector<KernelResult> kernels{};
+
+    /// True if the kernels are measured by the operations that they do, not by the bytes that they move.
+    [[nodiscard]] bool counts_operations() const noexcept {
+        return std::any_of(kernels.begin(), kernels.end(),
+                           [](const KernelResult& kernel) { return kernel.operations > 0; });
+    }
 
     /// Bytes per second of the copy ceiling; 0 if it was not measured.
     [[nodiscard]] double ceiling_rate() const noexcept {
@@ -89,8 +97,33 @@ struct Report {
     return "?";
 }
 
+/// The same for kernels that do operations: what they did, and how fast.
+[[nodiscard]] inline std::string operations_table(const Report& report) {
+    using Align = Table::Align;
+    std::vector<Table::Column> columns{
+        {"kernel"}, {"what it shows"}, {"result"}, {"operations", Align::right}};
+    if (report.has_clock)
+        for (const char* heading : {"time (ms)", "spread", "TFLOP/s"})
+            columns.push_back({heading, Align::right});
+    Table table(columns);
+    for (const KernelResult& kernel : report.kernels) {
+        std::vector<std::string> row{kernel.name, kernel.shows, outcome_word(kernel.outcome),
+                                     decimals(kernel.operations * 1e-6, 1) + " M"};
+        if (report.has_clock && kernel.timing) {
+            row.push_back(decimals(kernel.timing->median_ms, 4));
+            row.push_back(decimals(100 * kernel.timing->spread(), 1) + " %");
+            row.push_back(decimals(kernel.operations / kernel.timing->median_ms * 1e-9, 1));
+        } else if (report.has_clock)
+            row.insert(row.end(), {"-", "-", "-"});
+        table.add(std::move(row));
+    }
+    return table.text();
+}
+
 /// The table: one row per kernel; time and bandwidth only where the device has a clock.
 [[nodiscard]] inline std::string results_table(const Report& report) {
+    if (report.counts_operations())
+        return operations_table(report);
     using Align = Table::Align;
     std::vector<Table::Column> columns{
         {"kernel"}, {"what it shows"}, {"result"}, {"bytes moved", Align::right}};
@@ -159,6 +192,7 @@ struct Report {
                           {"detail", kernel.detail},
                           {"note", kernel.note},
                           {"bytes", kernel.bytes},
+                          {"operations", kernel.operations},
                           {"median_ms", timing ? Json(timing->median_ms) : Json()},
                           {"min_ms", timing ? Json(timing->min_ms) : Json()},
                           {"max_ms", timing ? Json(timing->max_ms) : Json()},

@@ -3,9 +3,9 @@
 /// gives to another. Chapter 10 explains both.
 #pragma once
 
-namespace workbook {
+#include "matrix_layout.hpp" // warpgroup_threads
 
-inline constexpr int warpgroup_threads = 128; ///< four warps, the first of them at a multiple of four
+namespace workbook {
 
 /// Waits at barrier `id` (1 to 15; 0 is __syncthreads()) until `threads` threads have come to it, those that
 /// only arrive included. A multiple of 32; whole warps call it, converged. PTX ISA, 'barrier'.

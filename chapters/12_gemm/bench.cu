@@ -1,0 +1,241 @@
+/// @file bench.cu
+/// Chapter 12's measurements: the ladder against cuBLAS, and what limits its rungs.
+#include "bench_causes.cuh"
+#include "bench_data.cuh"
+#include "conditions.hpp"
+#include "cublas.hpp"
+
+#include <iterator>
+
+namespace {
+
+using namespace gemm;
+using workbook::Bench;
+using workbook::BenchMode;
+using workbook::Contender;
+
+constexpr const char* cublas_name = "cuBLAS";
+constexpr Extent extents[] = {
+    {8192, 8192, 8192}, {4096, 4096, 4096}, {2048, 2048, 2048}, {8192, 8192, 1024}, {16384, 1024, 4096}};
+constexpr std::size_t slow_rungs = 2; ///< the first: too slow for turns
+
+/// The sizes of a part; small where results alone are looked at.
+Extent sized(const Bench& bench, Extent extent) { return bench.dry() ? Extent{264, 272, 144} : extent; }
+
+/// How bursts follow each other.
+struct Pace {
+    const char* name;
+    int rounds;
+    int pause_ms;
+};
+constexpr Pace paces[] = {{"without pauses", 21, 0}, {"with pauses", 11, 40}};
+
+/// The expected result: cuBLAS's, or where there is none a rung's.
+void expect(const Cublas& cublas, Product<bf16>& product) {
+    const Operands of = product.expecting();
+    if (cublas.available())
+        cublas.multiply(of.a, of.b, of.out, of.extent);
+    else
+        launch_one_stage(of);
+}
+
+/// Every rung's result against cuBLAS's: rungs with tensor cores have its bits, the others add up in another
+/// order.
+void compare(Bench& bench, Product<bf16>& product) {
+    for (std::size_t i = 0; i < std::size(rungs); ++i) {
+        product.poison();
+        rungs[i].launch(product.operands());
+        const auto [bits, far] = product.differences();
+        if (far > 0)
+            bench.wrong(std::string(rungs[i].name) + " at " + product.name() + ": " + std::to_string(far) +
+                        " wrong elements");
+        bench.row("gemm_bits", {{"extent", product.name()},
+                                {"kernel", rungs[i].name},
+                                {"different", static_cast<double>(bits)}});
+    }
+}
+
+void ladder_at(Bench& bench, const Cublas& cublas, Extent extent) {
+    Product<bf16> product(extent);
+    const Operands of = product.operands();
+    if (bench.mode() != BenchMode::once) {
+        expect(cublas, product);
+        compare(bench, product);
+    }
+    std::vector<Contender> contenders;
+    if (cublas.available())
+        contenders.push_back({cublas_name, [&] { cublas.multiply(of.a, of.b, of.out, of.extent); }});
+    for (std::size_t i = slow_rungs; i < std::size(rungs); ++i)
+        contenders.push_back({rungs[i].name, [&, i] { rungs[i].launch(of); }});
+    const Management management;
+    for (const Pace& pace : paces) {
+        workbook::TurnPlan plan = turns(extent, pace.rounds);
+        plan.pause_ms = pace.pause_ms;
+        const auto timings = in_turns(bench, contenders, plan);
+        const auto found = bench.mode() == BenchMode::measure ? management.now() : std::nullopt;
+        const auto reference = cublas.available() ? timings.front() : std::nullopt;
+        const auto write = [&](const std::string& kernel, const std::optional<workbook::Timing>& timing) {
+            auto cells = workbook::joined<workbook::BenchCell>(
+                {{"extent", product.name()}, {"pace", pace.name}, {"kernel", kernel}},
+                product_cells(timing, extent, reference));
+            if (found) {
+                cells.emplace_back("sm_mhz", static_cast<double>(found->sm_mhz));
+                cells.emplace_back("watts", found->watts);
+            }
+            bench.row("gemm_ladder", cells);
+        };
+        for (std::size_t i = 0; i < slow_rungs && pace.pause_ms == 0; ++i)
+            write(rungs[i].name, bench.time(
+                                     0, [&](cudaStream_t) { rungs[i].launch(of); }, 3));
+        for (std::size_t i = 0; i < contenders.size(); ++i)
+            write(contenders[i].name, timings[i]);
+        if (bench.mode() == BenchMode::once)
+            break;
+    }
+}
+
+void ladder(Bench& bench) {
+    bench.table("gemm_ladder", "The rungs of the ladder, and cuBLAS in the same turns",
+                workbook::joined<workbook::BenchColumn>(
+                    {{"extent", "m x n x k"}, {"pace", "bursts"}, {"kernel", "rung"}},
+                    workbook::joined<workbook::BenchColumn>(
+                        product_columns(), {{"sm_mhz", "SM clock after all turns", "MHz"},
+                                            {"watts", "power in the last second of them", "W"}})));
+    bench.table("gemm_bits", "Elements of each rung's result that differ from cuBLAS's",
+                {{"extent", "m x n x k"}, {"kernel", "rung"}, {"different", "elements that differ"}});
+    const Cublas cublas(!bench.dry());
+    for (const Extent extent : extents) {
+        ladder_at(bench, cublas, sized(bench, extent));
+        if (bench.mode() != BenchMode::measure)
+            break;
+    }
+}
+
+void stages(Bench& bench) {
+    bench.table("gemm_stages",
+                "One warpgroup, with and without a warp that loads: stages, and blocks on an SM",
+                workbook::joined<workbook::BenchColumn>({{"extent", "m x n x k"},
+                                                         {"kernel", "rung"},
+                                                         {"stages", "stages"},
+                                                         {"blocks_per_sm", "blocks on an SM"}},
+                                                        product_columns()));
+    Product<bf16> product(sized(bench, {4096, 4096, 4096}));
+    compare_stages(bench, product);
+}
+
+void halves(Bench& bench) {
+    bench.table("gemm_halves", "The last rung, whole and with one half left out",
+                workbook::joined<workbook::BenchColumn>(
+                    {{"extent", "m x n x k"}, {"kernel", "tile and cluster"}, {"part", "what is done"}},
+                    product_columns()));
+    for (const Extent extent : {extents[0], extents[1], extents[3]}) {
+        Product<bf16> product(sized(bench, extent));
+        compare_halves(bench, product);
+    }
+}
+
+void bands(Bench& bench) {
+    bench.table("gemm_bands", "Rows of tiles in a band, by size",
+                workbook::joined<workbook::BenchColumn>(
+                    {{"extent", "m x n x k"}, {"kernel", "tile and cluster"}, {"band", "rows of a band"}},
+                    product_columns()));
+    for (const Extent extent : {extents[0], extents[1], extents[4]}) {
+        Product<bf16> product(sized(bench, extent));
+        compare_bands(bench, product);
+    }
+}
+
+/// The same product of different numbers, each for more than a second: the power that is reported is a mean.
+void data(Bench& bench) {
+    bench.table("gemm_data", "What the matrices hold: rate, clock and power",
+                workbook::joined<workbook::BenchColumn>({{"extent", "m x n x k"},
+                                                         {"kernel", "kernel"},
+                                                         {"fill", "elements"},
+                                                         {"sm_mhz", "SM clock at the end", "MHz"},
+                                                         {"watts", "power", "W"}},
+                                                        product_columns()));
+    const Cublas cublas(!bench.dry());
+    const Management management;
+    const std::pair<Fill, const char*> fills[] = {{Fill::normal, "normal random numbers"},
+                                                  {Fill::small_integers, "integers from -2 to 2"},
+                                                  {Fill::ones, "ones"},
+                                                  {Fill::zeros, "zeros"}};
+    for (const auto& [fill, name] : fills) {
+        Product<bf16> product(sized(bench, extents[0]), fill);
+        const Operands of = product.operands();
+        const auto run = [&](const char* kernel, auto&& multiply) {
+            const auto timing = bench.time(
+                std::size_t{1} << 40, [&](cudaStream_t) { multiply(); }, 1000);
+            auto cells = product_cells(timing, of.extent);
+            if (const auto found = management.now(); timing && found) {
+                cells.emplace_back("sm_mhz", static_cast<double>(found->sm_mhz));
+                cells.emplace_back("watts", found->watts);
+            }
+            bench.row("gemm_data",
+                      workbook::joined<workbook::BenchCell>(
+                          {{"extent", product.name()}, {"kernel", kernel}, {"fill", name}}, cells));
+        };
+        if (cublas.available())
+            run(cublas_name, [&] { cublas.multiply(of.a, of.b, of.out, of.extent); });
+        run("overlapped", [&] { launch_overlapped(of); });
+    }
+}
+
+/// The best of the algorithms that cuBLASLt proposes, by a few launches of each.
+std::size_t best_algorithm(const CublasLt& lt, const OperandsOf<e4m3>& of, std::span<std::byte> workspace) {
+    std::size_t best = 0;
+    double least = 0;
+    for (std::size_t i = 0; i < lt.algorithms(); ++i) {
+        const auto timing = workbook::measure_in_turns(
+            {{"", [&] { lt.multiply(of.a, of.b, of.out, i, workspace); }}}, {.rounds = 3, .launches = 5});
+        if (i == 0 || timing.front().median_ms < least) {
+            best = i;
+            least = timing.front().median_ms;
+        }
+    }
+    return best;
+}
+
+void eight_bits_at(Bench& bench, Extent extent) {
+    Product<e4m3> product(extent);
+    const auto of = product.operands(), expecting = product.expecting();
+    workbook::DeviceBuffer<std::byte> workspace(CublasLt::workspace_bytes());
+    std::vector<Contender> contenders;
+    const CublasLt fast(extent, true, !bench.dry()), precise(extent, false, !bench.dry());
+    for (const auto& [lt, name] : {std::pair{&fast, "cuBLASLt, fast sums"}, std::pair{&precise, "cuBLASLt"}})
+        if (lt->available()) {
+            const std::size_t best = best_algorithm(*lt, expecting, workspace.span());
+            contenders.push_back({name, [lt, best, &workspace, expecting] {
+                                      lt->multiply(expecting.a, expecting.b, expecting.out, best,
+                                                   workspace.span());
+                                  }});
+        }
+    contenders.push_back({"eight_bits", [&] { launch_eight_bits(of); }});
+    const auto timings = in_turns(bench, contenders, turns(extent));
+    for (std::size_t i = 0; i < contenders.size(); ++i)
+        bench.row("gemm_eight_bits", workbook::joined<workbook::BenchCell>(
+                                         {{"extent", product.name()}, {"kernel", contenders[i].name}},
+                                         product_cells(timings[i], extent, timings.front())));
+}
+
+void eight_bits(Bench& bench) {
+    bench.table("gemm_eight_bits",
+                "Operands of 8 bits (e4m3), and cuBLASLt's fastest proposal in the same turns",
+                workbook::joined<workbook::BenchColumn>({{"extent", "m x n x k"}, {"kernel", "kernel"}},
+                                                        product_columns()));
+    for (const Extent extent : {extents[0], extents[1]})
+        eight_bits_at(bench, sized(bench, extent));
+}
+
+constexpr workbook::BenchPart parts[] = {
+    {"ladder", "all rungs and cuBLAS at five sizes", ladder},
+    {"stages", "stages and blocks on an SM", stages},
+    {"halves", "loads alone, products alone", halves},
+    {"bands", "the order of tiles", bands},
+    {"eight_bits", "operands of 8 bits", eight_bits},
+    {"data", "zeros, ones and random numbers", data},
+};
+
+} // namespace
+
+int main(int argc, char** argv) { return workbook::run_bench("gemm_bench", parts, argc, argv); }

@@ -1,0 +1,250 @@
+"""What is made of this chapter's measurements: tables for readers, and what they must show."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from cli import bench_run
+from cli.bench_chapters import Bench, Tuner
+from cli.bench_file import Claim, Row, Table, Tables, heading
+from cli.bench_rows import Rows, ratio
+from cli.bench_tables import best, number, pivot, without_spread
+
+LARGE = "8192 x 8192 x 8192"
+MIDDLE = "4096 x 4096 x 4096"
+SMALL = "2048 x 2048 x 2048"
+SHALLOW = "8192 x 8192 x 1024"
+TALL = "16384 x 1024 x 4096"
+HOT, COOL = "without pauses", "with pauses"
+
+# What Nsight Compute counts for each rung, and the columns that it goes to.
+COUNTERS = {
+    "sm__pipe_tensor_cycles_active.sum": ("tensor_cycles", "cycles of the tensor cores"),
+    "sm__cycles_elapsed.sum": ("cycles", "cycles of the SMs"),
+    "sm__inst_issued.sum": ("issued", "instructions"),
+    "lts__t_sectors_op_read.sum": ("l2_read_sectors", "sectors read in L2"),
+    "lts__t_sectors_op_write.sum": ("l2_write_sectors", "sectors written in L2"),
+    "dram__bytes_read.sum": ("dram_read", "read from DRAM (bytes)"),
+}
+_TENSOR_CORES = 4  # of an SM, whose cycles are added up
+
+
+def _count(program: Path, env: Mapping[str, str], tables: Tables) -> list[str]:
+    """Counts one launch of each rung with Nsight Compute, if it is there and may count."""
+    table = Table(f"What the hardware counted for one launch of each rung, {LARGE}", {"kernel": "rung"})
+    command = ["-k", "regex:_gemm$", str(program), "--once", "--part", "ladder"]
+    failures = bench_run.count(command, env, table, COUNTERS)
+    if table.rows:
+        for row in table.rows:
+            row["kernel"] = str(row["kernel"]).removesuffix("_gemm")
+        tables["gemm_counters"] = table
+    return failures
+
+
+def _shares(pace: str, words: str):
+    return pivot(
+        "gemm_ladder",
+        f"Share of cuBLAS's speed, {words}",
+        {"kernel": "rung"},
+        "extent",
+        lambda v: heading(str(v), "%"),
+        "share",
+        pace=pace,
+    )
+
+
+def _large(tables: Tables) -> Table:
+    """The ladder at the largest size, with what was counted."""
+    headings = {
+        "kernel": "rung",
+        "cool": heading("with pauses", "TFLOP/s"),
+        "hot": heading("without", "TFLOP/s"),
+        "busy": heading("tensor cores busy", "%"),
+        "issued": heading("instructions", "millions"),
+        "dram": heading("read from DRAM", "GB"),
+        "l2": heading("read from L2", "GB"),
+        "written": heading("written to L2", "GB"),
+    }
+    table = Table(f"The ladder at {LARGE}", headings)
+    rows = tables["gemm_ladder"].where(extent=LARGE)
+    counted = {row["kernel"]: row for row in tables["gemm_counters"].rows} if "gemm_counters" in tables else {}
+    for name in dict.fromkeys(str(row["kernel"]) for row in rows):
+        line: Row = {"kernel": name}
+        for pace, column in ((COOL, "cool"), (HOT, "hot")):
+            line[column] = Rows(rows).figure("tflops", kernel=name, pace=pace)
+        if counts := counted.get(name):
+            line |= {
+                "busy": 100 * number(counts["tensor_cycles"]) / number(counts["cycles"]) / _TENSOR_CORES,
+                "issued": number(counts["issued"]) * 1e-6,
+                "dram": number(counts["dram_read"]) * 1e-9,
+                "l2": number(counts["l2_read_sectors"]) * 32e-9,
+                "written": number(counts["l2_write_sectors"]) * 32e-9,
+            }
+        table.rows.append(line)
+    return table
+
+
+def _conditions(tables: Tables) -> Table:
+    """Clock and power at the end of each series of turns."""
+    table = Table(
+        "Clock and power after the turns of each size",
+        {"extent": "m x n x k", "pace": "bursts", "sm_mhz": heading("SM clock", "MHz"), "watts": heading("power", "W")},
+    )
+    for row in tables["gemm_ladder"].rows:
+        line = {name: row.get(name) for name in table.headings}
+        if row["kernel"] == "cuBLAS" and line not in table.rows:
+            table.rows.append(line)
+    return table
+
+
+def _ladder_claims(tables: Tables) -> Iterator[Claim]:
+    def share(extent: str, pace: str = COOL, kernel: str = "overlapped") -> float | None:
+        return Rows(tables["gemm_ladder"].where(extent=extent, pace=pace)).figure("share", kernel=kernel)
+
+    for id, extent, bound in (("large", LARGE, 102), ("middle", MIDDLE, 100), ("small", SMALL, 95), ("shallow", SHALLOW, 95), ("tall", TALL, 95)):
+        yield Claim(f"gemm-{id}", f"the last rung at {extent}, with pauses, against cuBLAS", share(extent), ">=", bound, "%")
+    for id, extent, bound in (("large", LARGE, 102), ("middle", MIDDLE, 97), ("small", SMALL, 95), ("shallow", SHALLOW, 95), ("tall", TALL, 95)):
+        yield Claim(f"gemm-hot-{id}", f"the same without pauses at {extent}", share(extent, HOT), ">=", bound, "%")
+    rows = Rows(tables["gemm_ladder"].where(extent=LARGE))
+
+    def faster(slow: str, fast: str, extent: str = LARGE) -> float | None:
+        here = Rows(tables["gemm_ladder"].where(extent=extent, pace=COOL))
+        return ratio(here.time(kernel=slow), here.time(kernel=fast))
+
+    naive = ratio(rows.time(kernel="naive"), rows.time(kernel="shared_tile"))
+    yield Claim("gemm-shared", "shared_tile against naive", naive, ">=", 10, "times")
+    tensor = ratio(rows.time(kernel="shared_tile"), rows.time(kernel="warp_products", pace=HOT))
+    yield Claim("gemm-tensor", "warp_products against shared_tile", tensor, ">=", 5, "times")
+    for slow, fast, bound in (
+        ("warp_products", "one_stage", 1.5),
+        ("roles", "wide_tile", 1.1),
+        ("wide_tile", "ordered", 1.04),
+        ("staying", "multicast", 1.01),
+        ("multicast", "stored", 1.02),
+    ):
+        yield Claim(f"gemm-{fast}", f"{fast} is faster than {slow} at {LARGE}", faster(slow, fast), ">=", bound, "times")
+    yield Claim("gemm-staying", f"staying is faster than ordered at {SHALLOW}", faster("ordered", "staying", SHALLOW), ">=", 1.02, "times")
+    yield Claim("gemm-overlapped", f"overlapped is faster than stored at {SHALLOW}", faster("stored", "overlapped", SHALLOW), ">=", 1.01, "times")
+
+
+def _bits_claims(tables: Tables) -> Iterator[Claim]:
+    rows = tables["gemm_bits"].rows
+    tensor = [number(row["different"]) for row in rows if row["kernel"] not in ("naive", "shared_tile")]
+    others = [number(row["different"]) for row in rows if row["kernel"] in ("naive", "shared_tile")]
+    yield Claim("gemm-bits", "elements of rungs with tensor cores that differ from cuBLAS's, all sizes", sum(tensor), "<=", 0, "elements")
+    yield Claim("gemm-other-order", "elements of the two other rungs that differ", min(others, default=None), ">=", 1, "elements")
+
+
+def _counter_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["gemm_counters"].rows)
+
+    def more(column: str, kernel: str, than: str) -> float | None:
+        return ratio(rows.figure(column, kernel=kernel), rows.figure(column, kernel=than))
+
+    yield Claim("gemm-half-sectors", "sectors that multicast writes, against stored", more("l2_write_sectors", "multicast", "stored"), ">=", 1.9, "times")
+    yield Claim("gemm-band-dram", "bytes that wide_tile reads from DRAM, against ordered", more("dram_read", "wide_tile", "ordered"), ">=", 1.5, "times")
+    yield Claim("gemm-cluster-l2", "sectors that staying reads in L2, against multicast", more("l2_read_sectors", "staying", "multicast"), ">=", 1.15, "times")
+    busy = ratio(rows.figure("tensor_cycles", kernel="overlapped"), rows.figure("cycles", kernel="overlapped"))
+    yield Claim("gemm-busy", "cycles in which the tensor cores are busy in the last rung", None if busy is None else 100 * busy / _TENSOR_CORES, ">=", 92, "%")
+
+
+def _stages_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["gemm_stages"].rows)
+    crowd = ratio(rows.time(kernel="staged", stages=4), rows.time(kernel="staged", stages=3))
+    yield Claim("gemm-two-blocks", "a block that waits at barriers: three stages and two blocks on an SM against four and one", crowd, ">=", 1.3, "times")
+    alone = ratio(rows.time(kernel="staged", stages=4), rows.time(kernel="roles", stages=4))
+    yield Claim("gemm-roles-alone", "one block on an SM, four stages: roles against barriers of the block", alone, ">=", 1.25, "times")
+    equal = ratio(rows.time(kernel="staged", stages=3), rows.time(kernel="roles", stages=3))
+    yield Claim("gemm-roles-two", "two blocks on an SM, three stages: roles are no faster", equal, "<=", 1.05, "times")
+
+
+def _halves_claims(tables: Tables) -> Iterator[Claim]:
+    alone, clustered = "128x256 alone", "128x256, clusters of 2"
+    for id, extent in (("large", LARGE), ("middle", MIDDLE)):
+        rows = Rows(tables["gemm_halves"].where(extent=extent))
+        loads = ratio(rows.time(kernel=alone, part="loads"), rows.time(kernel=clustered, part="loads"))
+        yield Claim(f"gemm-loads-{id}", f"loads alone at {extent}: clusters of two against none", loads, ">=", 1.2, "times")
+        bound = ratio(rows.time(kernel=clustered, part="all"), rows.time(kernel=clustered, part="products"))
+        yield Claim(f"gemm-products-{id}", f"clusters of two at {extent}: everything against products alone", bound, "<=", 1.06, "times")
+    rows = Rows(tables["gemm_halves"].where(extent=LARGE))
+    loads = ratio(rows.time(kernel=alone, part="loads"), rows.time(kernel=alone, part="products"))
+    yield Claim("gemm-loads-alone", f"no cluster at {LARGE}: loads alone take as long as products alone", loads, ">=", 1.0, "times")
+
+
+def _data_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["gemm_data"].rows)
+    normal, zeros, ones = "normal random numbers", "zeros", "ones"
+    for kernel, id in (("overlapped", "ours"), ("cuBLAS", "cublas")):
+        flattered = ratio(rows.time(kernel=kernel, fill=normal), rows.time(kernel=kernel, fill=zeros))
+        yield Claim(f"gemm-zeros-{id}", f"{kernel}: random numbers against zeros", flattered, ">=", 1.1, "times")
+    watts = ratio(rows.figure("watts", kernel="overlapped", fill=normal), rows.figure("watts", kernel="overlapped", fill=zeros))
+    yield Claim("gemm-zeros-power", "power with random numbers against zeros", watts, ">=", 1.3, "times")
+
+
+def _eight_bits_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["gemm_eight_bits"].where(extent=LARGE))
+    yield Claim("gemm-eight-bits", f"operands of 8 bits at {LARGE} against cuBLASLt's fastest proposal", rows.figure("share", kernel="eight_bits"), ">=", 95, "%")
+
+
+def _compact(trials: Tables) -> Tables:
+    return trials
+
+
+def _derive(trials: Tables) -> Tables:
+    """The fastest of the finalists of each size, and the best with each tile."""
+    source = trials["gemm_tuner"]
+    kept = ("extent", "rows", "columns", "stages", "down", "across", "panels", "band", "median_ms", "tflops", "share")
+    headings = {name: source.headings[name] for name in kept if name in source.headings}
+    winners = Table("The fastest that the tuner found for each size", headings)
+    winners.rows = [{n: row.get(n) for n in kept} for row in best(source.where(phase="finalists"), "extent")]
+    tiles = Table("The best with each tile, at each size", {"tile": "tile"})
+    lines: dict[str, Row] = {}
+    for row in best(source.where(phase="all"), "extent", "rows", "columns"):
+        extent = str(row["extent"])
+        tiles.headings[extent] = heading(extent, "% of cuBLAS")
+        line = lines.setdefault(f"{row['rows']} x {row['columns']}", {})
+        line[extent] = row.get("share")
+    tiles.rows = [{"tile": tile, **line} for tile, line in lines.items()]
+    return {"gemm_tuner_best": winners, "gemm_tuner_tiles": tiles}
+
+
+BENCH = Bench(
+    raw=("gemm_ladder", "gemm_bits", "gemm_counters", "gemm_stages", "gemm_halves", "gemm_bands", "gemm_data", "gemm_eight_bits"),
+    tables={
+        "gemm_cool": (("gemm_ladder",), _shares(COOL, "with pauses between bursts: the clock stays up")),
+        "gemm_hot": (("gemm_ladder",), _shares(HOT, "without pauses: power lowers the clock")),
+        "gemm_large": (("gemm_ladder",), _large),
+        "gemm_conditions": (("gemm_ladder",), _conditions),
+        "gemm_stages_read": (("gemm_stages",), without_spread("gemm_stages")),
+        "gemm_halves_read": (("gemm_halves",), pivot(
+            "gemm_halves",
+            "The last rung, whole and with one half left out",
+            {"kernel": "tile and cluster", "part": "what is done"},
+            "extent",
+            lambda v: heading(str(v), "TFLOP/s"),
+            "tflops",
+        )),
+        "gemm_bands_read": (("gemm_bands",), pivot(
+            "gemm_bands",
+            "Rows of tiles in a band, without pauses",
+            {"kernel": "tile and cluster", "band": "rows of a band"},
+            "extent",
+            lambda v: heading(str(v), "% of cuBLAS"),
+            "share",
+        )),
+        "gemm_data_read": (("gemm_data",), without_spread("gemm_data")),
+        "gemm_eight_bits_read": (("gemm_eight_bits",), without_spread("gemm_eight_bits")),
+    },
+    claims=(
+        (("gemm_ladder",), _ladder_claims),
+        (("gemm_bits",), _bits_claims),
+        (("gemm_counters",), _counter_claims),
+        (("gemm_stages",), _stages_claims),
+        (("gemm_halves",), _halves_claims),
+        (("gemm_data",), _data_claims),
+        (("gemm_eight_bits",), _eight_bits_claims),
+    ),
+    then=_count,
+    tuner=Tuner("gemm_tuner", _compact, _derive),
+    # The bench measures every rung against cuBLAS; the chapter's own program would do so again, without it.
+    own_program=False,
+)

@@ -1,0 +1,67 @@
+/// @file interleaved.hpp
+/// Things that are measured against each other, in turns: a GPU that grows warm, or that lowers its clock to
+/// keep to its power, then does so for all of them alike.
+#pragma once
+
+#include "random.hpp"
+#include "timing.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace workbook {
+
+/// How to measure in turns.
+struct TurnPlan {
+    int rounds = 21;   ///< bursts of each; one more goes before, not counted
+    int launches = 10; ///< in a burst
+    int pause_ms = 0;  ///< before each burst: time to cool, where power would lower the clock
+};
+
+/// What takes part: `run` enqueues one launch in the default stream.
+struct Contender {
+    std::string name;
+    std::function<void()> run;
+};
+
+/// Times of one launch of each contender: in each round each runs one burst, in another order every time. A
+/// sample is a burst's mean. Empty if the device has no clock.
+[[nodiscard]] inline std::vector<Timing> measure_in_turns(const std::vector<Contender>& contenders,
+                                                          const TurnPlan& plan = {}) {
+    if (!device_has_clock())
+        return {};
+    std::vector<std::size_t> order(contenders.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+        order[i] = i;
+    std::vector<std::vector<double>> samples(contenders.size());
+    Random random(1);
+    for (int round = 0; round <= plan.rounds; ++round) {
+        for (std::size_t i = order.size(); i > 1; --i)
+            std::swap(order[i - 1], order[random.below(i)]);
+        for (const std::size_t i : order) {
+            if (plan.pause_ms > 0)
+                std::this_thread::sleep_for(std::chrono::milliseconds(plan.pause_ms));
+            Event start, stop;
+            start.record();
+            for (int launch = 0; launch < plan.launches; ++launch)
+                contenders[i].run();
+            stop.record();
+            // Nothing is enqueued while the host sleeps, so a pause never lies between the events.
+            const double each = stop.milliseconds_since(start) / plan.launches;
+            if (round > 0)
+                samples[i].push_back(each);
+        }
+    }
+    std::vector<Timing> timings;
+    for (std::vector<double>& of : samples)
+        timings.push_back(summarize(std::move(of)));
+    return timings;
+}
+
+} // namespace workbook
