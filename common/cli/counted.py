@@ -70,6 +70,8 @@ _WORDS = {
     "threads": ("thread", "threads in all"),
     "launches": ("launch", "launches of the kernel"),
     "bytes_tensor_load": ("byte loaded by tensor copies", "bytes loaded by tensor copies"),
+    "bytes_tensor_store": ("byte stored by tensor copies", "bytes stored by tensor copies"),
+    "wgmma_instructions": ("wgmma of a warp", "wgmma of warps"),
     "mbarrier_arrivals": ("arrival at an mbarrier", "arrivals at mbarriers"),
     "async_waits": (
         "wait of a thread for copies of its own",
