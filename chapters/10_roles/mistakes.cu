@@ -194,7 +194,7 @@ __global__ void neighbours_forgotten(const int* in, int* out) {
 constexpr int group_threads = workbook::warpgroup_threads;
 
 /// Only the warp that asks for tiles gives registers back; the three warps beside it do not.
-__launch_bounds__(2 * group_threads) __global__ void one_warp_gives_registers(const int* in, int* out) {
+__launch_bounds__(2 * group_threads, 1) __global__ void one_warp_gives_registers(const int* in, int* out) {
     __shared__ Ring ring;
     if (threadIdx.x == 0)
         ring.initialise(1, consumer_warps);

@@ -222,3 +222,18 @@ TEST_CASE("a fingerprint tells which word is where") {
     for (std::size_t i = 0; i < prints.size(); ++i)
         CHECK((prints[i] != swapped[i]) == (i / few_prints == 5));
 }
+
+TEST_CASE("RingState: to pass over stages is to advance so often") {
+    for (unsigned first = 0; first < 7; ++first)
+        for (unsigned count = 0; count < 20; ++count) {
+            RingState<3> stepped;
+            for (unsigned i = 0; i < first; ++i)
+                stepped.advance();
+            RingState<3> skipped = stepped;
+            for (unsigned i = 0; i < count; ++i)
+                stepped.advance();
+            skipped.skip(count);
+            CHECK(stepped.index == skipped.index);
+            CHECK(stepped.phase == skipped.phase);
+        }
+}

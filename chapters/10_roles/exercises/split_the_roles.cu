@@ -67,7 +67,8 @@ __global__ void split_the_roles(Stream stream) {
     __shared__ Ring ring;
     if (threadIdx.x == 0)
         ring.initialise(1, 1); // YOUR CODE: arrivals on a full barrier, arrivals on an empty one
-    __syncthreads(); // the last one
+    // The last time that all meet:
+    __syncthreads();
     // YOUR CODE: this is how it works without roles; nobody uses the empty barriers. Split it: one thread
     // of warp 4 loads, warps 0 to 3 square, and no __syncthreads().
     RingState<stages> at;

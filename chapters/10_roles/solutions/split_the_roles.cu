@@ -70,7 +70,8 @@ __global__ void split_the_roles(Stream stream) {
         ring.initialise(1, consumer_warps);
     //? ring.initialise(1, 1); // YOUR CODE: arrivals on a full barrier, arrivals on an empty one
     //@ end
-    __syncthreads(); // the last one
+    // The last time that all meet:
+    __syncthreads();
     //@ hole
     if (workbook::warp_index() == consumer_warps) {
         if (workbook::elect_one()) {

@@ -19,14 +19,14 @@ struct RingState {
     std::uint32_t index = 0;
     std::uint32_t phase = 0;
 
-    __device__ void advance() {
+    __host__ __device__ constexpr void advance() {
         if (++index == stages) {
             index = 0;
             phase ^= 1;
         }
     }
     /// Past `count` stages that are somebody else's.
-    __device__ void skip(std::uint32_t count) {
+    __host__ __device__ constexpr void skip(std::uint32_t count) {
         phase ^= (index + count) / stages % 2;
         index = (index + count) % stages;
     }

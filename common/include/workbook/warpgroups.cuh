@@ -19,8 +19,8 @@ __device__ inline void named_arrive(int id, int threads) {
 }
 
 /// A whole warpgroup gives registers back, until each thread has `count` of them: a multiple of 8 from 24 to
-/// 256. Target sm_90a; the kernel must say how many it starts with (__launch_bounds__ or __maxnreg__). PTX
-/// ISA, 'setmaxnreg'.
+/// 256. Target sm_90a; the kernel must say how many it starts with (__launch_bounds__ with threads and
+/// blocks, or __maxnreg__). PTX ISA, 'setmaxnreg'.
 template <int count>
 __device__ void keep_registers() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
