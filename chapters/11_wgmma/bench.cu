@@ -310,11 +310,11 @@ void latency_row(Bench& bench) {
     std::vector<BenchCell> cells{{"n", n}};
     if (bench.mode() == workbook::BenchMode::measure)
         cells.emplace_back("cycles", workbook::summarize(found).median_ms);
-    bench.row("latency", cells);
+    bench.row("wgmma_latency", cells);
 }
 
 void latencies(Bench& bench) {
-    bench.table("latency", "A group of four wgmma, 64 x N x 64 of bf16, waited for before the next",
+    bench.table("wgmma_latency", "A group of four wgmma, 64 x N x 64 of bf16, waited for before the next",
                 {{"n", "N"}, {"cycles", "from issue to the end of the wait", "cycles of the SM"}});
     latency_row<8>(bench);
     latency_row<64>(bench);

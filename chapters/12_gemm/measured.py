@@ -244,7 +244,7 @@ BENCH = Bench(
         (("gemm_eight_bits",), _eight_bits_claims),
     ),
     then=_count,
-    tuner=Tuner("gemm_tuner", _compact, _derive),
+    tuner=Tuner("gemm_tuner", _compact, _derive, "gemm_tuner"),
     # The bench measures every rung against cuBLAS; the chapter's own program would do so again, without it.
     own_program=False,
 )

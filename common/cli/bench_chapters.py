@@ -31,6 +31,8 @@ class Tuner:
     """The trials as that file has them."""
     derive: Callable[[Tables], Tables]
     """What readers want of them."""
+    file: str = "tuner"
+    """What that file's name ends with, behind the GPU's: h200_tuner.json."""
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,7 @@ def _measure(
             if bench.then:
                 found.failures += bench.then(program, env, fresh)
         if bench.tuner and (program := programs.get(bench.tuner.program)) and options.tune:
-            found.failures += _tune(bench.tuner, found, program, env, fresh, path.with_name(f"{path.stem}_tuner.json"))
+            found.failures += _tune(bench.tuner, found, program, env, fresh, path.with_name(f"{path.stem}_{bench.tuner.file}.json"))
         if (program := programs.get(chapter.name)) and bench.own_program:
             found.failures += bench_run.chapter_table(program, env, fresh, f"{_REPORT}_{chapter.name}")
         found.conditions.append(bench_run.conditions(f"after {chapter.directory}"))
