@@ -54,6 +54,13 @@ __device__ void multiply(float (&sums)[edge / 2], const Tiles& tiles, bool adds)
                                                    workbook::advanced(b, 32 * k), adds || k > 0);
 }
 
+/// By ordinary instructions.
+__device__ void scale(float (&sums)[edge / 2], float factor) {
+#pragma unroll
+    for (int i = 0; i < edge / 2; ++i)
+        sums[i] *= factor;
+}
+
 __global__ void missing_order(const __grid_constant__ CUtensorMap a_map,
                               const __grid_constant__ CUtensorMap b_map, float factor, float* out) {
     __shared__ Tiles tiles;
@@ -63,9 +70,7 @@ __global__ void missing_order(const __grid_constant__ CUtensorMap a_map,
     multiply(sums, tiles, false);
     workbook::wgmma_commit();
     workbook::wgmma_wait<1>(sums);
-    #pragma unroll
-    for (int i = 0; i < edge / 2; ++i)
-        sums[i] *= factor;
+    scale(sums, factor);
     multiply(sums, tiles, true);
     workbook::wgmma_commit();
     workbook::wgmma_wait<0>(sums);

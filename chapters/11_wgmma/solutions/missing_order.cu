@@ -54,6 +54,13 @@ __device__ void multiply(float (&sums)[edge / 2], const Tiles& tiles, bool adds)
                                                    workbook::advanced(b, 32 * k), adds || k > 0);
 }
 
+/// By ordinary instructions.
+__device__ void scale(float (&sums)[edge / 2], float factor) {
+#pragma unroll
+    for (int i = 0; i < edge / 2; ++i)
+        sums[i] *= factor;
+}
+
 __global__ void missing_order(const __grid_constant__ CUtensorMap a_map,
                               const __grid_constant__ CUtensorMap b_map, float factor, float* out) {
     __shared__ Tiles tiles;
@@ -64,14 +71,10 @@ __global__ void missing_order(const __grid_constant__ CUtensorMap a_map,
     workbook::wgmma_commit();
     //@ hole
     workbook::wgmma_wait<0>(sums);
-#pragma unroll
-    for (int i = 0; i < edge / 2; ++i)
-        sums[i] *= factor;
+    scale(sums, factor);
     workbook::wgmma_fence();
     //? workbook::wgmma_wait<1>(sums);
-    //? #pragma unroll
-    //? for (int i = 0; i < edge / 2; ++i)
-    //?     sums[i] *= factor;
+    //? scale(sums, factor);
     //@ end
     multiply(sums, tiles, true);
     workbook::wgmma_commit();
