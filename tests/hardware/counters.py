@@ -232,9 +232,13 @@ def compare(options: argparse.Namespace) -> None:
 def check(options: argparse.Namespace) -> int:
     """Whether the emulator still counts what the comparison says. Prints what it does not."""
     known = json.loads((ROOT / RESULT).read_text("utf-8"))["launches"]
-    passed = failed = 0
+    passed = failed = skipped = 0
     for chapter in named():
         rows = [row for row in known if row["chapter"] == chapter]
+        if not rows:
+            print(f"skip  {chapter}: its kernels have not been counted on an H200; `counters.py measure` does it")
+            skipped += 1
+            continue
         there = [Launch(row["kernel"], row["grid"], row["block"], row["emulator"]) for row in rows]
         here = emulate(binary_of(options.programs, chapter), options.emulator)
         for ours, recorded in pair(here, there, chapter):
@@ -243,7 +247,7 @@ def check(options: argparse.Namespace) -> int:
                 print(f"{chapter}: {ours.kernel}: {name} is {ours.values[name]}, the comparison says {value}")
             failed += bool(changed)
             passed += not changed
-    print(f"[summary] {passed} passed, {failed} failed, 0 skipped")
+    print(f"[summary] {passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed or not passed else 0
 
 
