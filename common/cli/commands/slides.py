@@ -18,7 +18,7 @@ HELP = "make slides for a plan of the teaching guide"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("plan", metavar="PLAN", help="two_hours, one_day, two_days_first or two_days_second")
+    parser.add_argument("plan", metavar="PLAN", help="two_hours, one_day, two_days_first, two_days_second or third_day")
     parser.add_argument("file", nargs="?", metavar="FILE", help="what to write (default: slides_PLAN.html)")
 
 
