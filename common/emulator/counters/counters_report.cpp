@@ -43,7 +43,7 @@ constexpr std::array<Named, counter_count> names{{
     {"bytes_bulk_shared", "from shared memory to that of a block of the cluster"},
     {"bytes_bulk_reduce", "by bulk reductions"},
     {"bytes_tensor_load", "of the boxes of tensor loads; multicast counts each destination"},
-    {"bytes_tensor_store", "of the boxes of tensor stores"},
+    {"bytes_tensor_store", "of tensor stores; only what lies inside the tensor"},
     {"bytes_tensor_reduce", "of the boxes of tensor reductions"},
     {"tensor_load_sectors", "32-byte sectors that tensor loads read, as an H200 counts them"},
     {"tensor_store_sectors", "32-byte sectors that tensor stores write"},
