@@ -24,12 +24,17 @@ class Kernels(unittest.TestCase):
         for chapter, kernel in promised():
             with self.subTest(chapter=chapter, kernel=kernel):
                 (directory,) = (ROOT / "chapters").glob(f"[0-9][0-9]_{chapter}")
-                sources = text_of(sorted(directory.glob("*.cuh")))
+                sources = text_of(sorted([*directory.glob("*.cuh"), *directory.glob("rungs/*.cuh")]))
                 self.assertIsNotNone(re.search(rf"__global__[^;{{]*\b{kernel}\(", sources), "no __global__ function")
                 tests = text_of([ROOT / "tests" / "chapters" / f"{chapter}_test.cu"])
-                self.assertRegex(tests, rf"\b(launch_)?{kernel}")
+                # Chapter 12's rungs have a file each, and its tests run all that ladder.cuh lists.
+                rung = kernel.removesuffix("_gemm")
+                if "all_rungs(rungs)" in tests:
+                    tests += (directory / "ladder.cuh").read_text("utf-8")
+                self.assertRegex(tests, rf"\b(launch_)?{rung}")
                 prose = (directory / "README.md").read_text("utf-8")
-                self.assertRegex(prose, rf"__global__[^;{{]*\b{kernel}\(", "its code is not shown")
+                whole, changed = rf"__global__[^;{{]*\b{kernel}\(", rf"<!-- diff: \S+ rungs/{rung}\.cuh -->"
+                self.assertRegex(prose, rf"{whole}|{changed}", "its code is not shown")
 
 
 if __name__ == "__main__":
