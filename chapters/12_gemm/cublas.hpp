@@ -23,7 +23,10 @@ namespace gemm {
 class Library {
   public:
     /// @param version of its binary interface: what comes after `.so.`
-    Library(const std::string& name, int version) {
+    /// @param look false: not looked for. NVIDIA's libraries bring a runtime of their own, which needs a GPU
+    Library(const std::string& name, int version, bool look = true) {
+        if (!look)
+            return;
         const std::string file = name + ".so." + std::to_string(version);
         for (const std::string& path : {file, name + ".so", "/usr/local/cuda/lib64/" + file})
             if (handle_.reset(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)); handle_)
@@ -56,13 +59,12 @@ inline constexpr int cublas_f32_sums = 68;                       ///< CUBLAS_COM
 /// cublasGemmEx for bf16. cuBLAS counts down columns: to it out is n × m, the product of b and a.
 class Cublas {
   public:
-    /// @param look false: not available. NVIDIA's libraries bring a runtime of their own, which needs a GPU
+    /// @param look false: not available; see Library
     explicit Cublas(bool look)
-        : library_("libcublas", 13), multiply_(library_.function<Multiply>("cublasGemmEx")) {
+        : library_("libcublas", 13, look), multiply_(library_.function<Multiply>("cublasGemmEx")) {
         const auto create = library_.function<int (*)(void**)>("cublasCreate_v2");
         destroy_ = library_.function<int (*)(void*)>("cublasDestroy_v2");
-        if (!look || create == nullptr || destroy_ == nullptr || multiply_ == nullptr ||
-            create(&handle_) != 0)
+        if (create == nullptr || destroy_ == nullptr || multiply_ == nullptr || create(&handle_) != 0)
             handle_ = nullptr;
     }
     ~Cublas() {
@@ -100,9 +102,9 @@ class CublasLt {
     /// @param fast_sums lets the tensor cores add up as they like, with fewer bits than f32 has
     /// @param look false: not available, as above
     CublasLt(Extent extent, bool fast_sums, bool look)
-        : library_("libcublasLt", 13), multiply_(library_.function<Multiply>("cublasLtMatmul")) {
+        : library_("libcublasLt", 13, look), multiply_(library_.function<Multiply>("cublasLtMatmul")) {
         const auto create = library_.function<int (*)(void**)>("cublasLtCreate");
-        if (!look || create == nullptr || multiply_ == nullptr || create(&handle_) != 0) {
+        if (create == nullptr || multiply_ == nullptr || create(&handle_) != 0) {
             handle_ = nullptr;
             return;
         }

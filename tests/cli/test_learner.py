@@ -90,11 +90,11 @@ class Manifests(unittest.TestCase):
         self.assertEqual(exercise.counters, (exercises.Condition("k", "f", "at_most", 4, "s", "g"),))
         self.assertEqual([e.uses_shared for e in self.read(MANIFEST + 'uses_shared = """\na\nb"""\n')], ["a b"])
 
-    def test_a_target_is_one_of_two(self) -> None:
-        self.assertEqual([e.target for e in self.read(MANIFEST)], ["90"])
-        self.assertEqual([e.target for e in self.read(MANIFEST + 'target = "90a"\n')], ["90a"])
-        with self.assertRaisesRegex(UserError, "target must be one of 90, 90a"):
-            self.read(MANIFEST + 'target = "80"\n')
+    def test_an_architecture_is_one_of_two(self) -> None:
+        self.assertEqual([e.architecture for e in self.read(MANIFEST)], ["90"])
+        self.assertEqual([e.architecture for e in self.read(MANIFEST + 'architecture = "90a"\n')], ["90a"])
+        with self.assertRaisesRegex(UserError, "architecture must be one of 90, 90a"):
+            self.read(MANIFEST + 'architecture = "80"\n')
 
     def test_what_is_wrong_is_said(self) -> None:
         for old, new, word in (

@@ -169,12 +169,20 @@ TEST_CASE("a report of the emulator is read") {
     const auto file = directory.path() / "report";
     CHECK(read_report(file).empty());
     std::ofstream(file)
-        << R"({"name":"race-shared","kernel":"k","message":"m","locations":[)"
+        << R"({"name":"race-shared","severity":"error","kernel":"k","message":"m","locations":[)"
         << R"({"file":"a.cu","line":12,"role":"write"},{"file":"a.cu","line":13,"role":"read"}]})"
+        << "\n"
+        << R"({"name":"n","severity":"warning","kernel":"k","message":"m","locations":[)"
+        << R"({"file":"a.cuh","line":7,"role":"read","callers":[{"file":"a.cu","line":14}]}]})"
         << "\n";
     const auto report = read_report(file);
-    REQUIRE(report.size() == 1);
+    REQUIRE(report.size() == 2);
     CHECK(report[0].name == "race-shared");
+    CHECK(!report[0].is_warning);
+    CHECK(report[1].is_warning);
+    REQUIRE(report[1].locations.size() == 2);
+    CHECK(report[1].locations[1].line == 14);
+    CHECK(report[1].locations[1].role == "read");
     REQUIRE(report[0].locations.size() == 2);
     CHECK(report[0].locations[1].line == 13);
     CHECK(report[0].locations[1].role == "read");
