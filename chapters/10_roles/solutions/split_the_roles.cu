@@ -1,15 +1,14 @@
 /// @file split_the_roles.cu
 /// Exercise: split the roles.
 ///
-/// Given    An array `in` of `size` floats; it begins at a multiple of 16 bytes, and `size` is a multiple
-///          of 4. A block takes the tiles blockIdx.x, blockIdx.x + gridDim.x, … of 512 floats (the last may
-///          be shorter), about eight; Stream counts them as its tiles 0, 1, 2, … A block has five warps, 0
-///          to 4, and a ring of three stages, each with a tile, a full and an empty barrier.
-///          load(ring, index, stream, k) lets one thread start the load of tile k into a stage; it arrives
-///          on the full barrier and announces the bytes. square(…) lets warps 0 to 3 write the squares of a
-///          tile to `out`.
-/// Wanted   out[i] = in[i]², by roles: one thread of warp 4 asks for tile after tile, warps 0 to 3 use them,
-///          and after the ring was initialised nobody meets at a barrier of the block again.
+/// Given    `size` floats in `in`, at a multiple of 16 bytes; `size` is a multiple of 4. A block takes every
+///          gridDim.x-th tile of 512 floats (the last may be shorter); Stream counts them 0, 1, 2, … It has
+///          five warps and a ring of three stages, each with a tile, a full and an empty barrier. load(…)
+///          starts the load of tile k into a stage: it arrives on the full barrier and announces the bytes.
+///          square(…) lets warps 0 to 3 write the squares of a tile to `out`.
+/// Wanted   out[i] = in[i]², by roles: one thread of warp 4 asks for tiles, warps 0 to 3 use them, and once
+/// the
+///          ring is initialised nobody meets at a barrier of the block again.
 /// Missing  1. how many arrivals complete a phase of the full and of the empty barriers;
 ///          2. the producer: waits for each stage to be empty, then loads;
 ///          3. the consumers: wait for each stage to be full, square, and give it back, one arrival for each

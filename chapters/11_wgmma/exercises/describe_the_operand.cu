@@ -1,14 +1,12 @@
 /// @file describe_the_operand.cu
 /// Exercise: describe an operand in panels of 64 bytes.
 ///
-/// Given    The tensor maps of A (64 rows of 64 bf16) and of B (32 columns as rows of 64 bf16). Both bring
-/// their tile
-///          with the 64-byte swizzle: in two panels of 32 elements of k, one behind the other, each with all
-///          rows of the tile. One block of 128 threads multiplies them with four wgmma of 16 k each.
+/// Given    The tensor maps of A (64 rows of 64 bf16) and of B (32 columns as rows of 64 bf16). Both bring a
+///          tile with the 64-byte swizzle: in two panels of 32 elements of k, one behind the other, each
+///          with all rows. One block of 128 threads multiplies them with four wgmma of 16 k each.
 /// Wanted   out = A · B, 64 rows of 32 floats.
-/// Missing  What the descriptor says of such a tile, and where in it each of the four steps begins.
-/// matrix_layout.hpp
-///          has functions for that: write the numbers, and compare with them afterwards.
+/// Missing  What the descriptor says of such a tile, and where in it each of the four steps begins. There are
+///          functions for that in matrix_layout.hpp: write the numbers, and compare with them afterwards.
 /// Judged   By the result; by counters: wgmma reads each tile once, and no thread moves anything.
 #include "workbook/wgmma.cuh"
 

@@ -1,15 +1,13 @@
 /// @file gemm_roles.cu
 /// Exercise: one warp loads, four multiply.
 ///
-/// Given    The kernel of gemm_stages, as it is when its barriers of the block are gone: out (m × n) =
-///          a (m × k) · b, where b is stored as n rows of k elements. Blocks now have 160 threads: warps 0 to
-///          3 are the warpgroup that multiplies, warp 4 loads. Each of the four stages has a full and an
-///          empty barrier. `load` lets one thread ask for both tiles of a step: it arrives at the full
-///          barrier and announces the bytes. `multiply` only asks for products and makes a group of them;
-///          `release` is one arrival for a whole warp.
-/// Wanted   The same result, by roles that meet at the barriers of the stages and nowhere else. The warpgroup
-///          asks for the products of a step, waits until those of the step before are complete
-///          (workbook::wgmma_wait<1>()), and gives back the stage of the step before.
+/// Given    The kernel of gemm_stages without its barriers of the block. Blocks have 160 threads: warps 0 to
+///          3 are the warpgroup that multiplies, warp 4 loads. Each of four stages has a full and an empty
+///          barrier. `load` asks for both tiles of a step, arrives at full and announces the bytes.
+///          `multiply` asks for products, as a group. `release` is one arrival for a warp.
+/// Wanted   The same result, by roles that meet at the barriers of the stages alone. The warpgroup asks for
+///          a step's products, waits until those before are complete (workbook::wgmma_wait<1>()), and
+///          gives back the stage before.
 /// Missing  1. how many arrivals complete a phase of the full and of the empty barriers;
 ///          2. the producer, one thread of warp 4: waits for each stage to be empty, and loads;
 ///          3. the consumers.
