@@ -157,6 +157,14 @@ def _stages_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("gemm-roles-two", "two blocks on an SM, three stages: roles are no faster", equal, "<=", 1.05, "times")
 
 
+def _bands_claims(tables: Tables) -> Iterator[Claim]:
+    for id, extent in (("large", LARGE), ("middle", MIDDLE), ("tall", TALL)):
+        rows = Rows(tables["gemm_bands"].where(extent=extent, kernel="128x256, clusters of 2"))
+        times = [time for band in (1, 2, 4, 8, 16, 64) if (time := rows.time(band=band)) is not None]
+        apart = max(times) / min(times) if times else None
+        yield Claim(f"gemm-bands-{id}", f"clusters of two at {extent}, without pauses: the slowest band against the fastest", apart, "<=", 1.03, "times")
+
+
 def _halves_claims(tables: Tables) -> Iterator[Claim]:
     alone, clustered = "128x256 alone", "128x256, clusters of 2"
     for id, extent in (("large", LARGE), ("middle", MIDDLE)):
@@ -240,6 +248,7 @@ BENCH = Bench(
         (("gemm_counters",), _counter_claims),
         (("gemm_stages",), _stages_claims),
         (("gemm_halves",), _halves_claims),
+        (("gemm_bands",), _bands_claims),
         (("gemm_data",), _data_claims),
         (("gemm_eight_bits",), _eight_bits_claims),
     ),
