@@ -95,6 +95,15 @@ def check(
         return outcome
 
 
+def record(workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, recording: Path) -> None:
+    """Runs the judge once more on the emulator, which writes the launches to `recording`."""
+    with temporary.directory("record") as directory:
+        program, problem = _compile(workspace, tools, exercise, file, directory, None)
+        if problem is None:
+            more = {"EMULATOR_RECORD": str(recording.absolute())}
+            _once(workspace, exercise, program, Backend.EMULATOR, RUN_SECONDS, "late", None, more)
+
+
 def _compile(
     workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, directory: Path, cage: Cage | None
 ) -> tuple[list[Path], Outcome | None]:

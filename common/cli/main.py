@@ -19,6 +19,7 @@ from .commands import (
     mutate,
     next_exercise,
     progress,
+    replay,
     reset,
     room,
     run,
@@ -34,7 +35,7 @@ from .workspace import Workspace
 
 COMMANDS = (
     *(list_chapters, next_exercise, check, watch, hint, solution, reset, progress),
-    *(run, test, emulate, sass, bench, site, slides, doctor, grade, room, key, bundle, mutate, exercise_files),
+    *(run, test, emulate, replay, sass, bench, site, slides, doctor, grade, room, key, bundle, mutate, exercise_files),
 )
 
 

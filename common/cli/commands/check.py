@@ -5,9 +5,10 @@ Without it the exercise is meant that `./workbook next` names.
 """
 
 import argparse
+from pathlib import Path
 
 from .. import backend, judging
-from ..errors import FAILURE
+from ..errors import FAILURE, UsageError
 from ..learner import Learner
 from ..workspace import Workspace
 
@@ -20,12 +21,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prepare", action="store_true", help="build what all checks need, and check nothing"
     )
+    parser.add_argument(
+        "--record", metavar="FILE", help="write the kernel's launches to FILE, for ./workbook replay"
+    )
     backend.add_option(parser, judging.DEFAULT_BACKEND)
 
 
 def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     learner = Learner(workspace)
     where = backend.select(options.backend, judging.DEFAULT_BACKEND)
+    if options.record and where is not backend.Backend.EMULATOR:
+        raise UsageError("--record needs the emulator: add --backend emulator")
     if options.prepare:
         judging.prepare(workspace, learner.known, where)
         print(f"Ready to check all {len(learner.known)} exercises.")
@@ -35,4 +41,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     tools = judging.prepare(workspace, [exercise], where)
     outcome, text = learner.check(tools, exercise, where)
     print(text)
+    if options.record and outcome.stage != "compile":
+        judging.record(workspace, tools, exercise, learner.desk.file(exercise), Path(options.record))
+        print(f"The launches are in {options.record}: ./workbook replay {options.record}")
     return 0 if outcome.passed else FAILURE

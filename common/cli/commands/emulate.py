@@ -17,7 +17,8 @@ NAME = "emulate"
 HELP = "run a CUDA program on the emulator"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_machine_options(parser: argparse.ArgumentParser) -> None:
+    """How the emulator runs kernels."""
     parser.add_argument(
         "--order", choices=("late", "early", "random"), help="when copies land (default: late)"
     )
@@ -29,6 +30,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("all", "strict", "none"),
         help="look for mistakes, also for what hardware forgives, or run faster (default: all)",
     )
+    parser.add_argument("--threads", type=int, metavar="N", help="host threads (default: all cores)")
+
+
+def check_machine_options(options: argparse.Namespace) -> None:
+    """Refuses what cannot be."""
+    if options.threads is not None and options.threads < 1:
+        raise UsageError(f"--threads {options.threads}: must be at least 1")
+    if options.seed is not None and options.seed < 0:
+        raise UsageError(f"--seed {options.seed}: must not be negative")
+
+
+def add_record_options(parser: argparse.ArgumentParser) -> None:
+    """What is kept of the launches, for `replay`."""
+    parser.add_argument("--record", metavar="FILE", help="write the launches to FILE, for ./workbook replay")
+    parser.add_argument(
+        "--launches",
+        metavar="LIST",
+        help="record only these: numbers of launches or names of kernels, separated by commas",
+    )
+
+
+def recording(options: argparse.Namespace) -> dict[str, str]:
+    """The emulator's environment variables for these options."""
+    if options.launches and not options.record:
+        raise UsageError("--launches says what --record keeps; name its FILE, too")
+    names = {"EMULATOR_RECORD": options.record, "EMULATOR_RECORD_ONLY": options.launches}
+    return {name: value for name, value in names.items() if value is not None}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_machine_options(parser)
+    add_record_options(parser)
     parser.add_argument(
         "--counters",
         metavar="[=FILE]",
@@ -53,7 +86,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("off", "warning", "error"),
         help="what a use of global memory is that nobody wrote (default: warning)",
     )
-    parser.add_argument("--threads", type=int, metavar="N", help="host threads (default: all cores)")
     parser.add_argument(
         "--watchdog",
         type=float,
@@ -68,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def prepare(argv: list[str]) -> list[str]:
     """A bare --counters takes no value, so that it cannot swallow PROGRAM."""
     takes_value = {"--order", "--seed", "--checks", "--trace", "--report", "--threads", "--exit-status",
-                   "--uninitialised-global", "--watchdog"}
+                   "--uninitialised-global", "--watchdog", "--record", "--launches"}
     words: list[str] = []
     for index, word in enumerate(argv):
         if not word.startswith("-") and (not words or words[-1] not in takes_value):
@@ -90,10 +122,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
 
 def steering(options: argparse.Namespace) -> dict[str, str]:
     """The emulator's environment variables for the options that were given."""
-    if options.threads is not None and options.threads < 1:
-        raise UsageError(f"--threads {options.threads}: must be at least 1")
-    if options.seed is not None and options.seed < 0:
-        raise UsageError(f"--seed {options.seed}: must not be negative")
+    check_machine_options(options)
     if options.watchdog is not None and not 0 <= options.watchdog <= 1e9:
         raise UsageError(f"--watchdog {options.watchdog}: must be a number from 0 to 1000000000")
     names = {
@@ -109,7 +138,7 @@ def steering(options: argparse.Namespace) -> dict[str, str]:
         "EMULATOR_UNINITIALISED_GLOBAL": options.uninitialised_global,
         "EMULATOR_WATCHDOG": options.watchdog,
     }
-    return {name: str(value) for name, value in names.items() if value is not None}
+    return {name: str(value) for name, value in names.items() if value is not None} | recording(options)
 
 
 def locate(name: str) -> Path:

@@ -9,9 +9,10 @@ import sys
 
 from .. import backend, build, chapters
 from ..chapters import Chapter
-from ..errors import FAILURE, UserError
+from ..errors import FAILURE, UsageError, UserError
 from ..process import foreground
 from ..workspace import Workspace
+from . import emulate
 
 NAME = "run"
 HELP = "run a chapter's program, or all of them"
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     backend.add_option(parser)
     for name in _PASSED_ON:
         parser.add_argument(f"--{name}", metavar=name.upper(), help=f"the program's --{name}")
+    emulate.add_record_options(parser)
     parser.add_argument(
         "--mistakes", action="store_true", help="run the chapter's program of mistakes instead"
     )
@@ -35,6 +37,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
         raise UserError("this tree has no chapters")
     chosen = _chosen(options.chapter, known)
     where = backend.select(options.backend)
+    recording = _recording(options, chosen, where)
     tools = build.ready(workspace, emulator=where is backend.Backend.EMULATOR)
     programs = [c.mistakes(workspace) if options.mistakes else c.program(workspace) for c in chosen]
     targets = [str(program.relative_to(workspace.build)) for program in programs]
@@ -47,7 +50,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
         if getattr(options, name) is not None
         for word in (f"--{name}", getattr(options, name))
     ] + options.passed
-    env = backend.environment(where, workspace)
+    env = backend.environment(where, workspace) | recording
     failed: list[tuple[str, int]] = []
     for index, (chapter, program) in enumerate(zip(chosen, programs, strict=True)):
         if index:
@@ -59,6 +62,17 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
         print(f"workbook: failed: {', '.join(name for name, _ in failed)}", file=sys.stderr)
         return FAILURE
     return failed[0][1] if failed else 0
+
+
+def _recording(
+    options: argparse.Namespace, chosen: list[Chapter], where: backend.Backend
+) -> dict[str, str]:
+    settings = emulate.recording(options)
+    if settings and len(chosen) > 1:
+        raise UsageError("--record is of one program: name one chapter")
+    if settings and where is not backend.Backend.EMULATOR:
+        raise UsageError("--record needs the emulator: add --backend emulator")
+    return settings
 
 
 def _chosen(name: str | None, known: list[Chapter]) -> list[Chapter]:

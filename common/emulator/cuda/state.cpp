@@ -84,6 +84,7 @@ Settings settings_or_exit() {
         if (settings.counters_file != "-")
             require_writable("EMULATOR_COUNTERS", settings.counters_file);
         require_writable("EMULATOR_TRACE", settings.trace_file);
+        require_writable("EMULATOR_RECORD", settings.record_file);
         settings.closed_memory = true;
         return settings;
     } catch (const std::exception& error) {

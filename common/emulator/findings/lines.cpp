@@ -10,19 +10,6 @@
 namespace emu {
 namespace {
 
-/// The compiler's path ("BUILD/../chapters/x.cu") as a reader would write it: without detours, and relative
-/// to the working directory where the file lies below it.
-std::string readable_path(const std::string& path) {
-    std::error_code error;
-    const auto normal = std::filesystem::path(path).lexically_normal();
-    const auto here = std::filesystem::current_path(error);
-    if (error)
-        return normal.string();
-    const auto relative = normal.lexically_relative(here);
-    const bool below = !relative.empty() && *relative.begin() != "..";
-    return (below ? relative : normal).string();
-}
-
 /// Lines of the reader's own files, innermost first.
 class Lines {
   public:
@@ -68,6 +55,17 @@ std::vector<std::uint32_t> only_calls(const Kernel& kernel, std::uint32_t functi
 }
 
 } // namespace
+
+std::string readable_path(const std::string& path) {
+    std::error_code error;
+    const auto normal = std::filesystem::path(path).lexically_normal();
+    const auto here = std::filesystem::current_path(error);
+    if (error)
+        return normal.string();
+    const auto relative = normal.lexically_relative(here);
+    const bool below = !relative.empty() && *relative.begin() != "..";
+    return (below ? relative : normal).string();
+}
 
 SourceLine source_line(const Kernel& kernel, std::uint32_t pc, std::span<const std::uint32_t> calls,
                        std::string role) {

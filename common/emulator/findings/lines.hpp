@@ -10,6 +10,10 @@
 
 namespace emu {
 
+/// The compiler's path ("BUILD/../chapters/x.cu") as a reader would write it: without detours, and relative
+/// to the working directory where the file lies below it.
+std::string readable_path(const std::string& path);
+
 /// The reader's source line of an instruction and who called it; without line information the PTX line.
 /// Inlined calls are known from the PTX. A function that is called has known callers if the kernel calls it
 /// from one place.

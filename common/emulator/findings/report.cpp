@@ -14,7 +14,7 @@ namespace emu {
 namespace {
 
 constexpr std::size_t most_callers = 6;            ///< Of a line, in the text.
-constinit std::array<std::atomic<bool>, 3> lost{}; ///< By Output.
+constinit std::array<std::atomic<bool>, 4> lost{}; ///< By Output.
 
 std::string indented(const std::string& text, const std::string& indent) {
     std::string result = indent;
@@ -108,7 +108,7 @@ std::string format_json(const Diagnostic& d) {
 }
 
 void lose_output(Output which, const std::string& file) {
-    constexpr const char* names[] = {"report", "counters", "trace"};
+    constexpr const char* names[] = {"report", "counters", "trace", "recording"};
     const auto number = static_cast<std::size_t>(which);
     if (!lost[number].exchange(true))
         std::fprintf(stderr, "emulator: cannot write the %s file %s; it is not complete\n", names[number],

@@ -14,7 +14,7 @@ namespace emu {
 std::string json_string(std::string_view text);
 
 /// Files that the emulator writes beside what it tells.
-enum class Output : std::uint8_t { report, counters, trace };
+enum class Output : std::uint8_t { report, counters, trace, recording };
 
 /// Says, once of each, that the file cannot be written, and has_lost_output() from then on.
 void lose_output(Output which, const std::string& file);

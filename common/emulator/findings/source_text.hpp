@@ -12,4 +12,7 @@ namespace emu {
 /// its instructions.
 std::string source_text(const std::string& file, std::uint32_t number);
 
+/// From now on that is the text of the file, whatever the disk says. Any thread may call.
+void know_source(const std::string& file, std::string text);
+
 } // namespace emu

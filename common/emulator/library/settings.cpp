@@ -87,6 +87,8 @@ Settings Settings::from_environment() {
     s.report_file = text("EMULATOR_REPORT");
     s.counters_file = text("EMULATOR_COUNTERS");
     s.trace_file = text("EMULATOR_TRACE");
+    s.record_file = text("EMULATOR_RECORD");
+    s.record_only = text("EMULATOR_RECORD_ONLY");
     return s;
 }
 

@@ -77,6 +77,11 @@ Device::Device(MachineSettings settings, std::shared_ptr<Reporter> reporter)
     : settings_(settings), reporter_(std::move(reporter)), memory_(usable_memory(), settings_.closed_memory),
       executor_(std::make_unique<Executor>(settings_.threads)) {}
 
+Device::Device(MachineSettings settings, std::shared_ptr<Reporter> reporter, const MemoryImage& image,
+               std::vector<Address> awaited, std::uint64_t serial)
+    : settings_(settings), reporter_(std::move(reporter)), memory_(image, std::move(awaited)),
+      launches_(serial - 1), executor_(std::make_unique<Executor>(settings_.threads)) {}
+
 Device::~Device() { finish(); }
 
 void Device::finish() {
@@ -95,9 +100,11 @@ LaunchOutcome Device::launch(Module& module, std::string_view name, const Launch
                              bool nonportable) {
     LaunchOutcome outcome;
     if (auto launch = prepare(module, name, config, parameters, max_dynamic_shared, nonportable, outcome))
-        outcome.result = executor_->run(std::move(launch));
+        outcome.result = run(std::move(launch));
     return outcome;
 }
+
+LaunchResult Device::run(std::shared_ptr<Launch> launch) { return executor_->run(std::move(launch)); }
 
 LaunchOutcome Device::refusal(LaunchError error, const Flaw& why) const {
     LaunchOutcome outcome;

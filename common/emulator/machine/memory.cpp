@@ -1,8 +1,5 @@
-#include "hopper_emulator/memory.hpp"
+#include "machine/memory_arena.hpp"
 #include "machine/written.hpp"
-
-#include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,144 +9,16 @@
 namespace emu {
 namespace {
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t gap = 512; ///< Unallocated bytes between neighbours, so that overruns are found.
 constexpr std::uint64_t poison_limit =
     64ull << 20;             ///< Larger allocations keep zero pages: poisoning them would cost real memory.
 constexpr int poison = 0xff; ///< NaN in every floating type, -1 in every integer type.
 
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) {
-    return (value + alignment - 1) / alignment * alignment;
-}
-
 /// What an allocation takes of the addresses.
 constexpr std::uint64_t bytes_with_gap(std::uint64_t size, bool whole_pages) {
-    return round_up(std::max<std::uint64_t>(size, 1) + gap, whole_pages ? page : 256);
-}
-
-bool set_rights(Address begin, std::uint64_t bytes, int rights) {
-    return mprotect(reinterpret_cast<void*>(begin), bytes, rights) == 0;
+    return round_up(std::max<std::uint64_t>(size, 1) + memory_gap, whole_pages ? memory_page : 256);
 }
 
 } // namespace
-
-/// Reserved address space; pages become memory when touched. Closed, it has three parts of equal size:
-/// addresses of device memory, at which nobody has any rights; the bytes of that; memory that the host
-/// reaches, at its own addresses. Open, all that is one part.
-struct GlobalMemory::Arena {
-    /// Addresses that programs get.
-    struct Part {
-        Address begin = 0;
-        std::uint64_t size = 0;
-        std::uint64_t next = 0; ///< Behind the last that was ever given, as an offset.
-        bool contains(Address address) const { return address - begin < size; }
-    };
-    bool closed = false;
-    Part device, host; ///< `host` is empty while all is one part.
-    std::uint64_t used = 0;
-
-    Arena(std::uint64_t wanted, bool close) {
-        wanted = round_up(wanted, granule);
-        if (close && leaves_room(3 * wanted) && map(3 * wanted, PROT_NONE)) {
-            closed = mprotect(base_ + wanted, wanted, PROT_READ | PROT_WRITE) == 0;
-            if (closed) {
-                // What lies before the first allocation belongs to the device as well.
-                device = {address(), wanted, page};
-                host = {address() + 2 * wanted, wanted, page};
-                return;
-            }
-            munmap(base_, mapped_);
-        }
-        map_open(wanted);
-        device = {address(), mapped_};
-    }
-    ~Arena() { munmap(base_, mapped_); }
-    Arena(const Arena&) = delete;
-    Arena& operator=(const Arena&) = delete;
-
-    Part& part(bool host_too) { return closed && host_too ? host : device; }
-
-    /// Lets the host touch memory in its part.
-    bool open(Address begin, std::uint64_t bytes) {
-        if (!set_rights(begin, bytes, PROT_READ | PROT_WRITE))
-            return false;
-        const auto behind = holes_.upper_bound(begin);
-        if (behind == holes_.begin() || std::prev(behind)->second <= begin)
-            return true;
-        const auto hole = std::prev(behind);
-        if (const Address end = begin + bytes; end < hole->second)
-            holes_[end] = hole->second;
-        if (hole->first < begin)
-            hole->second = begin;
-        else
-            holes_.erase(hole);
-        return true;
-    }
-    /// Keeps the host away from it again, unless that would take too many mappings, of which a process has
-    /// about 65,000: open neighbours are one, so the gaps between them are open as well.
-    void shut(Address begin, std::uint64_t bytes) {
-        constexpr std::size_t most_holes = 8192;
-        Address end = begin + bytes;
-        const auto above = holes_.find(end);
-        const auto behind = holes_.lower_bound(begin);
-        const bool joins_below = behind != holes_.begin() && std::prev(behind)->second == begin;
-        if (!joins_below && above == holes_.end() && holes_.size() >= most_holes)
-            return;
-        if (!set_rights(begin, bytes, PROT_NONE))
-            return;
-        if (joins_below)
-            begin = std::prev(behind)->first;
-        if (above != holes_.end()) {
-            end = above->second;
-            holes_.erase(above);
-        }
-        holes_[begin] = end;
-    }
-    bool contains(Address address) const { return device.contains(address) || host.contains(address); }
-
-  private:
-    static constexpr std::uint64_t granule = 2u << 20; ///< So that no part begins within a huge page.
-
-    Address address() const { return reinterpret_cast<Address>(base_); }
-    /// Where the host sets a limit (`ulimit -v`), the rest of the process gets at least as much of it.
-    static bool leaves_room(std::uint64_t bytes) {
-        struct rlimit limit {};
-        return getrlimit(RLIMIT_AS, &limit) == 0 &&
-               (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur / 2);
-    }
-    bool map(std::uint64_t bytes, int rights) {
-        void* p = mmap(nullptr, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p == MAP_FAILED)
-            return false;
-        base_ = static_cast<std::byte*>(p);
-        mapped_ = bytes;
-        return true;
-    }
-    /// If less is granted, the rest of the process gets at least as much as this.
-    void map_open(std::uint64_t wanted) {
-        std::uint64_t size = wanted;
-        const auto map_most = [&] {
-            while (!map(size, PROT_READ | PROT_WRITE))
-                size = half(size);
-        };
-        map_most();
-        if (size == wanted)
-            return;
-        munmap(base_, mapped_);
-        size = half(size);
-        map_most();
-    }
-    static std::uint64_t half(std::uint64_t size) {
-        size = round_up(size / 2, page);
-        if (size < (64u << 20))
-            throw std::bad_alloc();
-        return size;
-    }
-
-    std::byte* base_ = nullptr;
-    std::uint64_t mapped_ = 0;
-    std::map<Address, Address> holes_; ///< What was shut among what was given, from begin to end.
-};
 
 GlobalMemory::GlobalMemory(std::uint64_t capacity, bool closed)
     // Twice the capacity in addresses, so that freed ranges need not be reused at once.
@@ -170,8 +39,10 @@ Address GlobalMemory::allocate(std::uint64_t size, Allocation::Kind kind, std::s
         return 0;
     // What the host reaches has its pages for itself, as from cudaMallocHost, so that they can be guarded.
     host_too |= is_host_visible(kind);
-    alignment = std::max<std::uint64_t>(alignment, host_too ? page : 256);
+    alignment = std::max<std::uint64_t>(alignment, host_too ? memory_page : 256);
     const std::uint64_t need = bytes_with_gap(size, host_too);
+    if (const Address base = claim_awaited(size, kind, name))
+        return base;
     Arena::Part& part = arena_->part(host_too);
     const std::uint64_t offset = round_up(part.next, alignment);
     Address base = part.begin + offset;
@@ -181,10 +52,12 @@ Address GlobalMemory::allocate(std::uint64_t size, Allocation::Kind kind, std::s
         return 0;
     if (arena_->host.contains(base) && !arena_->open(base, need))
         return 0;
-    if (size <= poison_limit)
-        std::memset(bytes(base), poison, size);
+    if (elsewhere_)
+        elsewhere_->place(base, size);
     arena_->used += size;
-    allocations_[base] = Allocation{base, size, kind, std::move(name), ++serial_};
+    const Allocation& fresh = allocations_[base] = {base, size, kind, std::move(name), ++serial_};
+    if (size <= poison_limit)
+        std::memset(bytes_of(fresh), poison, size);
     return base;
 }
 
@@ -227,8 +100,10 @@ bool GlobalMemory::restore(Address base) {
     Allocation& back = allocations_[base] = it->second;
     back.serial = ++serial_;
     arena_->used += back.size;
+    if (elsewhere_)
+        elsewhere_->place(base, back.size);
     if (back.size <= poison_limit)
-        std::memset(bytes(base), poison, back.size);
+        std::memset(bytes_of(back), poison, back.size);
     freed_.erase(it);
     return true;
 }
@@ -259,9 +134,11 @@ bool GlobalMemory::release(Address base) {
     tracked_.erase(base);
     const Allocation& gone = it->second;
     arena_->used -= gone.size;
-    const Address first_page = round_up(base, page);
-    const Address last_page = (base + gone.size) / page * page;
-    if (last_page > first_page)
+    const Address first_page = round_up(base, memory_page);
+    const Address last_page = (base + gone.size) / memory_page * memory_page;
+    if (elsewhere_)
+        elsewhere_->placed.erase(base);
+    else if (last_page > first_page)
         madvise(bytes(first_page), last_page - first_page, MADV_DONTNEED);
     if (arena_->host.contains(base))
         arena_->shut(base, bytes_with_gap(gone.size, true));

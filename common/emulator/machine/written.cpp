@@ -16,6 +16,20 @@ WrittenWords::WrittenWords(Address base, std::uint64_t size)
         throw std::bad_alloc();
 }
 
+WrittenWords::WrittenWords(Address base, std::uint64_t size, std::span<const std::uint64_t> bits)
+    : WrittenWords(base, size) {
+    for (std::uint64_t word = 0; word < std::min<std::uint64_t>(words_, bits.size() * 64); ++word)
+        if (bits[word / 64] >> (word % 64) & 1)
+            add(base + 4 * word, 4);
+}
+
+std::vector<std::uint64_t> WrittenWords::bits() const {
+    std::vector<std::uint64_t> all(words_ / 64 + 1);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        all[i] = std::atomic_ref(bits_[i]).load(std::memory_order_relaxed);
+    return all;
+}
+
 bool WrittenWords::contains(Address address) const {
     const std::uint64_t word = (address - base_) / 4;
     if (address < base_ || word >= words_)

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 namespace emu {
 
@@ -14,12 +16,16 @@ namespace emu {
 class WrittenWords {
   public:
     WrittenWords(Address base, std::uint64_t size);
+    /// As bits() had them.
+    WrittenWords(Address base, std::uint64_t size, std::span<const std::uint64_t> bits);
 
     /// Every word has been written.
     bool all() const { return left_.load(std::memory_order_relaxed) == 0; }
     /// Whether the word at `address` has been written; true outside the allocation.
     bool contains(Address address) const;
     void add(Address address, std::uint64_t bytes);
+    /// All bits, for the constructor.
+    std::vector<std::uint64_t> bits() const;
 
   private:
     struct Free {

@@ -57,6 +57,10 @@ class Device {
     /// Reserves address space and starts no thread yet. Without a reporter launches fail and nobody says why,
     /// and nothing is attached: a program calls make_device().
     explicit Device(MachineSettings settings, std::shared_ptr<Reporter> reporter = nullptr);
+    /// A device as it was at a launch of another process: its memory is made of the image (see GlobalMemory),
+    /// and its next launch has the number `serial`.
+    Device(MachineSettings settings, std::shared_ptr<Reporter> reporter, const MemoryImage& image,
+           std::vector<Address> awaited, std::uint64_t serial);
     /// Would drop the checks and the files that the settings ask for: make_device() does not.
     explicit Device(const Settings& settings) = delete;
     /// Calls finish().
@@ -110,6 +114,8 @@ class Device {
     std::shared_ptr<Launch> prepare(Module& module, std::string_view kernel, const LaunchConfig& config,
                                     std::span<const std::byte> parameters, std::uint32_t max_dynamic_shared,
                                     bool nonportable, LaunchOutcome& refused);
+    /// The second step of launch(): runs it to its end.
+    LaunchResult run(std::shared_ptr<Launch> launch);
     /// What start() calls, from a host thread of the emulator.
     struct LaunchHooks {
         /// It has ended. May start others; must not throw, nor wait for a launch.

@@ -18,7 +18,8 @@
 
 namespace emu {
 class WrittenWords; ///< The library's own.
-}
+struct MemoryImage;
+} // namespace emu
 
 #pragma GCC visibility push(default)
 namespace emu {
@@ -62,6 +63,11 @@ class GlobalMemory {
     /// Reserves address space (not memory) for `capacity` bytes, less if the host grants less. `closed`: see
     /// MachineSettings::closed_memory.
     explicit GlobalMemory(std::uint64_t capacity, bool closed = false);
+    /// Memory as it was in another process: addresses and contents are those of the image, the bytes lie
+    /// anywhere. What begins at one of the addresses in `awaited` is not there until an allocation of the
+    /// same kind, name and size asks for it; its contents are as new then, and restore_awaited() brings back
+    /// those of the image. Throws std::invalid_argument for an image that cannot be.
+    GlobalMemory(const MemoryImage& image, std::vector<Address> awaited);
     ~GlobalMemory();
     GlobalMemory(const GlobalMemory&) = delete;
     GlobalMemory& operator=(const GlobalMemory&) = delete;
@@ -75,9 +81,12 @@ class GlobalMemory {
     Address allocate(std::uint64_t size, Allocation::Kind kind, std::string name = {},
                      std::uint64_t alignment = 256, bool host_too = false);
 
-    /// Where the bytes are of an address that kernels use: there itself, unless it is closed to the host.
-    /// Whatever address is given, nothing is looked at.
+    /// Where the bytes are of an address that kernels use: there itself, unless it is closed to the host or
+    /// the memory is made of an image. Whatever address is given, nothing is looked at; of an image, it must
+    /// lie in an allocation.
     std::byte* bytes(Address address) const {
+        if (elsewhere_) [[unlikely]]
+            return bytes_elsewhere(address);
         const bool moved = address - closed_begin_ < closed_size_;
         return reinterpret_cast<std::byte*>(moved ? address + closed_size_ : address);
     }
@@ -134,13 +143,25 @@ class GlobalMemory {
     /// What the host reaches, too.
     std::vector<Allocation> host_visible() const;
 
+    /// Everything, as it is now: not while a kernel or the host writes. Nothing if the bytes of all
+    /// allocations together are more than `most`.
+    std::optional<MemoryImage> image(std::uint64_t most) const;
+    /// What awaited allocations (see the constructor) held in the image, once all have been asked for. Throws
+    /// std::invalid_argument if some have not.
+    void restore_awaited(const MemoryImage& image);
+
   private:
     struct Arena;
+    struct Elsewhere;
+    std::byte* bytes_elsewhere(Address address) const;
+    std::byte* bytes_of(const Allocation& allocation) const;
+    Address claim_awaited(std::uint64_t size, Allocation::Kind kind, const std::string& name);
     Address reuse(std::uint64_t need, std::uint64_t alignment, bool host_too);
 
     std::unique_ptr<Arena> arena_;
-    Address closed_begin_ = 0;      ///< Addresses of device memory, if they are closed to the host.
-    std::uint64_t closed_size_ = 0; ///< So many of them; the bytes follow behind the last.
+    std::unique_ptr<Elsewhere> elsewhere_; ///< Where the bytes are, if the memory is made of an image.
+    Address closed_begin_ = 0;             ///< Addresses of device memory, if they are closed to the host.
+    std::uint64_t closed_size_ = 0;        ///< So many of them; the bytes follow behind the last.
     std::uint64_t capacity_ = 0;
     std::atomic<std::uint64_t> generation_{1};
     mutable std::shared_mutex mutex_;

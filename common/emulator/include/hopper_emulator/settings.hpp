@@ -53,6 +53,8 @@ struct Settings : MachineSettings, CheckSettings {
     std::string report_file;                      ///< EMULATOR_REPORT: for publish().
     std::string counters_file;                    ///< EMULATOR_COUNTERS: see Counters.
     std::string trace_file;                       ///< EMULATOR_TRACE: see Trace.
+    std::string record_file;                      ///< EMULATOR_RECORD: see make_recorder().
+    std::string record_only;                      ///< EMULATOR_RECORD_ONLY: see RecordSettings.
 
     /// What the variables of the process say, and the values above for those that are not set. Throws
     /// std::runtime_error with one line that names the variable whose value cannot be.

@@ -1,0 +1,335 @@
+// Recorded launches: what is written is read again, a replay is the launch once more, and what is damaged is
+// refused.
+
+#include "recording/capsule_bytes.hpp"
+
+#include <hopper_emulator/capsule.hpp>
+#include <hopper_emulator/counters.hpp>
+#include <hopper_emulator/recording.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <random>
+#include <span>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+using namespace emu;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+/// Of its own for each test, gone at its end.
+class File {
+  public:
+    explicit File(const char* name)
+        : path_(std::filesystem::temp_directory_path() / (std::to_string(getpid()) + name)) {}
+    ~File() { std::filesystem::remove(path_); }
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    std::string name() const { return path_.string(); }
+    std::vector<std::byte> bytes() const {
+        std::ifstream in(path_, std::ios::binary);
+        const std::vector<char> all{std::istreambuf_iterator<char>(in), {}};
+        const auto view = std::as_bytes(std::span(all));
+        return {view.begin(), view.end()};
+    }
+
+  private:
+    std::filesystem::path path_;
+};
+
+/// Thread i of block b adds table[i] to out[32 * b + i], by way of shared memory; `barrier` stands between
+/// the store there and the load of the neighbour's word. `calls` counts launches.
+std::string text(const std::string& barrier = "bar.sync 0;") {
+    return R"(.version 8.0
+.target sm_90
+.address_size 64
+.global .align 4 .u32 table[32];
+.global .align 4 .u32 calls = 7;
+.visible .entry k(.param .u64 out, .param .u32 factor)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<16>;
+    .reg .b64 %rd<8>;
+    .shared .align 4 .b8 line[256];
+    ld.param.u64 %rd1, [out];
+    ld.param.u32 %r10, [factor];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ctaid.x;
+    mad.lo.u32 %r3, %r2, 64, %r1;
+    mul.wide.u32 %rd2, %r3, 4;
+    add.s64 %rd1, %rd1, %rd2;
+    ld.global.u32 %r4, [%rd1];
+    mov.u32 %r5, line;
+    shl.b32 %r6, %r1, 2;
+    add.u32 %r5, %r5, %r6;
+    xor.b32 %r6, %r6, 128;
+    mov.u32 %r7, line;
+    add.u32 %r7, %r7, %r6;
+    st.shared.u32 [%r5], %r4;
+    )" + barrier +
+           R"(
+    ld.shared.u32 %r8, [%r7];
+    and.b32 %r11, %r1, 31;
+    mul.wide.u32 %rd3, %r11, 4;
+    mov.u64 %rd4, table;
+    add.s64 %rd4, %rd4, %rd3;
+    ld.global.u32 %r9, [%rd4];
+    mad.lo.u32 %r9, %r9, %r10, %r8;
+    st.global.u32 [%rd1], %r9;
+    setp.eq.u32 %p1, %r3, 0;
+    mov.u64 %rd5, calls;
+    @%p1 red.global.add.u32 [%rd5], 1;
+    ret;
+}
+)";
+}
+
+/// What a program saw of its launches.
+struct Run {
+    std::vector<std::string> findings;
+    std::vector<std::string> counters;
+    std::vector<std::uint32_t> words; ///< The buffer at the end.
+};
+
+/// Two launches of two blocks with 64 threads over random words, recorded in `file`.
+Run record(const std::string& file, const std::string& ptx, Settings settings = {},
+           const std::string& only = {}) {
+    settings.record_file = file;
+    settings.record_only = only;
+    settings.threads = 1;
+    const auto device = make_device(settings);
+    auto counting = std::make_unique<Counters>("");
+    const Counters& counters = *counting;
+    device->add_observer(std::move(counting));
+    const auto module = device->load(ptx);
+    std::mt19937 random(5);
+    std::vector<std::uint32_t> words(128), table(32);
+    std::ranges::generate(words, std::ref(random));
+    std::ranges::generate(table, std::ref(random));
+    const Address out = device->memory().allocate(4 * words.size(), Allocation::Kind::device);
+    std::memcpy(device->memory().bytes(out), words.data(), 4 * words.size());
+    std::memcpy(device->memory().bytes(module->variable("table")->address), table.data(), 4 * table.size());
+    Run run;
+    for (const std::uint32_t factor : {3u, 5u}) {
+        std::array<std::byte, 12> parameters{};
+        std::memcpy(parameters.data(), &out, 8);
+        std::memcpy(parameters.data() + 8, &factor, 4);
+        LaunchConfig config;
+        config.grid = {2, 1, 1};
+        config.block = {64, 1, 1};
+        const auto outcome = device->launch(*module, "k", config, parameters);
+        for (const Diagnostic& each : outcome.result.diagnostics)
+            run.findings.push_back(format_json(each));
+    }
+    for (const LaunchCounts& each : counters.launches())
+        run.counters.push_back(Counters::json(each));
+    run.words.resize(words.size());
+    std::memcpy(run.words.data(), device->memory().bytes(out), 4 * words.size());
+    device->finish();
+    return run;
+}
+
+/// Every launch of the capsule, as it was recorded.
+Run replay(const Capsule& capsule) {
+    Run run;
+    for (std::size_t i = 0; i < capsule.launches.size(); ++i) {
+        Settings settings = capsule.launches[i].settings;
+        settings.threads = 1;
+        Replay again(capsule, i, settings);
+        auto counting = std::make_unique<Counters>("");
+        const Counters& counters = *counting;
+        again.device().add_observer(std::move(counting));
+        const auto outcome = again.run();
+        CHECK(outcome.error == LaunchError::none);
+        CHECK(again.comparable());
+        CHECK(again.differing().empty());
+        for (const Diagnostic& each : outcome.result.diagnostics)
+            run.findings.push_back(format_json(each));
+        for (const LaunchCounts& each : counters.launches())
+            run.counters.push_back(Counters::json(each));
+        for (const auto& piece : capsule.launches[i].memory.pieces)
+            if (piece.allocation.size == 512 && piece.allocation.kind == Allocation::Kind::device) {
+                run.words.resize(128);
+                std::memcpy(run.words.data(), again.device().memory().bytes(piece.allocation.base), 512);
+            }
+    }
+    return run;
+}
+
+} // namespace
+
+TEST_CASE("a replay has the findings, counters and results of the recorded launches") {
+    const bool broken = GENERATE(false, true);
+    CAPTURE(broken);
+    const File file("capsules.replay");
+    const Run run = record(file.name(), text(broken ? "" : "bar.sync 0;"));
+    CHECK(run.findings.empty() != broken);
+    const Capsule capsule = read_capsule(file.bytes());
+    REQUIRE(capsule.launches.size() == 2);
+    CHECK(capsule.modules.size() == 1);
+    CHECK_FALSE(capsule.cut);
+    CHECK(capsule.launches[1].serial == 2);
+    CHECK(capsule.launches[1].name == "k");
+    const Run again = replay(capsule);
+    CHECK(again.findings == run.findings);
+    CHECK(again.counters == run.counters);
+    CHECK(again.words == run.words);
+}
+
+TEST_CASE("a replay of closed memory has the addresses of the program") {
+    const File file("capsules.closed");
+    Settings settings;
+    settings.closed_memory = true;
+    const Run run = record(file.name(), text(), settings);
+    const Run again = replay(read_capsule(file.bytes()));
+    CHECK(again.words == run.words);
+}
+
+TEST_CASE("variables of the module have the values of the launch, not those of the text") {
+    const File file("capsules.variables");
+    record(file.name(), text());
+    const Capsule capsule = read_capsule(file.bytes());
+    for (std::size_t i = 0; i < 2; ++i) {
+        Replay again(capsule, i, capsule.launches[i].settings);
+        REQUIRE(again.run().error == LaunchError::none);
+        for (const auto& piece : capsule.launches[i].memory.pieces)
+            if (piece.allocation.name == "calls") {
+                std::uint32_t calls = 0;
+                std::memcpy(&calls, again.device().memory().bytes(piece.allocation.base), 4);
+                CHECK(calls == 8 + i);
+            }
+    }
+}
+
+TEST_CASE("only the launches that are wished for are recorded, by number or name") {
+    const File file("capsules.only");
+    record(file.name(), text(), {}, "2");
+    CHECK(read_capsule(file.bytes()).launches.at(0).serial == 2);
+    record(file.name(), text(), {}, "other,k");
+    CHECK(read_capsule(file.bytes()).launches.size() == 2);
+    record(file.name(), text(), {}, "other");
+    CHECK(read_capsule(file.bytes()).launches.empty());
+}
+
+TEST_CASE("results that differ from the recorded ones are told") {
+    const File file("capsules.results");
+    record(file.name(), text());
+    Capsule capsule = read_capsule(file.bytes());
+    capsule.launches[0].parameters[8] = std::byte{4}; // Another factor.
+    Replay again(capsule, 0, capsule.launches[0].settings);
+    REQUIRE(again.run().error == LaunchError::none);
+    CHECK(again.differing().size() == 1);
+}
+
+TEST_CASE("a launch that is not there is refused") {
+    const File file("capsules.missing");
+    record(file.name(), text());
+    const Capsule capsule = read_capsule(file.bytes());
+    CHECK_THROWS_AS(Replay(capsule, 2, {}), CapsuleError);
+}
+
+TEST_CASE("bytes that are no capsule are refused in one line") {
+    const std::string other = "not a capsule at all, but long enough";
+    CHECK_THROWS_WITH(read_capsule(std::as_bytes(std::span(other))), "it is no recording of launches");
+    CHECK_THROWS_AS(read_capsule({}), CapsuleError);
+    const File file("capsules.format");
+    record(file.name(), text());
+    auto bytes = file.bytes();
+    bytes[capsule::magic.size()] = std::byte{9};
+    CHECK_THROWS_WITH(read_capsule(bytes), ContainsSubstring("it is of format 9"));
+}
+
+TEST_CASE("a capsule that was cut off has the launches before the cut") {
+    const File file("capsules.cut");
+    record(file.name(), text());
+    const auto bytes = file.bytes();
+    const std::size_t head = capsule::magic.size() + 4;
+    std::size_t most = 0;
+    for (std::size_t size = head; size < bytes.size(); size += 7) {
+        const Capsule part = read_capsule(std::span(bytes).first(size));
+        CHECK(part.launches.size() >= most);
+        most = std::max(most, part.launches.size());
+        if (size % 5 == 0 && !part.launches.empty())
+            CHECK_NOTHROW(Replay(part, 0, {}).run());
+    }
+    CHECK(most == 2);
+}
+
+TEST_CASE("a flipped bit is told") {
+    const File file("capsules.flipped");
+    record(file.name(), text());
+    const auto good = file.bytes();
+    std::mt19937 random(11);
+    unsigned refused = 0, tried = 0;
+    for (std::size_t at = 0; at < good.size(); at += 1 + random() % 29, ++tried) {
+        auto bytes = good;
+        bytes[at] ^= std::byte{static_cast<unsigned char>(1u << random() % 8)};
+        try {
+            // Nothing but the size of a record can be changed so that it seems to be cut off.
+            refused += read_capsule(bytes).cut;
+        } catch (const CapsuleError& error) {
+            ++refused;
+            CHECK_THAT(error.what(), !ContainsSubstring("\n"));
+        }
+    }
+    CHECK(refused == tried);
+}
+
+TEST_CASE("damage that carries the right digest is refused or runs, and nothing else happens") {
+    const File file("capsules.forged");
+    record(file.name(), text());
+    const auto good = file.bytes();
+    std::mt19937 random(17);
+    // Where the records begin.
+    std::vector<std::size_t> records;
+    const auto fixed = [&](std::size_t at) {
+        std::uint64_t value = 0;
+        std::memcpy(&value, good.data() + at, 8);
+        return value;
+    };
+    for (std::size_t at = capsule::magic.size() + 4; at < good.size(); at += 17 + fixed(at + 1))
+        records.push_back(at);
+    REQUIRE(records.size() > 5);
+    unsigned refused = 0, ran = 0;
+    for (unsigned i = 0; i < 3000; ++i) {
+        auto bytes = good;
+        const std::size_t record = records[random() % records.size()];
+        const std::size_t size = fixed(record + 1);
+        if (std::to_integer<char>(bytes[record]) == 'P') // Damaged PTX has tests of its own.
+            continue;
+        for (unsigned flips = 1 + random() % 3; flips > 0; --flips)
+            bytes[record + 17 + random() % size] = std::byte{static_cast<unsigned char>(random())};
+        const std::uint64_t digest = memory_digest(std::span(bytes).subspan(record + 17, size));
+        std::memcpy(bytes.data() + record + 9, &digest, 8);
+        try {
+            const Capsule capsule = read_capsule(bytes);
+            for (std::size_t launch = 0; launch < capsule.launches.size(); ++launch) {
+                const LaunchConfig& config = capsule.launches[launch].config;
+                if (config.grid.volume() * config.block.volume() > 4096)
+                    continue; // It may be a launch that takes hours.
+                Settings settings = capsule.launches[launch].settings;
+                settings.threads = 1;
+                Replay(capsule, launch, settings).run();
+                ++ran;
+            }
+        } catch (const CapsuleError&) {
+            ++refused;
+        }
+    }
+    CHECK(refused > 100);
+    CHECK(ran > 100);
+}
