@@ -222,6 +222,10 @@ def _browser(_: Workspace) -> Found | None:
     return _program((os.environ.get("CHROMIUM"), *names), r"(\d+\.\d+[.\d]*)")
 
 
+def _emscripten(_: Workspace) -> Found | None:
+    return _program(("em++",), r"(?:emcc|Emscripten)[^\n]*?(\d+\.\d+\.\d+)")
+
+
 def _speller(_: Workspace) -> Found | None:
     return _program(("hunspell",), r"Hunspell (\d+\.\d+[.\d]*)")
 
@@ -337,6 +341,14 @@ MARKDOWN = Requirement(
 BROWSER = Requirement(
     "browser", "Chromium", (110,), "looks at the site's pages in the tests", _browser, packages=("chromium",)
 )
+EMSCRIPTEN = Requirement(
+    "emscripten",
+    "Emscripten",
+    (3, 1, 6),
+    "compiles the emulator for the site's pages",
+    _emscripten,
+    packages=("emscripten",),
+)
 SPELLER = Requirement(
     "speller", "hunspell", (), "reads the prose in the tests", _speller, packages=("hunspell",)
 )
@@ -353,5 +365,6 @@ BASE = (COMPILER, PKG_CONFIG, NINJA, MESON, CATCH2, ZSTD, LZ4)
 EMULATOR = tuple(r for r in BASE if r is not CATCH2)
 CHAPTERS = (*BASE, NVCC)
 SITE = (DOXYGEN, THEME, MARKDOWN)
+LIVE_SITE = (*SITE, EMSCRIPTEN)
 DOCUMENTATION_TESTS = (*SITE, BROWSER, SPELLER, DICTIONARY)
-ALL = (*CHAPTERS, DISASSEMBLER, *DOCUMENTATION_TESTS)
+ALL = (*CHAPTERS, DISASSEMBLER, *DOCUMENTATION_TESTS, EMSCRIPTEN)

@@ -14,7 +14,7 @@ from weaving.tables import markdown  # noqa: E402
 GROUPS = (
     ("`run`, `test`, `check`", requirements.CHAPTERS),
     ("`sass`, some tests", (requirements.DISASSEMBLER,)),
-    ("`site`", requirements.SITE),
+    ("`site`", requirements.LIVE_SITE),
     ("`site --check`", tuple(r for r in requirements.DOCUMENTATION_TESTS if r not in requirements.SITE)),
 )
 
@@ -27,7 +27,7 @@ def _root(requirement: Requirement) -> str:
 
 def _user(requirement: Requirement) -> str:
     """Where it comes from if an ordinary user has to do without root."""
-    if requirement is requirements.COMPILER:
+    if requirement in (requirements.COMPILER, requirements.EMSCRIPTEN):
         return "cannot: ask root"
     return _wheels(requirement) if requirement.wheels else f"package `{requirement.packages[0]}`, unpacked"
 

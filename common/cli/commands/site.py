@@ -12,7 +12,7 @@ import sys
 import webbrowser
 from pathlib import Path
 
-from .. import requirements, setup
+from .. import live_emulator, requirements, setup
 from ..errors import FAILURE, UserError
 from ..lock import exclusive
 from ..workspace import Workspace
@@ -65,7 +65,9 @@ def build_site(workspace: Workspace) -> Path:
         done = subprocess.run(command(workspace, tools, output), stdin=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
         raise UserError("the site was not built", code=FAILURE)
-    return output / "out" / "html" / "index.html"
+    html = output / "out" / "html"
+    live_emulator.add(workspace, html)
+    return html / "index.html"
 
 
 def command(workspace: Workspace, tools: setup.Tools, output: Path) -> list[str]:

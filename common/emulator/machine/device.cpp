@@ -17,6 +17,9 @@ namespace {
 
 /// Memory the emulated device may hand out: the H200's, but no more than the host can hold.
 std::uint64_t usable_memory() {
+    // Where addresses have 32 bits, what is reserved is taken: as much as a page may.
+    if constexpr (sizeof(void*) < 8)
+        return std::uint64_t{32} << 20;
     std::ifstream info("/proc/meminfo");
     std::string key;
     std::uint64_t kib = 0;

@@ -4,10 +4,16 @@
 #include <future>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 namespace emu {
 namespace {
 
+#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
+constexpr bool host_has_threads = false;
+#else
+constexpr bool host_has_threads = true;
+#endif
 constexpr std::uint64_t turn_of_younger = 16; ///< So many turns of older launches, then one of a younger one.
 /// A launch is held back no longer than this while the host is busy or sleeps: it may look into memory for
 /// the end. That the process does not get to run, on a busy machine, is no reason.
@@ -23,7 +29,9 @@ Executor::Executor(unsigned threads)
 
 Executor::~Executor() { shut_down(); }
 
-void Executor::need_workers(std::uint64_t wanted) {
+unsigned Executor::need_workers(std::uint64_t wanted) {
+    if constexpr (!host_has_threads)
+        return 1;
     try {
         while (workers_.size() < std::min<std::uint64_t>(wanted, most_))
             workers_.emplace_back([this, self = static_cast<unsigned>(workers_.size())] { work(self); });
@@ -32,13 +40,13 @@ void Executor::need_workers(std::uint64_t wanted) {
             throw;
         // The host gives no more threads: as many as there are will do.
     }
+    return static_cast<unsigned>(workers_.size());
 }
 
 void Executor::start(std::shared_ptr<Launch> launch, OnEnd on_end) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     const LaunchConfig& config = launch->info().config;
-    need_workers(config.grid.volume() / config.cluster.volume() + running_.size());
-    launch->begin(static_cast<unsigned>(workers_.size()));
+    launch->begin(need_workers(config.grid.volume() / config.cluster.volume() + running_.size()));
     if (stopping_)
         launch->stop();
     note_company(*launch);
@@ -48,6 +56,24 @@ void Executor::start(std::shared_ptr<Launch> launch, OnEnd on_end) {
     ++version_;
     note_move();
     changed_.notify_all();
+    if constexpr (!host_has_threads) {
+        lock.unlock();
+        work_alone();
+    }
+}
+
+/// On a host without threads the caller of start() is the worker, until nothing is left to do.
+void Executor::work_alone() {
+    if (std::exchange(alone_, true))
+        return; // Started by the end of another launch, which whoever runs that one sees.
+    std::uint64_t turns = 0;
+    while (!running_.empty()) {
+        const std::vector<Running> known = running_;
+        const Pass did = pass(0, known, turns);
+        if (did == Pass::looks || did == Pass::idle)
+            settle();
+    }
+    alone_ = false;
 }
 
 /// Launches that run beside each other only because one may begin before the other ends keep no company:
@@ -221,8 +247,8 @@ bool Executor::may_go(const Launch* held) {
     const Since now;
     if (!held_since_)
         held_since_ = now;
-    return ends_wanted_ > 0 || asked_ || now.used - held_since_->used > longest_busy_hold ||
-           now.time - held_since_->time > longest_hold;
+    return !host_has_threads || ends_wanted_ > 0 || asked_ ||
+           now.used - held_since_->used > longest_busy_hold || now.time - held_since_->time > longest_hold;
 }
 
 void Executor::let_go(Launch& held) {

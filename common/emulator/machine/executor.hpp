@@ -32,7 +32,8 @@ class Executor {
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
 
-    /// Starts a launch. `on_end` is called by a worker.
+    /// Starts a launch. `on_end` is called by a worker; on a host without threads, that is the caller, and the
+    /// launch has ended when this returns.
     using OnEnd = std::function<void(LaunchResult)>;
     void start(std::shared_ptr<Launch> launch, OnEnd on_end);
     /// Starts a launch and waits for its end. Throws what the launch threw, and std::logic_error after
@@ -66,6 +67,7 @@ class Executor {
     };
     enum class Pass : std::uint8_t { moved, looks, idle, nothing };
     void work(unsigned self);
+    void work_alone();
     Pass pass(unsigned self, const std::vector<Running>& known, std::uint64_t& turns);
     Launch::Turn turn(unsigned self, Launch& launch);
     void finish(const Running& running);
@@ -77,7 +79,7 @@ class Executor {
     void let_go(Launch& held);
     bool settle_launches(std::uint64_t moves, std::vector<Launch*>& stalled);
     void settle_standstill(std::uint64_t moves);
-    void need_workers(std::uint64_t wanted);
+    unsigned need_workers(std::uint64_t wanted);
 
     const unsigned most_;
     HostThreads host_threads_;
@@ -88,6 +90,7 @@ class Executor {
     std::vector<Running> running_; ///< Oldest first.
     unsigned ending_ = 0;          ///< Launches whose end is being told; that may start others.
     bool stopping_ = false;
+    bool alone_ = false; ///< work_alone() is under way.
     /// Everything stood still at that number of moves; see settle_standstill().
     struct Standstill {
         std::string threads;

@@ -117,6 +117,9 @@ Launch::Share::Step Launch::Share::step(Resident& resident) {
     const Cluster::State state = cluster.run(resident.circles ? short_budget : budget);
     if (state == Cluster::State::finished)
         return Step::finished;
+    if (const std::uint64_t most = launch_.settings().most_instructions;
+        most && launch_.instructions_ + cluster.instructions() > most)
+        launch_.stop();
     if (cluster.progress() != resident.progress) {
         resident.progress = cluster.progress();
         resident.outside_uses = cluster.outside_uses();

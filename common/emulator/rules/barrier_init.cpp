@@ -115,7 +115,7 @@ void BarrierInit::on_barrier_complete(BarrierKind kind, unsigned, std::span<cons
     for (const auto& [address, barrier] : mbarriers_) {
         MadeVisible& made = made_visible_[address];
         if (made.fence || made.released)
-            made.published |= std::ranges::any_of(arrived, [&](const WarpLanes& lanes) {
+            made.published |= std::ranges::any_of(arrived, [&barrier = barrier](const WarpLanes& lanes) {
                 return lanes.warp == barrier.init_warp && (lanes.mask >> barrier.init_lane & 1);
             });
     }

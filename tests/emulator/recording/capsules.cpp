@@ -8,8 +8,6 @@
 #include <hopper_emulator/recording.hpp>
 
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <algorithm>
@@ -170,11 +168,22 @@ Run replay(const Capsule& capsule) {
     return run;
 }
 
+/// Why the bytes are no capsule; "" if they are one.
+std::string refusal(std::span<const std::byte> bytes) {
+    try {
+        read_capsule(bytes);
+        return {};
+    } catch (const CapsuleError& error) {
+        return error.what();
+    }
+}
+
 } // namespace
 
 TEST_CASE("a replay has the findings, counters and results of the recorded launches") {
-    const bool broken = GENERATE(false, true);
-    CAPTURE(broken);
+    bool broken = false;
+    SECTION("a right kernel") { broken = false; }
+    SECTION("a kernel with a race") { broken = true; }
     const File file("capsules.replay");
     const Run run = record(file.name(), text(broken ? "" : "bar.sync 0;"));
     CHECK(run.findings.empty() != broken);
@@ -244,13 +253,13 @@ TEST_CASE("a launch that is not there is refused") {
 
 TEST_CASE("bytes that are no capsule are refused in one line") {
     const std::string other = "not a capsule at all, but long enough";
-    CHECK_THROWS_WITH(read_capsule(std::as_bytes(std::span(other))), "it is no recording of launches");
+    CHECK(refusal(std::as_bytes(std::span(other))) == "it is no recording of launches");
     CHECK_THROWS_AS(read_capsule({}), CapsuleError);
     const File file("capsules.format");
     record(file.name(), text());
     auto bytes = file.bytes();
     bytes[capsule::magic.size()] = std::byte{9};
-    CHECK_THROWS_WITH(read_capsule(bytes), ContainsSubstring("it is of format 9"));
+    CHECK_THAT(refusal(bytes), ContainsSubstring("it is of format 9"));
 }
 
 TEST_CASE("a capsule that was cut off has the launches before the cut") {
@@ -264,7 +273,7 @@ TEST_CASE("a capsule that was cut off has the launches before the cut") {
         CHECK(part.launches.size() >= most);
         most = std::max(most, part.launches.size());
         if (size % 5 == 0 && !part.launches.empty())
-            CHECK_NOTHROW(Replay(part, 0, {}).run());
+            CHECK(Replay(part, 0, {}).run().error == LaunchError::none);
     }
     CHECK(most == 2);
 }

@@ -160,7 +160,7 @@ template <class T>
 void integer_to_f64(Values& v, const Conversion& c) {
     const RoundingScope scope(c.rounding);
     for (unsigned i = 0; i < warp_size; ++i)
-        v.numbers[i] = static_cast<double>(static_cast<T>(v.integers[i]));
+        v.numbers[i] = scope.arithmetic.convert<double>(static_cast<T>(v.integers[i]));
 }
 /// Towards smaller formats: rounded to odd here, so that the store's rounding is the only one that counts.
 template <class T>
@@ -184,7 +184,7 @@ template <class Register>
 void store_f32(std::byte* row, LaneMask mask, const Values& values, Rounding rounding) {
     const RoundingScope scope(rounding);
     map_lanes(mask, reinterpret_cast<Register*>(row), [&](unsigned i) {
-        return Register{std::bit_cast<u32>(static_cast<float>(values.numbers[i]))};
+        return Register{std::bit_cast<u32>(scope.arithmetic.convert<float>(values.numbers[i]))};
     });
 }
 void store_f64(std::byte* row, LaneMask mask, const Values& values, Rounding) {

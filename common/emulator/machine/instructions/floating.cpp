@@ -22,47 +22,47 @@ constexpr float up = 0x1p64f, least_normal_up = 0x1p-62f;
 
 struct Add {
     template <class T>
-    static T apply(T a, T b, T) {
-        return a + b;
+    static T apply(const auto& in, T a, T b, T) {
+        return in.add(a, b);
     }
     /// A sum of normal numbers that is rounded is not small.
-    static bool tiny(float, float, float) { return false; }
+    static bool tiny(const auto&, float, float, float) { return false; }
 };
 struct Subtract {
     template <class T>
-    static T apply(T a, T b, T) {
-        return a - b;
+    static T apply(const auto& in, T a, T b, T) {
+        return in.subtract(a, b);
     }
-    static bool tiny(float, float, float) { return false; }
+    static bool tiny(const auto&, float, float, float) { return false; }
 };
 struct Multiply {
     template <class T>
-    static T apply(T a, T b, T) {
-        return a * b;
+    static T apply(const auto& in, T a, T b, T) {
+        return in.multiply(a, b);
     }
-    static bool tiny(float a, float b, float) {
+    static bool tiny(const auto& in, float a, float b, float) {
         const float small = std::abs(a) < std::abs(b) ? a : b, large = std::abs(a) < std::abs(b) ? b : a;
-        return std::abs(small * up * large) < least_normal_up;
+        return std::abs(in.multiply(small * up, large)) < least_normal_up;
     }
 };
 struct Divide {
     template <class T>
-    static T apply(T a, T b, T) {
-        return a / b;
+    static T apply(const auto& in, T a, T b, T) {
+        return in.divide(a, b);
     }
-    static bool tiny(float a, float b, float) {
+    static bool tiny(const auto&, float a, float b, float) {
         return std::abs(static_cast<double>(a)) < std::abs(least_normal * b); // Exact.
     }
 };
 struct Fused {
     template <class T>
-    static T apply(T a, T b, T c) {
-        return std::fma(a, b, c);
+    static T apply(const auto& in, T a, T b, T c) {
+        return in.fused(a, b, c);
     }
-    static bool tiny(float a, float b, float c) {
+    static bool tiny(const auto& in, float a, float b, float c) {
         // A c that overflows here is too large for a small sum.
         const float small = std::abs(a) < std::abs(b) ? a : b, large = std::abs(a) < std::abs(b) ? b : a;
-        return std::abs(std::fma(small * up, large, c * up)) < least_normal_up;
+        return std::abs(in.fused(small * up, large, c * up)) < least_normal_up;
     }
 };
 
@@ -74,11 +74,11 @@ inline double chosen_nan(double a, double b, double c) {
     return std::bit_cast<double>(nan != nan ? std::bit_cast<std::uint64_t>(nan) | quiet : none);
 }
 
-/// One lane: flushing before and after, NaN, saturation.
-template <class T, class F, bool Ftz, bool Sat>
-T evaluate(T a, T b, T c) {
+/// One lane: flushing before and after, NaN, saturation. `in`: the arithmetic.
+template <class T, class F, bool Ftz, bool Sat, class Arithmetic = HostArithmetic>
+T evaluate(T a, T b, T c, const Arithmetic& in = {}) {
     if constexpr (std::is_same_v<T, double>) {
-        const double result = F::apply(a, b, c);
+        const double result = F::apply(in, a, b, c);
         return result == result ? result : chosen_nan(a, b, c);
     } else {
         if constexpr (Ftz) {
@@ -86,9 +86,9 @@ T evaluate(T a, T b, T c) {
             b = flush(b);
             c = flush(c);
         }
-        T result = F::apply(a, b, c);
+        T result = F::apply(in, a, b, c);
         if constexpr (Ftz) {
-            const bool edge = (std::abs(result) == 0x1p-126f) & F::tiny(a, b, c);
+            const bool edge = (std::abs(result) == 0x1p-126f) & F::tiny(in, a, b, c);
             result = edge ? std::copysign(0.0f, result) : flush(result);
         }
         return Sat ? saturate(result) : canonical(result);
@@ -96,11 +96,12 @@ T evaluate(T a, T b, T c) {
 }
 
 /// All lanes. op.c repeats op.b where the operation has two operands; op.width is the rounding mode.
-template <class T, class F, bool Ftz, bool Sat>
-[[gnu::always_inline]] inline void evaluate_lanes(Warp& warp, const Op& op, LaneMask mask) {
+template <class T, class F, bool Ftz, bool Sat, class Arithmetic = HostArithmetic>
+[[gnu::always_inline]] inline void evaluate_lanes(Warp& warp, const Op& op, LaneMask mask,
+                                                  const Arithmetic& in = {}) {
     const T *a = warp.row<T>(op.a), *b = warp.row<T>(op.b), *c = warp.row<T>(op.c);
     map_lanes(mask, warp.row<T>(op.dst),
-              [=](unsigned i) { return evaluate<T, F, Ftz, Sat>(a[i], b[i], c[i]); });
+              [=](unsigned i) { return evaluate<T, F, Ftz, Sat>(a[i], b[i], c[i], in); });
 }
 
 template <class T, class F, bool Ftz, bool Sat>
@@ -111,7 +112,7 @@ Flow run_nearest(Warp& warp, const Op& op, LaneMask mask) {
 template <class T, class F, bool Ftz, bool Sat>
 Flow run_directed(Warp& warp, const Op& op, LaneMask mask) {
     const RoundingScope scope(static_cast<Rounding>(op.width));
-    evaluate_lanes<T, F, Ftz, Sat>(warp, op, mask);
+    evaluate_lanes<T, F, Ftz, Sat>(warp, op, mask, scope.arithmetic);
     return Flow::next;
 }
 #if defined(__x86_64__)

@@ -13,55 +13,55 @@ using ptx::Type;
 
 struct Reciprocal {
     template <class T>
-    static T apply(T a) {
-        return T{1} / a;
+    static T apply(T a, const auto& in) {
+        return in.divide(T{1}, a);
     }
     /// Exactly 1/a is smaller than every normal number.
     static bool tiny(float a) { return std::abs(a) > 0x1p126f; }
 };
 struct Root {
     template <class T>
-    static T apply(T a) {
-        return std::sqrt(a);
+    static T apply(T a, const auto& in) {
+        return in.root(a);
     }
     static bool tiny(float) { return false; }
 };
 struct ReciprocalRoot {
     template <class T>
-    static T apply(T a) {
+    static T apply(T a, const auto&) {
         return static_cast<T>(1 / std::sqrt(static_cast<double>(a)));
     }
     static bool tiny(float) { return false; }
 };
 struct Sine {
-    static float apply(float a) { return std::sin(a); }
+    static float apply(float a, const auto&) { return std::sin(a); }
     static bool tiny(float) { return false; }
 };
 struct Cosine {
-    static float apply(float a) { return std::cos(a); }
+    static float apply(float a, const auto&) { return std::cos(a); }
     static bool tiny(float) { return false; }
 };
 struct Logarithm {
-    static float apply(float a) { return std::log2(a); }
+    static float apply(float a, const auto&) { return std::log2(a); }
     static bool tiny(float) { return false; }
 };
 struct Exponential {
-    static float apply(float a) { return std::exp2(a); }
+    static float apply(float a, const auto&) { return std::exp2(a); }
     static bool tiny(float a) { return a < -126; }
 };
 struct HyperbolicTangent {
-    static float apply(float a) { return std::tanh(a); }
+    static float apply(float a, const auto&) { return std::tanh(a); }
     static bool tiny(float) { return false; }
 };
 
-template <class T, class F, bool Ftz>
-T evaluate(T a) {
+template <class T, class F, bool Ftz, class Arithmetic = HostArithmetic>
+T evaluate(T a, const Arithmetic& in = {}) {
     if constexpr (std::is_same_v<T, double>) {
-        return F::apply(a);
+        return F::apply(a, in);
     } else {
         if constexpr (Ftz)
             a = flush(a);
-        T result = F::apply(a);
+        T result = F::apply(a, in);
         if constexpr (Ftz)
             result =
                 (std::abs(result) == 0x1p-126f) & F::tiny(a) ? std::copysign(0.0f, result) : flush(result);
@@ -78,7 +78,10 @@ Flow run_nearest(Warp& warp, const Op& op, LaneMask mask) {
 template <class T, class F, bool Ftz>
 Flow run_directed(Warp& warp, const Op& op, LaneMask mask) {
     const RoundingScope scope(static_cast<Rounding>(op.width));
-    return run_nearest<T, F, Ftz>(warp, op, mask);
+    const T* a = warp.row<T>(op.a);
+    map_lanes(mask, warp.row<T>(op.dst),
+              [a, &scope](unsigned i) { return evaluate<T, F, Ftz>(a[i], scope.arithmetic); });
+    return Flow::next;
 }
 
 /// rcp and sqrt with IEEE rounding.
@@ -123,7 +126,7 @@ double gross(double a) {
     const auto upper = std::bit_cast<std::uint64_t>(a) & 0xffffffff00000000u;
     const bool subnormal = (upper & 0x7ff0000000000000u) == 0;
     const double operand = std::bit_cast<double>(subnormal ? upper & std::uint64_t{1} << 63 : upper);
-    const double exact = F::apply(operand);
+    const double exact = F::apply(operand, HostArithmetic());
     if (exact != exact)
         return std::bit_cast<double>(std::uint64_t{0x7fffffff} << 32);
     auto bits = std::bit_cast<std::uint64_t>(exact);

@@ -4,6 +4,7 @@
 /// into the small floating-point formats (PTX ISA 9.0, sections 5.2.3 and 9.7.3).
 
 #include "machine/decoder.hpp"
+#include "machine/instructions/software_arithmetic.hpp"
 
 #include <bit>
 #include <cfenv>
@@ -11,9 +12,6 @@
 #include <cstdint>
 
 namespace emu {
-
-/// `.rn`, `.rz`, `.rm`, `.rp`, and `.rna` (nearest, ties away from zero).
-enum class Rounding : std::uint8_t { nearest, zero, down, up, away };
 
 /// The rounding modifier of an instruction, `fallback` if it has none; an error if it has two.
 inline Rounding rounding_of(const DecodeContext& context, Rounding fallback = Rounding::nearest) {
@@ -34,6 +32,13 @@ inline Rounding rounding_of(const DecodeContext& context, Rounding fallback = Ro
     return found;
 }
 
+#if defined(__wasm__)
+/// Arithmetic in a rounding mode: WebAssembly has none but nearest, and fesetround() does nothing there.
+struct RoundingScope {
+    explicit RoundingScope(Rounding rounding) : arithmetic(rounding) {}
+    SoftwareArithmetic arithmetic; ///< What rounds so.
+};
+#else
 /// Puts the host into a rounding mode for the life of the object. Operands must be read from memory and
 /// results written to memory inside: the calls are opaque, so the compiler cannot move either across them.
 class RoundingScope {
@@ -51,9 +56,12 @@ class RoundingScope {
     RoundingScope(const RoundingScope&) = delete;
     RoundingScope& operator=(const RoundingScope&) = delete;
 
+    HostArithmetic arithmetic; ///< What rounds so.
+
   private:
     bool changed_;
 };
+#endif
 
 inline constexpr std::uint32_t canonical_nan32 = 0x7fffffff;
 inline constexpr float canonical_nan = std::bit_cast<float>(canonical_nan32);

@@ -11,7 +11,7 @@
 namespace emu::check {
 namespace {
 
-std::size_t number_of(const Warp& warp) { return warp.block().rank() * 32 + warp.index(); }
+std::uint64_t number_of(const Warp& warp) { return warp.block().rank() * 32 + warp.index(); }
 
 std::uint64_t local_key(const Warp& warp, unsigned lane, std::uint64_t word) {
     return (number_of(warp) * warp_size + lane) << 32 | word;

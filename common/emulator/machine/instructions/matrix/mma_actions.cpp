@@ -146,8 +146,8 @@ void multiply_quads(Warp& warp, const Op& op, LaneMask lanes) {
 // f64: fused multiply-adds, one after the other.
 
 /// Of several NaNs it keeps another than fma does.
-double add_product(double a, double b, double c) {
-    const double sum = std::fma(a, b, c);
+double add_product(const auto& in, double a, double b, double c) {
+    const double sum = in.fused(a, b, c);
     if (sum == sum)
         return sum;
     const double nan = b != b ? b : c != c ? c : a;
@@ -163,7 +163,7 @@ void multiply_doubles(Warp& warp, const Op& op, LaneMask lanes) {
         for (unsigned column = 0; column < form.n; ++column) {
             double sum = operands.wide_c(row, column);
             for (unsigned k = 0; k < form.k; ++k)
-                sum = add_product(operands.wide_a(row, k), operands.wide_b(k, column), sum);
+                sum = add_product(scope.arithmetic, operands.wide_a(row, k), operands.wide_b(k, column), sum);
             operands.set_wide_d(row, column, sum);
         }
     operands.write_d(warp, op, lanes);
