@@ -31,7 +31,7 @@ class Writer {
     void flag(bool value) { byte(value ? 1 : 0); }
     void text(std::string_view value) {
         number(value.size());
-        plain(std::as_bytes(std::span(value)));
+        plain(std::as_bytes(std::span(value.data(), value.size())));
     }
     /// A number of that many bytes, the lowest first.
     void fixed(std::uint64_t value, unsigned bytes) {

@@ -52,11 +52,15 @@ class HopperEmulator {
         return typeof WebAssembly === 'object' && typeof Worker === 'function' && typeof WebAssembly.Tag === 'function';
     }
 
-    /** Takes a launch, which every later run() runs. Loads the emulator the first time. */
+    /**
+     * Takes a launch, which every later run() runs, or a capsule, of which run() chooses one. Loads the emulator the first time.
+     * @param {Launch | Capsule} launch
+     * @returns {Promise<RecordedLaunch[] | null>} What the capsule has.
+     */
     async load(launch) {
         this.#launch = launch;
         await this.#start();
-        await this.#ask({ load: launch });
+        return this.#ask({ load: launch });
     }
 
     /** Runs the launch once. Rejects with an EmulatorError. One at a time. */

@@ -16,7 +16,32 @@
  */
 
 /**
+ * A recording of launches, as `./workbook run --record` writes it. load() answers with a list of RecordedLaunch.
+ * @typedef {object} Capsule
+ * @property {ArrayBufferView} capsule Its bytes.
+ *
+ * @typedef {object} RecordedLaunch
+ * @property {number} launch Its number in its program.
+ * @property {string} kernel Mangled.
+ * @property {string} name Demangled.
+ * @property {number[]} grid
+ * @property {number[]} block
+ * @property {number[]} cluster
+ */
+
+/**
+ * A kernel in the place of the recorded one.
+ * @typedef {object} Replacement
+ * @property {string} ptx The text of its module.
+ * @property {string} kernel Its mangled name.
+ * @property {string} file The source file that it comes from, as findings name it.
+ * @property {string} source That file's text.
+ */
+
+/**
  * @typedef {object} RunSettings
+ * @property {number} [launch] Of a capsule: which, from 0.
+ * @property {Replacement} [replacement] Of a capsule: what runs in its place.
  * @property {'late' | 'early' | 'random'} [order] When asynchronous copies land: 'late' if it is not given.
  * @property {number} [seed] Of the random order.
  * @property {boolean} [checks] False: look for no races.
@@ -32,12 +57,13 @@
  * @property {string} traceText A time line for Perfetto, as `EMULATOR_TRACE` has it.
  * @property {number} instructions Thread instructions that were executed.
  * @property {boolean} stopped The launch was stopped before its end: by an error, or by `steps`.
- * @property {ArrayBuffer[]} arrays What each array held at the end.
+ * @property {string} told The findings as the command line prints them.
+ * @property {ArrayBuffer[]} arrays What each array held at the end; of a capsule, all allocations of the program.
  * @property {number} milliseconds That the run took.
  */
 
 /**
- * Messages to the worker: {module, memory} once, then {id, load: Launch} and {id, run: RunSettings}.
+ * Messages to the worker: {module, memory} once, then {id, load: Launch | Capsule} and {id, run: RunSettings}.
  * From it: {id, result}, {id, error: one line, fatal: whether the worker is of no more use}.
  * @param {{onmessage: Function, postMessage: Function}} scope
  */
@@ -45,6 +71,7 @@ function hopperEmulatorWorker(scope) {
     const orders = { late: 0, early: 1, random: 2 };
     const noSuchCall = 52; // WASI: ENOSYS.
     let exports = null;
+    let recorded = false; // What is loaded is a capsule.
     let broken = null; // Why the module left in the middle of something; C++ may have caught it.
 
     function leave(why) {
@@ -108,6 +135,11 @@ function hopperEmulatorWorker(scope) {
     const withText = (text, use) => withCopy(new TextEncoder().encode(text), use);
 
     function load(launch) {
+        recorded = 'capsule' in launch;
+        if (recorded) {
+            if (!withCopy(launch.capsule, exports.emulator_open)) throw new Error(text(0));
+            return JSON.parse(text(1));
+        }
         const three = list => [0, 1, 2].map(i => list?.[i] ?? 1);
         const shape = Uint32Array.from([...three(launch.grid), ...three(launch.block), ...three(launch.cluster),
             launch.dynamicShared ?? 0]);
@@ -116,6 +148,12 @@ function hopperEmulatorWorker(scope) {
         for (const parameter of launch.parameters)
             if (parameter.array) withCopy(parameter.array, exports.emulator_add_array);
             else withCopy(parameter.value, exports.emulator_add_value);
+        return null;
+    }
+
+    function replace({ ptx = '', kernel = '', file = '', source = '' } = {}) {
+        withText(ptx, (...a) => withText(kernel, (...b) => withText(file, (...c) => withText(source, (...d) =>
+            exports.emulator_replace(...a, ...b, ...c, ...d)))));
     }
 
     const text = which => {
@@ -123,10 +161,12 @@ function hopperEmulatorWorker(scope) {
         return new TextDecoder().decode(bytes().slice(begin, begin + exports.emulator_text_size(which)));
     };
 
-    function run({ order = 'late', seed = 1, checks = true, steps = 0 }) {
+    function run({ launch = 0, replacement, order = 'late', seed = 1, checks = true, steps = 0 }) {
         if (!(order in orders)) throw new Error(`the order of completion is late, early or random, not ${order}`);
         const begin = performance.now();
-        const ran = exports.emulator_run(orders[order], seed, checks, steps);
+        if (recorded) replace(replacement);
+        const ran = recorded ? exports.emulator_replay(launch, orders[order], seed, checks, steps)
+            : exports.emulator_run(orders[order], seed, checks, steps);
         if (broken) throw broken;
         if (!ran) throw new Error(text(0));
         const arrays = [];
@@ -134,7 +174,7 @@ function hopperEmulatorWorker(scope) {
             arrays.push(bytes().slice(at, at + exports.emulator_array_size(i)).buffer);
         const findingsText = text(1);
         return {
-            findings: JSON.parse(findingsText), findingsText, countersText: text(2), traceText: text(3),
+            findings: JSON.parse(findingsText), findingsText, countersText: text(2), traceText: text(3), told: text(4),
             instructions: exports.emulator_instructions(), stopped: !!exports.emulator_stopped(), arrays,
             milliseconds: performance.now() - begin,
         };
@@ -148,8 +188,7 @@ function hopperEmulatorWorker(scope) {
                 exports._initialize?.();
                 scope.postMessage({ id, result: null });
             } else if (data.load) {
-                load(data.load);
-                scope.postMessage({ id, result: null });
+                scope.postMessage({ id, result: load(data.load) });
             } else {
                 const result = run(data.run);
                 scope.postMessage({ id, result }, result.arrays);
