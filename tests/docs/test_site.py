@@ -2,7 +2,6 @@
 
 import functools
 import http.server
-import json
 import re
 import tempfile
 import threading
@@ -98,17 +97,6 @@ class Links(unittest.TestCase):
             self.assertRegex(page.read_text("utf-8"), r'<a rel="(?:prev|next)" ')
             self.assertRegex(page.read_text("utf-8"), r'aria-current="page"')
 
-    def test_search_index_knows_sections_and_functions(self) -> None:
-        text = (site() / "search_index.js").read_text("utf-8")
-        entries = json.loads(text[text.index("[") : text.rindex("]") + 1])
-        titles = {title for title, *_ in entries}
-        self.assertIn("workbook::swizzled_address", titles)
-        self.assertIn("tma_1d::add_one_ptx", titles)
-        for _, _, address, _ in entries:
-            file, _, anchor = address.partition("#")
-            self.assertTrue((site() / file).exists(), address)
-            self.assertTrue(not anchor or anchor in parsed(site() / file).names, address)
-
 
 FOLLOWS = """(async () => {
     for (let i = 0; i < 50; ++i) {
@@ -183,17 +171,6 @@ class InBrowser(BrowserCase):
         if found := list(dict.fromkeys(wrong)):
             self.fail(f"{len(found)} problems:\n" + "\n".join(found[:60]))
 
-    def test_search_finds_a_kernel_by_keyboard(self) -> None:
-        self.open("index.html")
-        self.browser.press("/")
-        self.assertEqual(self.browser.evaluate("document.activeElement.id"), "query")
-        self.browser.evaluate("(query.value = 'add_one_ptx', query.dispatchEvent(new Event('input')))")
-        self.browser.press("ArrowDown")
-        chosen = self.text("#hits [aria-selected='true'] b")
-        self.assertEqual(chosen, "tma_1d::add_one_ptx")
-        self.browser.evaluate("(query.value = 'zzzz', query.dispatchEvent(new Event('input')))")
-        self.assertEqual(self.text("#hits"), "Nothing found.")
-
     def test_button_switches_light_and_dark_and_the_choice_stays(self) -> None:
         self.open("index.html")
         dark = "document.documentElement.classList.contains('dark-mode')"
@@ -256,7 +233,8 @@ class InBrowser(BrowserCase):
                 address = f"http://127.0.0.1:{server.server_address[1]}/some/path/"
                 for name in ("", "swizzle.html", "files.html"):
                     self.assertEqual(self.browser.open(address + name), [], name)
-                self.assertTrue(self.browser.evaluate("window.SITE_INDEX.length > 100"))
+                self.browser.evaluate("Search.ready()")
+                self.assertTrue(self.browser.evaluate("Search.find('barrier').hits.length > 10"))
             finally:
                 server.shutdown()
                 server.server_close()

@@ -5,7 +5,7 @@ import shutil
 from html import unescape
 from pathlib import Path
 
-from . import doxygen, frame, render, slides
+from . import doxygen, frame, render, search, slides
 from .doxygen import Names, Paths
 from .links import SOURCE, Links
 from .pages import Page, SiteError, all_pages, chapter_directories
@@ -54,9 +54,18 @@ def build(paths: Paths) -> int:
     (paths.html / "slides").mkdir()
     for plan in slides.plan_names(paths.root):
         (paths.html / slides.file_name(plan)).write_text(slides.deck(paths.root, plan), "utf-8")
-    (paths.html / "search_index.js").write_text(frame.search_index(rendered, names), "utf-8")
+    _search(paths, rendered, names)
     shutil.copyfile(_licence(paths.theme), paths.html / "doxygen-awesome-licence.txt")
     return len(rendered)
+
+
+def _search(paths: Paths, rendered: list[Rendered], names: Names) -> None:
+    """What the search box loads, as scripts: files that a page opened from the disk may load too."""
+    (paths.html / "search_index.js").write_text(search.index(paths.root, rendered, names), "utf-8")
+    (paths.html / "search").mkdir()
+    for name, text in search.texts(rendered):
+        (paths.html / f"search/{name}.js").write_text(text, "utf-8")
+    shutil.copyfile(paths.site / "theme/search.js", paths.html / "search.js")
 
 
 def _licence(theme: Path) -> Path:

@@ -83,18 +83,6 @@ def with_references(html: str, page: Page, names: Names) -> str:
     return re.sub(r'(?<!">)<code>((?:\w+::)*\w+)(?:\(\))?</code>(?!</a>)', link, html)
 
 
-def search_index(rendered: list[Rendered], names: Names) -> str:
-    """What the search box looks through, as a script: a file that a page opened from the disk may load."""
-    entries: list[tuple[str, str, str, str]] = []
-    for result in rendered:
-        for section in result.sections:
-            address = f"{result.page.file}#{section.label}" if section.label else result.page.file
-            text = re.sub(r"\s+", " ", section.text).strip()
-            entries.append((section.title or result.page.title, result.page.label, address, text))
-    entries += [(name, kind, address, "") for kind, name, address in names.symbols]
-    return f"window.SITE_INDEX = {json.dumps(entries, ensure_ascii=False, separators=(',', ':'))};\n"
-
-
 def picture_data(root: Path, name: str) -> object:
     """What a picture shows: the file that make.py wrote, and for the time line first a GPU's record, if there is one."""
     data = json.loads((root / "docs/site/data" / f"{name}.json").read_text("utf-8"))

@@ -27,6 +27,7 @@ class Section:
     level: int = 0
     html: str = ""
     text: str = ""
+    code: str = ""
 
 
 @dataclass
@@ -100,6 +101,7 @@ class Renderer:
     def _finish(self, result: Rendered, tokens: list[Token]) -> None:
         """Adds the HTML of `tokens` to the last section."""
         section = result.sections[-1]
+        section.code += " ".join(token.content for token in tokens if token.type in ("fence", "code_block"))
         kept = self._translate(result, tokens)
         section.html += self._parser.renderer.render(kept, self._parser.options, {})
         section.text += " ".join(_plain(token) for token in kept if token.type == "inline")

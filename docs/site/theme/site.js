@@ -1,4 +1,4 @@
-// The frame's behaviour: menu on phones, light and dark, copy buttons, search. No request leaves the site.
+// The frame's behaviour: menu on phones, light and dark, copy buttons. No request leaves the site.
 "use strict";
 
 (function () {
@@ -94,74 +94,4 @@
             node.addEventListener("scroll", () => edges(node), { passive: true });
         }
     });
-
-    // ---- search ----
-    const query = by("query"), hits = by("hits"), index = window.SITE_INDEX || [];
-    const lowered = index.map(([title, page, , text]) => [title.toLowerCase(), `${title} ${page} ${text}`.toLowerCase()]);
-    let chosen = -1;
-
-    function find(words) {
-        const found = [];
-        lowered.forEach(([title, all], number) => {
-            if (!words.every((word) => all.includes(word))) return;
-            const whole = words.join(" ");
-            found.push([(title === whole ? 8 : 0) + (title.startsWith(whole) ? 4 : 0) + (title.includes(whole) ? 2 : 0) +
-                (index[number][3] ? 1 : 0), number]);
-        });
-        return found.sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 30).map(([, number]) => index[number]);
-    }
-
-    function excerpt(text, word) {
-        const at = text.toLowerCase().indexOf(word);
-        const from = at > 50 ? text.indexOf(" ", at - 50) + 1 : 0, to = text.indexOf(" ", Math.max(at, 0) + 90);
-        return (from ? "… " : "") + (to < 0 ? text.slice(from) : `${text.slice(from, to)} …`);
-    }
-
-    function list() {
-        const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
-        hits.hidden = words.length === 0;
-        chosen = -1;
-        hits.replaceChildren(...find(words).map(([title, page, address, text]) => {
-            const link = document.createElement("a"), name = document.createElement("b"), small = document.createElement("small");
-            link.href = address;
-            link.setAttribute("role", "option");
-            name.textContent = title;
-            small.textContent = text ? `${page}: ${excerpt(text, words[0])}` : page;
-            link.append(name, small);
-            return link;
-        }));
-        if (!hits.hidden && !hits.children.length) {
-            const none = document.createElement("p");
-            none.textContent = "Nothing found.";
-            hits.append(none);
-        }
-    }
-
-    function move(step) {
-        const links = [...hits.querySelectorAll("a")];
-        if (!links.length) return;
-        chosen = (chosen + step + links.length) % links.length;
-        links.forEach((link, number) => link.setAttribute("aria-selected", String(number === chosen)));
-        links[chosen].scrollIntoView({ block: "nearest" });
-    }
-
-    query.addEventListener("input", list);
-    query.addEventListener("focus", list);
-    query.addEventListener("keydown", (event) => {
-        if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-            event.preventDefault();
-            move(event.key === "ArrowDown" ? 1 : -1);
-        } else if (event.key === "Enter") {
-            const links = hits.querySelectorAll("a");
-            if (links.length) links[Math.max(0, chosen)].click();
-        } else if (event.key === "Escape") hits.hidden = true;
-    });
-    document.addEventListener("click", (event) => { if (!by("find").contains(event.target)) hits.hidden = true; });
-    document.addEventListener("keydown", (event) => {
-        if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
-            event.preventDefault();
-            query.focus();
-        }
-    });
-    hits.addEventListener("click", () => { hits.hidden = true; });
 })();
