@@ -73,4 +73,4 @@ def fragment(code: str, language: str) -> str:
     rows = "\n".join(
         f'<div class="line">{line or "&#160;"}</div>' for line in lines(code.rstrip("\n"), language)
     )
-    return f'<div class="fragment" tabindex="0">{rows}\n</div>'
+    return f'<div class="fragment">{rows}\n</div>'
