@@ -66,7 +66,8 @@ class Swizzle(Pictures):
                 said = self.said()
                 self.assertIn(f"Row {row}, column {column}:", said)
                 self.assertIn(f"here at byte {address} ", said)
-                self.assertIn(f"bank {address // 4 % 32}. ", said)
+                first, wide = address // 4 % 32, max(1, size // 4)
+                self.assertIn(f"banks {first} to {first + wide - 1}. " if wide > 1 else f"bank {first}. ", said)
                 self.assertRegex(said, rf"reads column {column} needs {passes} pass(es)?;")
 
     def test_pointing_at_an_element_chooses_it_and_shows_its_conflicts(self) -> None:

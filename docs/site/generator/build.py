@@ -5,7 +5,7 @@ import shutil
 from html import unescape
 from pathlib import Path
 
-from . import doxygen, frame, reference, render, search, slides
+from . import doxygen, frame, home, reference, render, search, slides
 from .doxygen import Names, Paths
 from .links import SOURCE, Links
 from .pages import Page, SiteError, all_pages, chapter_directories
@@ -29,6 +29,9 @@ def rendered_pages(root: Path) -> tuple[list[Rendered], Links]:
     rendered = [renderer.render(page) for page in pages]
     if links.problems:
         raise SiteError(*links.problems)
+    for section in rendered[0].sections:
+        if home.PLACE in section.html:
+            section.html = section.html.replace(home.PLACE, home.cards(root, rendered, links))
     return rendered, links
 
 
@@ -164,6 +167,8 @@ def _finish(
         html = frame.with_references(html, result.page, names)
         if result.page.chapter:
             html = frame.with_notes(html, terms)
+        if result.page.name == "index":
+            html = html.replace('<main id="main">', '<main id="main" class="home">', 1)
         html = html.replace('<div class="contents">', f'{frame.contents(result)}\n<div class="contents">', 1)
     html = frame.with_headings(reference.with_buttons(html), result)
     html = frame.with_current(html, file.name)

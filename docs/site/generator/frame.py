@@ -14,10 +14,8 @@ from .render import Rendered
 SHARED = "workbook"
 """The namespace of the library that all chapters share."""
 
-NOTE = 150
+NOTE = 130
 """How long a note in the margin is, in characters; its first sentence is never cut."""
-NOTES = 2
-"""In the margin of one paragraph: more would push what follows away."""
 
 REFERENCE = (
     ("namespaces.html", "Namespaces"),
@@ -109,7 +107,7 @@ def definitions(rendered: list[Rendered]) -> dict[str, tuple[str, str]]:
     found = {}
     for result in rendered:
         for section in result.sections if result.page.name == "glossary" else ():
-            text = re.sub(r"\s*\((?:ISA|Guide|chapters?)\b[^()]*\)\s*$", "", re.sub(r"\s+", " ", section.text)).strip()
+            text = re.sub(r"\s*\((?:ISA|Guide|Best Practices|libcu|chapters?)\b.*$", "", re.sub(r"\s+", " ", section.text)).strip()
             said = ""
             for sentence in re.split(r"(?<=[.:])\s+(?=[A-Z`])", text):
                 if said and len(said) + len(sentence) > NOTE:
@@ -126,8 +124,15 @@ def with_notes(html: str, terms: dict[str, tuple[str, str]]) -> str:
 
     def noted(match: re.Match[str]) -> str:
         fresh = [each for each in re.findall(r'href="(glossary\.html#[^"]+)"', match[0]) if each in terms and each not in seen]
-        fresh = list(dict.fromkeys(fresh))[:NOTES]
-        seen.update(fresh)
+        length = len(re.sub(r"<[^>]*>", "", match[0]))
+        room = -(-length // 70) * 26 + 26  # The paragraph's lines, and a little below it.
+        kept = []
+        for each in dict.fromkeys(fresh):
+            room -= -(-len(" ".join(terms[each])) // 29) * 19 + 14
+            if room < 0:
+                break
+            kept.append(each)
+        seen.update(fresh := kept)
         notes = "".join(
             f'<div class="note" role="note"><a href="{each}" tabindex="-1">{escape(terms[each][0])}</a> {escape(terms[each][1])}</div>'
             for each in fresh

@@ -15,7 +15,7 @@ from .links import SOURCE, Links, slug
 from .pages import Page, SiteError
 
 _MARK = re.compile(r"^<!-- (?P<kind>[a-z]+): (?P<argument>.*\S) -->\s*$")
-_MOST_ROWS = 12
+_MOST_ROWS = 16
 """Of a measured table that is shown open."""
 _ANCHOR = re.compile(r'<a (?:id|name)="([^"]+)">')
 
@@ -121,6 +121,10 @@ class Renderer:
                 if match["kind"] == "interactive":
                     kept.append(self._picture(result, match["argument"], tokens, index, line))
                     index = _after_paragraph(tokens, index + 1)
+                    continue
+                if match["kind"] == "home":
+                    kept.append(_html(f"<!-- {match['argument']} -->"))
+                    index += 1
                     continue
                 if match["kind"] == "slides":
                     kept.append(_html(f'<p><a href="{slides.file_name(match["argument"])}">Slides for this plan</a></p>'))
