@@ -154,7 +154,7 @@ class Tree(unittest.TestCase):
         self.assertEqual([page.name for page in found], ["index", "one", "words"])
         self.assertEqual(found[1].label, "1 · Through one")
         bar = frame.navigation(found)
-        self.assertIn('<li><a href="one.html">1 · Through one</a></li>', bar)
+        self.assertIn('<li><a href="one.html" data-chapter="one">1 · Through one</a></li>', bar)
         current = frame.with_current(bar, "one.html", self.render()[0]["one"])
         self.assertIn('<a href="one.html" aria-current="page">', current)
         self.assertIn('<a href="#one-the-end">The end</a>', current)

@@ -32,10 +32,11 @@ class Anchors(HTMLParser):
         given = {name: value or "" for name, value in attributes}
         self.names |= {given[name] for name in ("id", "name") if name in given}
         self.used += [given[name] for name in ("href", "src") if name in given]
-        if tag == "img" and not given.get("alt", "").strip():
+        # The picture on a chapter's card is the chapter's own, which has its words there.
+        if tag == "img" and not given.get("alt", "").strip() and given.get("class") != "thumb":
             self.pictures_without_words.append(given.get("src", ""))
         self._silent += tag in self._SILENT
-        if tag == "div" and (self._listing or given.get("class") == "fragment"):
+        if tag == "div" and (self._listing or "fragment" in given.get("class", "").split()):
             self._listing += 1
 
     def handle_endtag(self, tag: str) -> None:
@@ -89,6 +90,26 @@ class Links(unittest.TestCase):
     def test_every_picture_has_words(self) -> None:
         for page in prose_pages():
             self.assertEqual(parsed(page).pictures_without_words, [], page.name)
+
+    def test_every_page_can_be_reached_from_the_first(self) -> None:
+        seen: set[str] = set()
+        wanted = ["index.html"]
+        while wanted:
+            name = wanted.pop()
+            if name not in seen and name.endswith(".html") and (site() / name).exists():
+                seen.add(name)
+                wanted += [unquote(urlsplit(address).path) for address in parsed(site() / name).used]
+        self.assertEqual(sorted({page.name for page in html_pages()} - seen), [])
+
+    def test_list_of_functions_has_all_letters(self) -> None:
+        text = (site() / "namespacemembers.html").read_text("utf-8")
+        self.assertGreaterEqual(len({name for name in parsed(site() / "namespacemembers.html").names if name.startswith("index_")}), 20)
+        for name in ("add_one_ptx()", "swizzled_address()", "tensor_map_problem()"):
+            self.assertIn(f"<li>{name}", text)
+
+    def test_every_page_has_one_heading_of_the_first_level(self) -> None:
+        for page in html_pages():
+            self.assertEqual(len(re.findall(r"<h1\b", page.read_text("utf-8"))), 1, page.name)
 
     def test_every_prose_page_has_all_pages_beside_it_and_a_neighbour(self) -> None:
         files = {page.name for page in prose_pages()}

@@ -59,6 +59,7 @@ def build(paths: Paths) -> int:
     for plan in slides.plan_names(paths.root):
         (paths.html / slides.file_name(plan)).write_text(slides.deck(paths.root, plan), "utf-8")
     _search(paths, rendered, names)
+    _in_one_piece(paths.html / "index.html")
     reference.drop_unreachable(paths.html)
     shutil.copyfile(_licence(paths.theme), paths.html / "doxygen-awesome-licence.txt")
     return len(rendered)
@@ -78,6 +79,18 @@ def _style(paths: Paths) -> str:
     text = "\n".join(re.sub(r"/\*.*?\*/", "", sheet.read_text("utf-8"), flags=re.DOTALL) for sheet in sheets)
     note = "/* Doxygen's style, the theme Doxygen Awesome (MIT licence, doxygen-awesome-licence.txt), and ours. */\n"
     return note + re.sub(r"\n\s*\n+", "\n", text)
+
+
+def _in_one_piece(page: Path) -> None:
+    """Puts into the first page what would hold up its drawing, so that it is drawn as soon as it has come."""
+    html = page.read_text("utf-8")
+    style = (page.parent / "style.css").read_text("utf-8")
+    html = html.replace('<link href="style.css" rel="stylesheet"/>', f"<style>\n{style}</style>")
+
+    def script(match: re.Match[str]) -> str:
+        return f"<script>\n{(page.parent / match[1]).read_text('utf-8')}</script>"
+
+    page.write_text(re.sub(r'<script src="(doxygen-awesome-[^"]+\.js)"></script>', script, html), "utf-8")
 
 
 def _licence(theme: Path) -> Path:
@@ -167,9 +180,10 @@ def _finish(
         html = frame.with_references(html, result.page, names)
         if result.page.chapter:
             html = frame.with_notes(html, terms)
-        if result.page.name == "index":
-            html = html.replace('<main id="main">', '<main id="main" class="home">', 1)
-        html = html.replace('<div class="contents">', f'{frame.contents(result)}\n<div class="contents">', 1)
+        contents = frame.contents(result)
+        kinds = [kind for kind, wanted in (("home", result.page.name == "index"), ("with-toc", bool(contents))) if wanted]
+        html = html.replace('<main id="main">', f'<main id="main" class="{" ".join(kinds)}">', 1)
+        html = html.replace('<div class="contents">', f'{contents}\n<div class="contents">', 1)
     html = frame.with_headings(reference.with_buttons(html), result)
     html = frame.with_current(html, file.name)
     html = html.replace(

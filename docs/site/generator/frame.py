@@ -125,10 +125,10 @@ def with_notes(html: str, terms: dict[str, tuple[str, str]]) -> str:
     def noted(match: re.Match[str]) -> str:
         fresh = [each for each in re.findall(r'href="(glossary\.html#[^"]+)"', match[0]) if each in terms and each not in seen]
         length = len(re.sub(r"<[^>]*>", "", match[0]))
-        room = -(-length // 70) * 26 + 26  # The paragraph's lines, and a little below it.
+        room = -(-length // 72) * 26 + 26  # The paragraph's lines, and a little below it.
         kept = []
         for each in dict.fromkeys(fresh):
-            room -= -(-len(" ".join(terms[each])) // 29) * 19 + 14
+            room -= -(-len(" ".join(terms[each])) // 35) * 19 + 14
             if room < 0:
                 break
             kept.append(each)

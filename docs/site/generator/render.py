@@ -105,7 +105,8 @@ class Renderer:
         section = result.sections[-1]
         section.code += " ".join(token.content for token in tokens if token.type in ("fence", "code_block"))
         kept = self._translate(result, tokens)
-        section.html += self._parser.renderer.render(kept, self._parser.options, {})
+        html = self._parser.renderer.render(kept, self._parser.options, {})
+        section.html += re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)  # An empty corner of a table heads nothing.
         section.text += " ".join(_plain(token) for token in kept if token.type == "inline")
 
     def _translate(self, result: Rendered, tokens: list[Token]) -> list[Token]:
@@ -139,6 +140,8 @@ class Renderer:
             elif token.type == "code_block":
                 kept.append(_html(highlight.fragment(token.content, "")))
             else:
+                if token.type in ("bullet_list_open", "ordered_list_open") and token.level == 0 and _holds(tokens, index, "fence", "table_open"):
+                    token.attrSet("class", "wide")
                 if token.type == "list_item_open":
                     _as_task(token, tokens[index + 2] if index + 2 < len(tokens) else None)
                 if measured and token.type == "paragraph_open":
@@ -244,6 +247,12 @@ def _folded(page: Page, fence: Token) -> str:
         return listing
     count = fence.content.count("\n")
     return f'<details class="fold"><summary>Machine code, {count} lines</summary>{listing}</details>'
+
+
+def _holds(tokens: list[Token], index: int, *kinds: str) -> bool:
+    """Whether the block that begins at `index` has something of these kinds in it."""
+    end = next(at for at in range(index + 1, len(tokens)) if tokens[at].level == tokens[index].level and tokens[at].nesting < 0)
+    return any(token.type in kinds for token in tokens[index:end])
 
 
 def _rows(tokens: list[Token], index: int) -> int:
