@@ -8,7 +8,7 @@ Pictures.start("mbarrier", "The life of the mbarriers of a kernel, step by step"
     const slider = make("input", {
         type: "range", min: 0, max: record.steps.length - 1, value: 0, "aria-label": "step", oninput: () => show(Number(slider.value)),
     });
-    const count = make("span");
+    const count = make("span", { class: "count" });
     let at = 0;
 
     /** The barriers after the steps 0 to `last`. */

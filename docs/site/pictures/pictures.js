@@ -58,11 +58,12 @@ const Pictures = (function () {
     /** Keeps the place that the largest of several states needs, at every width, so that what follows does not jump. */
     function reserve(node, states, show) {
         let width = 0;
+        node.style.boxSizing = "border-box";
         new ResizeObserver(() => {
             if (node.clientWidth === width) return;
             width = node.clientWidth;
             node.style.minHeight = "";
-            const heights = states.map((state) => { show(state); return node.offsetHeight; });
+            const heights = states.map((state) => { show(state); return Math.ceil(node.getBoundingClientRect().height); });
             show(null);
             node.style.minHeight = `${Math.max(...heights)}px`;
         }).observe(node);
