@@ -33,6 +33,18 @@ OVERFLOWING = """[...document.querySelectorAll("#main .fragment")].filter((node)
     .map((node) => Math.max(...[...node.querySelectorAll(".line")].map((line) => line.textContent.length)))"""
 
 
+class Figures(unittest.TestCase):
+    def test_arrows_of_the_paths_begin_and_end_at_boxes(self) -> None:
+        text = (tools.ROOT / "docs/figures/copy_paths.svg").read_text("utf-8")
+        boxes = [tuple(map(float, each)) for each in re.findall(r'<rect class="(?!paper)[^"]*" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', text)]
+        arrows = re.findall(r'<line x1="([\d.]+)" y1="([\d.]+)"[^>]*/>\n<polygon class="head" points="([\d.]+),', text)
+        self.assertGreater(len(arrows), 10)
+        for begin, y, end in (map(float, each) for each in arrows):
+            beside = [(x, x + width) for x, top, width, height in boxes if top <= y <= top + height]
+            self.assertIn(begin, [right for _, right in beside], f"the arrow at {begin}, {y} begins in no box")
+            self.assertIn(end, [left for left, _ in beside], f"the arrow to {end}, {y} ends at no box")
+
+
 class Wide(BrowserCase):
     def test_prose_has_70_to_75_characters_a_line(self) -> None:
         for name in ("tma_1d.html", "swizzle.html", "measuring.html"):

@@ -246,7 +246,8 @@ def _folded(page: Page, fence: Token) -> str:
     if not page.chapter or language != "sass":
         return listing
     count = fence.content.count("\n")
-    return f'<details class="fold"><summary>Machine code, {count} lines</summary>{listing}</details>'
+    lines = f"{count} line{'s' if count != 1 else ''}"
+    return f'<details class="fold"><summary>Machine code, {lines}</summary>{listing}</details>'
 
 
 def _holds(tokens: list[Token], index: int, *kinds: str) -> bool:
