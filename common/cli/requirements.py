@@ -226,6 +226,13 @@ def _emscripten(_: Workspace) -> Found | None:
     return _program(("em++",), r"(?:emcc|Emscripten)[^\n]*?(\d+\.\d+\.\d+)")
 
 
+def _axe(workspace: Workspace) -> Found | None:
+    """The script axe-core, as a Python package carries it; its first line states its version."""
+    script = workspace.private("axe") / "axe_playwright_python" / "axe.min.js"
+    match = re.match(r"/\*! axe v([\d.]+)", script.read_text("utf-8", errors="replace")) if script.exists() else None
+    return Found(match.group(1), script) if match else None
+
+
 def _speller(_: Workspace) -> Found | None:
     return _program(("hunspell",), r"Hunspell (\d+\.\d+[.\d]*)")
 
@@ -349,6 +356,14 @@ EMSCRIPTEN = Requirement(
     _emscripten,
     packages=("emscripten",),
 )
+AXE = Requirement(
+    "axe",
+    "axe-core",
+    (4, 6),
+    "looks for barriers in the site's pages",
+    _axe,
+    wheels=("axe-playwright-python==0.1.8",),
+)
 SPELLER = Requirement(
     "speller", "hunspell", (), "reads the prose in the tests", _speller, packages=("hunspell",)
 )
@@ -366,5 +381,5 @@ EMULATOR = tuple(r for r in BASE if r is not CATCH2)
 CHAPTERS = (*BASE, NVCC)
 SITE = (DOXYGEN, THEME, MARKDOWN)
 LIVE_SITE = (*SITE, EMSCRIPTEN)
-DOCUMENTATION_TESTS = (*SITE, BROWSER, SPELLER, DICTIONARY)
+DOCUMENTATION_TESTS = (*SITE, BROWSER, AXE, SPELLER, DICTIONARY)
 ALL = (*CHAPTERS, DISASSEMBLER, *DOCUMENTATION_TESTS, EMSCRIPTEN)

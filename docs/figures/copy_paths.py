@@ -24,14 +24,15 @@ def figure() -> svg.Figure:
         y = top + row * i + 26
         picture.text(12, y - 8, name, "code strong")
         picture.text(12, y + 9, CHAPTERS[i], "small soft")
-        picture.arrow(memory + 42, y, l2 + 6, y)
-        x = l2 + 60
+        picture.arrow(memory + 84, y, l2, y)
+        picture.line(l2, y, l2 + 84, y, "thin dashed")
+        x = l2 + 84
         for stop, place in zip(stops, {0: (), 1: (438,), 2: (410, 492)}[len(stops)], strict=True):
             picture.arrow(x, y, place, y)
             width = 66 if stop == "registers" else 46
             picture.box(place, y - 15, width, 30, stop, f"{colour} small")
             x = place + width
-        picture.arrow(x, y, shared + 10, y)
+        picture.arrow(x, y, shared, y)
         picture.text(410, y + 34, f"{issuer};", "small soft")
         picture.text(410, y + 49, meanwhile, "small soft")
     return picture

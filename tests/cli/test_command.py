@@ -112,7 +112,7 @@ class Machine(TreeTest):
         self.assertEqual(
             list(entries),
             ["c++", "pkg-config", "ninja", "meson", "catch2", "zstd", "lz4", "nvcc", "disassembler"]
-            + ["doxygen", "doxygen-theme", "markdown", "browser", "speller", "dictionary"],
+            + ["doxygen", "doxygen-theme", "markdown", "browser", "axe", "speller", "dictionary"],
         )
         for entry in entries.values():
             self.assertEqual(

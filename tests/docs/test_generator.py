@@ -137,7 +137,7 @@ class Tree(unittest.TestCase):
 
     def test_table_is_in_a_box_and_keeps_its_bars(self) -> None:
         html = self.render()[0]["one"].sections[1].html
-        self.assertIn('<div class="table-box" tabindex="0">', html)
+        self.assertIn('<div class="table-box">', html)
         self.assertIn("<code>x|y</code>", html)
 
     def test_interactive_picture_takes_the_place_of_the_next_paragraph(self) -> None:
@@ -154,13 +154,56 @@ class Tree(unittest.TestCase):
         self.assertEqual([page.name for page in found], ["index", "one", "words"])
         self.assertEqual(found[1].label, "1 · Through one")
         bar = frame.navigation(found)
-        self.assertIn('<li><a href="one.html">1 · Through one</a></li>', bar)
-        current = frame.with_current(bar, "one.html", self.render()[0]["one"])
-        self.assertIn('<a href="one.html" aria-current="page">', current)
-        self.assertIn('<a href="#one-the-end">The end</a>', current)
+        self.assertIn('<li><a href="one.html" data-chapter="one">1 · Through one</a></li>', bar)
+        self.assertIn('<a href="one.html" aria-current="page" data-chapter="one">', frame.with_current(bar, "one.html"))
+        contents = frame.contents(self.render()[0]["one"])
+        self.assertIn('<li><a href="#one-the-end">The end</a></li>', contents)
         links = frame.neighbours(found, found[1])
         self.assertIn('rel="prev" href="index.html"', links)
         self.assertIn('rel="next" href="words.html"', links)
+
+    def test_headings_are_below_the_title_and_lead_to_themselves(self) -> None:
+        from generator import frame
+
+        html = '<div class="title">One </div><h1><a class="anchor" id="one-a"></a>\nA</h1><h2><a class="anchor" id="one-b"></a>\nB</h2>'
+        done = frame.with_headings(html, self.render()[0]["one"])
+        self.assertIn('<h1 class="title">One</h1><h2 id="one-a">A<a class="permalink" href="#one-a"', done)
+        self.assertIn('<h3 id="one-b">B<a', done)
+
+    def test_a_term_is_explained_once_and_only_where_there_is_room(self) -> None:
+        from generator import frame
+
+        terms = {"glossary.html#a": ("a", "Short."), "glossary.html#b": ("b", "Long. " * 40)}
+        linked = '<p>{} <a href="glossary.html#a">a</a> <a href="glossary.html#b">b</a></p>'
+        html = frame.with_notes(linked.format("x " * 80) + linked.format("x " * 900), terms)
+        first, second = html.split("</p>", 1)
+        self.assertTrue(first.startswith('<div class="note" role="note"><a href="glossary.html#a" tabindex="-1">a</a> Short.</div><p>'))
+        self.assertNotIn(">b</a> Long", first)
+        self.assertIn(">b</a> Long", second)
+        self.assertEqual(html.count("Short."), 1)
+
+    def test_machine_code_is_folded_in_chapters_and_long_tables_where_they_are_measured(self) -> None:
+        rows = "| a |\n| --- |\n" + "| 1 |\n" * 17
+        addition = f"\n## More\n```sass\nEXIT\n```\n\n<!-- measured: t -->\n\n{rows}\n<!-- end -->\n\n{rows}"
+        self.put("chapters/01_one/README.md", CHAPTER + addition)
+        self.put("README.md", README + addition)
+        pages, _ = self.render()
+        chapter, other = (pages[name].sections[-1].html for name in ("one", "index"))
+        self.assertIn('<details class="fold"><summary>Machine code, 1 line</summary><div class="fragment">', chapter)
+        self.assertNotIn("Machine code", other)
+        for html in (chapter, other):
+            self.assertEqual(html.count("<summary>Table of 17 rows</summary>"), 1)
+
+    def test_first_page_has_a_card_for_each_chapter(self) -> None:
+        self.put("docs/pages/home.md", "# Home\n\nHere.\n\n## The chapters\n<!-- home: chapters -->\n")
+        manifest = '[[exercise]]\nname = "x"\ntitle = "X"\nkind = "fill"\ntask = "Do."\nminutes = 7\nhints = ["a", "b", "c"]\nlearned = "It."\nfails_with = "no"\n'
+        self.put("chapters/01_one/exercises/exercises.toml", manifest)
+        pages, links = self.render()
+        html = "".join(section.html for section in pages["index"].sections)
+        self.assertIn('<a class="card" href="one.html" data-chapter="one"><img class="thumb" alt="" loading="lazy" src="files/docs/figures/demo.svg">', html)
+        self.assertIn("1 exercise, 7 minutes", html)
+        self.assertIn("files/docs/figures/demo.svg", links.copied)
+        self.assertEqual(pages["readme"].page.source, self.root / "README.md")
 
     def test_names_of_the_shared_library_lead_to_the_reference_and_other_words_do_not(self) -> None:
         from generator import frame

@@ -12,6 +12,29 @@ def data(name: str) -> dict:
     return json.loads((tools.ROOT / f"docs/site/data/{name}.json").read_text("utf-8"))
 
 
+PAGES = {"mbarrier": "barriers.html", "pipeline": "pipeline.html", "tensor_box": "tma_2d.html", "swizzle": "swizzle.html"}
+
+FIGURES_LOADED = """Promise.all([...document.querySelectorAll(".figure img")].map((image) => image.decode()))"""
+
+SMALLEST_WORDS = """Math.min(...[...document.querySelectorAll(".picture svg text")].map((text) =>
+    parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.clientWidth / text.ownerSVGElement.viewBox.baseVal.width),
+    ...[...document.querySelectorAll(".figure img")].map((image) => 12 * image.clientWidth / image.naturalWidth))"""
+"""In pixels. The smallest words of a figure are of 12 units, and its size is in units."""
+
+CONTRAST_OF_BANKS = """(() => {
+    const parse = (text) => text.match(/[\\d.]+/g).map(Number).slice(0, 3);
+    const light = (rgb) => {
+        const [r, g, b] = rgb.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const cells = [...document.querySelectorAll('%s rect.bank')].slice(0, 32), words = light(parse(getComputedStyle(cells[0].nextElementSibling).fill));
+    const colours = cells.map((cell) => parse(getComputedStyle(cell).fill));
+    const ratios = colours.map(light).map((ground) => (Math.max(words, ground) + 0.05) / (Math.min(words, ground) + 0.05));
+    return [Math.min(...ratios), Math.hypot(...colours[0].map((part, n) => part - colours[31][n]))];
+})()"""
+"""The least contrast of a bank's number, and how far the colours of the first and the last bank are apart."""
+
+
 class Pictures(BrowserCase):
     page: str
 
@@ -66,7 +89,8 @@ class Swizzle(Pictures):
                 said = self.said()
                 self.assertIn(f"Row {row}, column {column}:", said)
                 self.assertIn(f"here at byte {address} ", said)
-                self.assertIn(f"bank {address // 4 % 32}. ", said)
+                first, wide = address // 4 % 32, max(1, size // 4)
+                self.assertIn(f"banks {first} to {first + wide - 1}. " if wide > 1 else f"bank {first}. ", said)
                 self.assertRegex(said, rf"reads column {column} needs {passes} pass(es)?;")
 
     def test_pointing_at_an_element_chooses_it_and_shows_its_conflicts(self) -> None:
@@ -81,7 +105,70 @@ class Swizzle(Pictures):
         self.assertEqual(self.browser.evaluate(clash), 32)
 
 
+    def test_banks_can_be_read_and_told_apart_in_light_and_dark(self) -> None:
+        for dark in (False, True):
+            self.show("swizzle", "swizzle.html")
+            self.browser.shape(1280, dark=dark)
+            self.browser.evaluate(f"document.documentElement.classList.toggle('dark-mode', {json.dumps(dark)})")
+            least, apart = self.browser.evaluate(CONTRAST_OF_BANKS % self.box)
+            self.assertGreaterEqual(least, 4.5, f"dark: {dark}")
+            self.assertGreaterEqual(apart, 60, f"dark: {dark}: banks 0 and 31")
+
+
+class Phone(Pictures):
+    def test_words_of_pictures_and_figures_are_of_11_pixels_at_least(self) -> None:
+        for name, page in PAGES.items():
+            self.open(page, width=390)
+            self.browser.evaluate(FIGURES_LOADED)
+            self.assertGreaterEqual(self.browser.evaluate(SMALLEST_WORDS), 11, name)
+
+    def test_box_is_in_sight_when_the_page_opens(self) -> None:
+        self.open("tma_2d.html", width=390)
+        seen = self.browser.evaluate(
+            """(() => {
+                const part = document.querySelector(".picture .box").getBoundingClientRect(), whole = document.querySelector(".picture .drawing");
+                const { left, right } = whole.getBoundingClientRect();
+                return [part.left >= left, part.right <= right];
+            })()"""
+        )
+        self.assertEqual(seen, [True, True])
+
+    def test_nothing_below_a_picture_jumps(self) -> None:
+        for name, page in PAGES.items():
+            for width in (390, 1280):
+                self.open(page, width=width)
+                self.box = f'.picture[data-picture="{name}"]'
+                self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+                height = f"document.querySelector('{self.box}').offsetHeight"
+                heights = {self.browser.evaluate(height)}
+                if name == "mbarrier":
+                    for number, record in enumerate(data("mbarrier")["records"]):
+                        self.choose(0, number)
+                        for _ in record["steps"]:
+                            heights.add(self.browser.evaluate(height))
+                            self.button("Next")
+                elif name == "tensor_box":
+                    for key in (*["ArrowLeft"] * 4, *["ArrowUp"] * 7, *["ArrowRight"] * 4):
+                        self.press(key)
+                        heights.add(self.browser.evaluate(height))
+                elif name == "pipeline":
+                    for _ in range(8):
+                        self.button("Next tile")
+                        heights.add(self.browser.evaluate(height))
+                self.assertEqual(len(heights), 1, f"{name} at {width}: {heights}")
+
+
 class TensorBox(Pictures):
+    def test_what_cannot_be_stored_was_not_stored(self) -> None:
+        self.show("tensor_box", "tma_2d.html")
+        self.button("Store the box")
+        self.press(*["ArrowLeft"] * 4)
+        self.assertIn("must not begin before the matrix", self.said())
+        state = f"(() => {{ const store = [...document.querySelectorAll('{self.box} button')].at(-1); return [store.textContent, store.disabled]; }})()"
+        self.assertEqual(self.browser.evaluate(state), ["Store the box", True])
+        self.press("ArrowRight")
+        self.assertEqual(self.browser.evaluate(state), ["Store the box", False])
+
     def test_box_brings_counts_and_stores_what_the_program_saw(self) -> None:
         self.show("tensor_box", "tma_2d.html")
         given = data("tensor_box")

@@ -5,7 +5,7 @@ import shutil
 from html import unescape
 from pathlib import Path
 
-from . import doxygen, frame, render, slides
+from . import doxygen, frame, home, reference, render, search, slides
 from .doxygen import Names, Paths
 from .links import SOURCE, Links
 from .pages import Page, SiteError, all_pages, chapter_directories
@@ -29,6 +29,9 @@ def rendered_pages(root: Path) -> tuple[list[Rendered], Links]:
     rendered = [renderer.render(page) for page in pages]
     if links.problems:
         raise SiteError(*links.problems)
+    for section in rendered[0].sections:
+        if home.PLACE in section.html:
+            section.html = section.html.replace(home.PLACE, home.cards(root, rendered, links))
     return rendered, links
 
 
@@ -41,11 +44,12 @@ def build(paths: Paths) -> int:
     _stage(paths, rendered)
     doxygen.run(paths)
     names = doxygen.names(paths)
-    # Doxygen's own list of pages; the side bar has them in order.
-    (paths.html / "pages.html").unlink(missing_ok=True)
+    reference.prepare(paths.html)
+    (paths.html / "style.css").write_text(_style(paths), "utf-8")
+    terms = frame.definitions(rendered)
     by_file = {result.page.file: result for result in rendered}
     for file in sorted(paths.html.glob("*.html")):
-        _finish(paths, file, by_file.get(file.name), names, links)
+        _finish(paths, file, by_file.get(file.name), names, links, terms)
     for target, source in links.copied.items():
         (paths.html / target).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, paths.html / target)
@@ -54,9 +58,39 @@ def build(paths: Paths) -> int:
     (paths.html / "slides").mkdir()
     for plan in slides.plan_names(paths.root):
         (paths.html / slides.file_name(plan)).write_text(slides.deck(paths.root, plan), "utf-8")
-    (paths.html / "search_index.js").write_text(frame.search_index(rendered, names), "utf-8")
+    _search(paths, rendered, names)
+    _in_one_piece(paths.html / "index.html")
+    reference.drop_unreachable(paths.html)
     shutil.copyfile(_licence(paths.theme), paths.html / "doxygen-awesome-licence.txt")
     return len(rendered)
+
+
+def _search(paths: Paths, rendered: list[Rendered], names: Names) -> None:
+    """What the search box loads, as scripts: files that a page opened from the disk may load too."""
+    (paths.html / "search_index.js").write_text(search.index(paths.root, rendered, names), "utf-8")
+    (paths.html / "search").mkdir()
+    for name, text in search.texts(rendered):
+        (paths.html / f"search/{name}.js").write_text(text, "utf-8")
+
+
+def _style(paths: Paths) -> str:
+    """All style sheets in one, without their comments: one request before a page can be drawn."""
+    sheets = (paths.html / "doxygen.css", paths.theme / "doxygen-awesome.css", paths.site / "theme/site.css", paths.site / "pictures/pictures.css")
+    text = "\n".join(re.sub(r"/\*.*?\*/", "", sheet.read_text("utf-8"), flags=re.DOTALL) for sheet in sheets)
+    note = "/* Doxygen's style, the theme Doxygen Awesome (MIT licence, doxygen-awesome-licence.txt), and ours. */\n"
+    return note + re.sub(r"\n\s*\n+", "\n", text)
+
+
+def _in_one_piece(page: Path) -> None:
+    """Puts into the first page what would hold up its drawing, so that it is drawn as soon as it has come."""
+    html = page.read_text("utf-8")
+    style = (page.parent / "style.css").read_text("utf-8")
+    html = html.replace('<link href="style.css" rel="stylesheet"/>', f"<style>\n{style}</style>")
+
+    def script(match: re.Match[str]) -> str:
+        return f"<script>\n{(page.parent / match[1]).read_text('utf-8')}</script>"
+
+    page.write_text(re.sub(r'<script src="(doxygen-awesome-[^"]+\.js)"></script>', script, html), "utf-8")
 
 
 def _licence(theme: Path) -> Path:
@@ -123,16 +157,9 @@ def _cuda_keywords(line: str) -> str:
     return re.sub(pattern, lambda m: f'<span class="keyword">{m[1]}</span>' if m[1] else m[0], line)
 
 
-def _with_heading(file: str, html: str) -> str:
-    """Doxygen's lists of names have no heading of their own."""
-    for start, title in (("functions", "Members of types"), ("namespacemembers", "Functions and constants")):
-        if file.startswith(start) and 'class="headertitle"' not in html:
-            heading = f'<div class="header"><div class="headertitle"><div class="title">{title}</div></div></div>'
-            return html.replace('<div class="contents">', f'{heading}\n<div class="contents">', 1)
-    return html
-
-
-def _finish(paths: Paths, file: Path, result: Rendered | None, names: Names, links: Links) -> None:
+def _finish(
+    paths: Paths, file: Path, result: Rendered | None, names: Names, links: Links, terms: dict[str, tuple[str, str]]
+) -> None:
     """Adds to a page what needs the whole site: addresses of listings, its place in the side bar, its pictures."""
     html = file.read_text("utf-8")
     # A line of links to the page's own headings, of which some do not exist.
@@ -151,7 +178,14 @@ def _finish(paths: Paths, file: Path, result: Rendered | None, names: Names, lin
         html = "\n".join(_cuda_keywords(line) for line in html.split("\n"))
     if result is not None:
         html = frame.with_references(html, result.page, names)
-    html = frame.with_current(_with_heading(file.name, html), file.name, result)
+        if result.page.chapter:
+            html = frame.with_notes(html, terms)
+        contents = frame.contents(result)
+        kinds = [kind for kind, wanted in (("home", result.page.name == "index"), ("with-toc", bool(contents))) if wanted]
+        html = html.replace('<main id="main">', f'<main id="main" class="{" ".join(kinds)}">', 1)
+        html = html.replace('<div class="contents">', f'{contents}\n<div class="contents">', 1)
+    html = frame.with_headings(reference.with_buttons(html), result)
+    html = frame.with_current(html, file.name)
     html = html.replace(
         "</body>", frame.pictures(paths.root, result.pictures if result else []) + "\n</body>"
     )

@@ -11,6 +11,8 @@ _CPP = re.compile(
     r"""|(?P<word>\b[A-Za-z_]\w*\b)|(?P<number>\b\d[\w'.]*)""",
     re.DOTALL | re.MULTILINE,
 )
+_COLUMNS, _MOST_COLUMNS = 110, 126
+"""What a page shows without scrolling, and what it shows so in smaller letters: commands and what programs print."""
 _TYPES = frozenset(
     ["auto", "bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned", "void", "size_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "int8_t", "int16_t", "int32_t", "int64_t", "uintptr_t"]
 )
@@ -73,4 +75,6 @@ def fragment(code: str, language: str) -> str:
     rows = "\n".join(
         f'<div class="line">{line or "&#160;"}</div>' for line in lines(code.rstrip("\n"), language)
     )
-    return f'<div class="fragment" tabindex="0">{rows}\n</div>'
+    columns = max(map(len, code.split("\n")))
+    wide = " wide" if _COLUMNS < columns <= _MOST_COLUMNS else ""
+    return f'<div class="fragment{wide}">{rows}\n</div>'

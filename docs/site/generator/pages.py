@@ -76,11 +76,16 @@ def title_of(path: Path) -> str:
 
 def all_pages(root: Path) -> list[Page]:
     """Every page in the order of the navigation."""
-    pages = [Page(root / "README.md", "index", title_of(root / "README.md"), "")]
+    readme, home = root / "README.md", root / "docs/pages/home.md"
+    if home.exists():
+        pages = [Page(home, "index", title_of(home), ""), Page(readme, "readme", "The command and the repository", "")]
+    else:
+        pages = [Page(readme, "index", title_of(readme), "")]
     by_name = {
         path.stem: path
         for directory in ("docs/measurements", "docs/pages")
         for path in sorted((root / directory).glob("*.md"))
+        if path != root / "docs/pages/home.md"
     }
     if (library := root / "common/emulator/README.md").exists():
         by_name["library"] = library

@@ -15,6 +15,8 @@ from .links import SOURCE, Links, slug
 from .pages import Page, SiteError
 
 _MARK = re.compile(r"^<!-- (?P<kind>[a-z]+): (?P<argument>.*\S) -->\s*$")
+_MOST_ROWS = 16
+"""Of a measured table that is shown open."""
 _ANCHOR = re.compile(r'<a (?:id|name)="([^"]+)">')
 
 
@@ -27,6 +29,7 @@ class Section:
     level: int = 0
     html: str = ""
     text: str = ""
+    code: str = ""
 
 
 @dataclass
@@ -100,14 +103,16 @@ class Renderer:
     def _finish(self, result: Rendered, tokens: list[Token]) -> None:
         """Adds the HTML of `tokens` to the last section."""
         section = result.sections[-1]
+        section.code += " ".join(token.content for token in tokens if token.type in ("fence", "code_block"))
         kept = self._translate(result, tokens)
-        section.html += self._parser.renderer.render(kept, self._parser.options, {})
+        html = self._parser.renderer.render(kept, self._parser.options, {})
+        section.html += re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)  # An empty corner of a table heads nothing.
         section.text += " ".join(_plain(token) for token in kept if token.type == "inline")
 
     def _translate(self, result: Rendered, tokens: list[Token]) -> list[Token]:
         kept: list[Token] = []
         origin = ""
-        measured = False
+        measured = folded = False
         index = 0
         while index < len(tokens):
             token = tokens[index]
@@ -118,6 +123,10 @@ class Renderer:
                     kept.append(self._picture(result, match["argument"], tokens, index, line))
                     index = _after_paragraph(tokens, index + 1)
                     continue
+                if match["kind"] == "home":
+                    kept.append(_html(f"<!-- {match['argument']} -->"))
+                    index += 1
+                    continue
                 if match["kind"] == "slides":
                     kept.append(_html(f'<p><a href="{slides.file_name(match["argument"])}">Slides for this plan</a></p>'))
                     index = _after_paragraph(tokens, index + 1)
@@ -126,22 +135,31 @@ class Renderer:
             elif token.type == "html_block" and token.content.strip().startswith("<!--"):
                 origin, measured = "", False
             elif token.type == "fence":
-                kept.append(_html(origin + highlight.fragment(token.content, token.info.strip())))
+                kept.append(_html(origin + _folded(result.page, token)))
                 origin = ""
             elif token.type == "code_block":
                 kept.append(_html(highlight.fragment(token.content, "")))
             else:
+                if token.type in ("bullet_list_open", "ordered_list_open") and token.level == 0 and _holds(tokens, index, "fence", "table_open"):
+                    token.attrSet("class", "wide")
                 if token.type == "list_item_open":
                     _as_task(token, tokens[index + 2] if index + 2 < len(tokens) else None)
                 if measured and token.type == "paragraph_open":
                     token.attrSet("class", "table-caption")
+                long = measured and _rows(tokens, index) > _MOST_ROWS
+                if long and token.type == "table_open":
+                    kept.append(_html(f'<details class="fold"><summary>Table of {_rows(tokens, index)} rows</summary>'))
+                    folded = True
                 kept += self._plain_token(result.page, token, line)
+                if folded and token.type == "table_close":
+                    kept.append(_html("</details>"))
+                    folded = False
             index += 1
         return kept
 
     def _plain_token(self, page: Page, token: Token, line: int) -> list[Token]:
         if token.type == "table_open":
-            return [_html('<div class="table-box" tabindex="0">'), token]
+            return [_html('<div class="table-box">'), token]
         if token.type == "table_close":
             return [token, _html("</div>")]
         if token.type == "inline":
@@ -160,7 +178,7 @@ class Renderer:
                     child.attrs["href"] = target
             elif child.type == "image":
                 self._image(page, child, line)
-                children += [_inline('<span class="figure" tabindex="0">'), child, _inline("</span>")]
+                children += [_inline('<span class="figure">'), child, _inline("</span>")]
                 continue
             if not (dropped and child.type in ("link_open", "link_close")):
                 children.append(child)
@@ -219,6 +237,34 @@ def line_of(text: str, symbol: str) -> int:
         return code.Source(text).line(symbol)
     except WeaveError as error:
         raise SiteError(str(error)) from None
+
+
+def _folded(page: Page, fence: Token) -> str:
+    """A listing; a chapter's machine code is closed until somebody wants to see it."""
+    language = fence.info.strip()
+    listing = highlight.fragment(fence.content, language)
+    if not page.chapter or language != "sass":
+        return listing
+    count = fence.content.count("\n")
+    lines = f"{count} line{'s' if count != 1 else ''}"
+    return f'<details class="fold"><summary>Machine code, {lines}</summary>{listing}</details>'
+
+
+def _holds(tokens: list[Token], index: int, *kinds: str) -> bool:
+    """Whether the block that begins at `index` has something of these kinds in it."""
+    end = next(at for at in range(index + 1, len(tokens)) if tokens[at].level == tokens[index].level and tokens[at].nesting < 0)
+    return any(token.type in kinds for token in tokens[index:end])
+
+
+def _rows(tokens: list[Token], index: int) -> int:
+    """How many rows the table has that begins at `index`, without its head; 0 if none does."""
+    if tokens[index].type != "table_open":
+        return 0
+    count = 0
+    while tokens[index].type != "table_close":
+        count += tokens[index].type == "tr_open"
+        index += 1
+    return count - 1
 
 
 def _after_paragraph(tokens: list[Token], index: int) -> int:

@@ -1,14 +1,14 @@
 // The life of the mbarriers of a ring of stages, step by step as the emulator recorded it.
 "use strict";
 
-Pictures.start("mbarrier", (data, box) => {
-    const { make, button, choice, readout, clamp, plural } = Pictures;
+Pictures.start("mbarrier", "The life of the mbarriers of a kernel, step by step", (data, box) => {
+    const { make, button, choice, reserve, reserveWords, readout, clamp, plural } = Pictures;
     const table = make("tbody"), said = readout(), heading = ["barrier", "phase", "parity", "arrivals missing", "bytes missing"];
     let record = data.records[0];
     const slider = make("input", {
         type: "range", min: 0, max: record.steps.length - 1, value: 0, "aria-label": "step", oninput: () => show(Number(slider.value)),
     });
-    const count = make("span");
+    const count = make("span", { class: "count" });
     let at = 0;
 
     /** The barriers after the steps 0 to `last`. */
@@ -56,6 +56,7 @@ Pictures.start("mbarrier", (data, box) => {
 
     const move = (by) => () => show(at + by);
     slider.addEventListener("keydown", (event) => { if (event.key === "Home" || event.key === "End") event.stopPropagation(); });
+    const drawing = make("div", { class: "drawing" }, make("table", {}, make("thead", {}, make("tr", {}, ...heading.map((text) => make("th", { text })))), table));
     box.append(
         make("div", { class: "controls" },
             choice("Kernel", data.records.map((each, number) => [number, each.kernel]), (value) => {
@@ -64,11 +65,19 @@ Pictures.start("mbarrier", (data, box) => {
                 show(0);
             }),
             button("Back", move(-1)), button("Next", move(1)), slider, count),
-        make("div", { class: "drawing" }, make("table", {}, make("thead", {}, make("tr", {}, ...heading.map((text) => make("th", { text })))), table)),
-        said,
+        drawing, said,
         make("p", {
             class: "help",
             text: "Recorded by the emulator: all barriers of the kernel's first block. A phase is complete when no arrival and no byte is missing.",
         }));
     show(0);
+    // Every record at its last step: the widest numbers and the most rows.
+    let chosen = null;
+    reserve(drawing, data.records, (each) => {
+        chosen = chosen || [record, at];
+        record = each || chosen[0];
+        show(each ? record.steps.length - 1 : chosen[1]);
+        if (!each) chosen = null;
+    });
+    reserveWords(said, data.records.flatMap((each) => each.steps.map(words)));
 });

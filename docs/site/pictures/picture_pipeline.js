@@ -2,8 +2,8 @@
 // has no clock. What it records is an order, so that is what is drawn: its events one after the other, at equal distances.
 "use strict";
 
-Pictures.start("pipeline", (data, box) => {
-    const { make, choice, button, arrows, reveal, readout, clamp } = Pictures;
+Pictures.start("pipeline", "Copies and computations of a pipeline over time", (data, box) => {
+    const { make, choice, button, arrows, reveal, reserveWords, readout, clamp } = Pictures;
     const LEFT = 70, WIDTH = 760, LANE = 26;
     const state = { source: 0, stages: "2", tile: 0 };
     const drawing = make("div", { class: "drawing" }), said = readout(), unit = make("span");
@@ -43,7 +43,7 @@ Pictures.start("pipeline", (data, box) => {
             viewBox: `0 0 ${WIDTH} ${(stages + 1) * LANE + 22}`, tabindex: 0, role: "img",
             "aria-label": "Copies and computations over time; the arrow keys choose a tile",
         });
-        svg.style.minWidth = "520px";
+        svg.style.minWidth = `${0.92 * WIDTH}px`; // So that its words can be read on a phone.
         for (let stage = 0; stage < stages; ++stage)
             svg.append(make("text", { x: LEFT - 8, y: stage * LANE + 16, "text-anchor": "end", class: "faint", text: `stage ${stage}` }));
         svg.append(make("text", { x: LEFT - 8, y: stages * LANE + 16, "text-anchor": "end", class: "faint", text: "threads" }));
@@ -71,13 +71,17 @@ Pictures.start("pipeline", (data, box) => {
         tell();
     }
 
-    function tell() {
-        const list = tiles(), { tile, stage, issued, landed, computed } = list[state.tile];
+    function words(list, number, timed) {
+        const { tile, stage, issued, landed, computed } = list[number];
         const under = list.filter((other) => other.issued <= landed && other.landed >= landed && other.tile !== tile).length;
-        const at = source().timed ? "at" : "as event";
-        said.textContent = `Tile ${tile}, stage ${stage}: copy issued ${at} ${issued}, landed ${at} ${landed}, computed ${at} ${computed}. ` +
+        const at = timed ? "at" : "as event";
+        return `Tile ${tile}, stage ${stage}: copy issued ${at} ${issued}, landed ${at} ${landed}, computed ${at} ${computed}. ` +
             `When it landed, ${under} other ${under === 1 ? "copy was" : "copies were"} under way. ` +
-            (source().timed ? `All ${list.length} tiles were computed at ${list[list.length - 1].computed}.` : "How long anything took the emulator cannot say.");
+            (timed ? `All ${list.length} tiles were computed at ${list[list.length - 1].computed}.` : "How long anything took the emulator cannot say.");
+    }
+
+    function tell() {
+        said.textContent = words(tiles(), state.tile, source().timed);
         unit.textContent = source().timed ? `in ${source().unit}` : "order only";
     }
 
@@ -100,4 +104,5 @@ Pictures.start("pipeline", (data, box) => {
         }));
     draw();
     tell();
+    reserveWords(said, sources.flatMap((each) => Object.values(each.stages).flatMap((list) => list.map((_, n) => words(list, n, each.timed)))));
 });

@@ -1,7 +1,7 @@
 // The swizzle modes: the bank of each element of a tile, and how many passes a warp needs for a column.
 "use strict";
 
-Pictures.start("swizzle", (data, box) => {
+Pictures.start("swizzle", "The banks of a tile under each swizzle mode", (data, box) => {
     const { make, choice, arrows, reveal, readout, clamp, plural } = Pictures;
     const state = { mode: 3, offset: 0, size: 4, row: 0, column: 0 };
     const CHUNK = 16, BANKS = 32, WIDTH = 832, LEFT = 40, TOP = 22, HEIGHT = 15;
@@ -19,6 +19,11 @@ Pictures.start("swizzle", (data, box) => {
         return layout().chunks[row][Math.floor(byte / CHUNK)] + byte % CHUNK;
     }
     const bank = (row, column) => Math.floor(address(row, column) / 4) % BANKS;
+    /** The banks of an element: one, or the first and the last of those that a wide one lies in. */
+    const banks = (row, column, between) => {
+        const first = bank(row, column), last = first + Math.max(1, state.size / 4) - 1;
+        return first === last ? String(first) : `${first}${between}${last}`;
+    };
 
     /** Rows whose element of the column needs the same bank, in another word, as an element served with it. */
     function clashes(column) {
@@ -35,7 +40,7 @@ Pictures.start("swizzle", (data, box) => {
         const plain = state.offset + row * mode().row_bytes + byte;
         const least = Math.max(1, state.size * data.rows / 128);
         said.textContent = `Row ${row}, column ${column}: without swizzle at byte ${plain}, here at byte ${at} ` +
-            `(chunk ${Math.floor(plain / CHUNK) % 8} of its 128-byte line becomes ${Math.floor(at / CHUNK) % 8}), bank ${bank(row, column)}. ` +
+            `(chunk ${Math.floor(plain / CHUNK) % 8} of its 128-byte line becomes ${Math.floor(at / CHUNK) % 8}), ${state.size > 4 ? "banks" : "bank"} ${banks(row, column, " to ")}. ` +
             `A warp that reads column ${column} needs ${passes(column)} ${passes(column) === 1 ? "pass" : "passes"}; ` +
             `the fewest possible is ${least}.`;
         cells.forEach((line, r) => line.forEach((cell, c) => {
@@ -52,12 +57,12 @@ Pictures.start("swizzle", (data, box) => {
 
     function draw() {
         state.column = Math.min(state.column, columns() - 1);
-        const width = Math.min(40, (WIDTH - LEFT) / columns()), labelled = width >= 20;
+        const width = Math.min(48, (WIDTH - LEFT) / columns()), labelled = width >= 20;
         svg = make("svg", {
             viewBox: `0 0 ${WIDTH} ${TOP + data.rows * HEIGHT + 4}`, tabindex: 0, role: "img",
             "aria-label": "Banks of the tile's elements; the arrow keys choose an element",
         });
-        svg.style.minWidth = labelled ? "640px" : "560px";
+        svg.style.minWidth = `${0.92 * WIDTH}px`; // So that its words can be read on a phone.
         svg.append(make("text", { x: LEFT, y: 14, class: "faint", text: `bank of each element, ${columns()} columns of ${state.size} bytes` }));
         cells = [];
         for (let row = 0; row < data.rows; ++row) {
@@ -71,7 +76,7 @@ Pictures.start("swizzle", (data, box) => {
                 svg.append(cell);
                 if (labelled)
                     svg.append(make("text", {
-                        x: LEFT + (column + 0.5) * width, y: y + 12, "text-anchor": "middle", "pointer-events": "none", text: bank(row, column),
+                        x: LEFT + (column + 0.5) * width, y: y + 12, "text-anchor": "middle", "pointer-events": "none", text: banks(row, column, "–"),
                     }));
                 return cell;
             }));

@@ -1,9 +1,9 @@
 // A box over the edge of a matrix: what a load brings, what the barrier counts, what a store changes.
 "use strict";
 
-Pictures.start("tensor_box", (data, box) => {
-    const { make, button, arrows, reveal, readout, clamp } = Pictures;
-    const CELL = 24, xs = [...new Set(data.corners.map((corner) => corner.x))], ys = [...new Set(data.corners.map((corner) => corner.y))];
+Pictures.start("tensor_box", "A box over the edge of a matrix, loaded and stored", (data, box) => {
+    const { make, button, arrows, reveal, reserveWords, readout, clamp } = Pictures;
+    const CELL = 28, xs = [...new Set(data.corners.map((corner) => corner.x))], ys = [...new Set(data.corners.map((corner) => corner.y))];
     const state = { x: xs.indexOf(12), y: ys.indexOf(4), stored: false };
     const left = -xs[0], top = -ys[0], wide = left + xs[xs.length - 1] + data.box_width, high = top + ys[ys.length - 1] + data.box_height;
     const drawing = make("div", { class: "drawing" }), said = readout();
@@ -13,7 +13,7 @@ Pictures.start("tensor_box", (data, box) => {
     function cell(svg, x, y, kind, text, title) {
         svg.append(make("rect", { x, y, width: CELL, height: CELL, class: kind }, make("title", { text: title })));
         if (text !== "")
-            svg.append(make("text", { x: x + CELL / 2, y: y + 16, "text-anchor": "middle", style: `font-size:${String(text).length > 3 ? 8 : 10}px`, text }));
+            svg.append(make("text", { x: x + CELL / 2, y: y + CELL / 2 + 4, "text-anchor": "middle", style: `font-size:${String(text).length > 3 ? 10.5 : 12}px`, text }));
     }
 
     function matrix(svg, here) {
@@ -40,7 +40,7 @@ Pictures.start("tensor_box", (data, box) => {
         });
     }
 
-    function tell(here) {
+    function words(here) {
         const brought = here.tile.filter((_, number) => inside(here.x + number % data.box_width, here.y + Math.floor(number / data.box_width))).length;
         const zeros = here.tile.filter((value) => value === 0).length;
         let text = `Box at (${here.x}, ${here.y}): ${brought} of ${here.tile.length} elements lie in the matrix, ${zeros} are filled with zeros. ` +
@@ -50,16 +50,17 @@ Pictures.start("tensor_box", (data, box) => {
             const padding = changed.filter((at) => at % data.pitch >= data.width).length;
             text += ` A store of the box changes ${changed.length - padding} elements and ${padding} words of padding.`;
         } else text += " A store must not begin before the matrix.";
-        said.textContent = text;
+        return text;
     }
 
     function draw() {
         const here = corner();
+        if (!here.memory) state.stored = false; // Nothing can be stored here, so nothing was.
         const svg = make("svg", {
             viewBox: `0 0 ${wide * CELL} ${18 + (high + data.box_height) * CELL + 40}`, tabindex: 0, role: "img",
             "aria-label": "A matrix and a box; the arrow keys move the box",
         });
-        svg.style.minWidth = "480px";
+        svg.style.minWidth = `${1.05 * wide * CELL}px`; // So that its words can be read on a phone.
         matrix(svg, here);
         tile(svg, here);
         arrows(svg, move);
@@ -67,7 +68,9 @@ Pictures.start("tensor_box", (data, box) => {
         drawing.replaceChildren(svg);
         if (focused) svg.focus();
         reveal(drawing, (left + here.x) * CELL, data.box_width * CELL);
-        tell(here);
+        said.textContent = words(here);
+        store.disabled = !here.memory;
+        store.textContent = state.stored ? "Before the store" : "Store the box";
     }
 
     function move(dx, dy) {
@@ -78,7 +81,6 @@ Pictures.start("tensor_box", (data, box) => {
 
     const store = button("Store the box", () => {
         state.stored = !state.stored;
-        store.textContent = state.stored ? "Before the store" : "Store the box";
         draw();
     });
     box.append(
@@ -90,5 +92,8 @@ Pictures.start("tensor_box", (data, box) => {
             class: "help",
             text: "The box moves by 16 bytes along x and by one row along y; the arrow keys do the same. Blue: loaded. Orange: filled. Green: stored. Red: padding that a store overwrites.",
         }));
+    // On a phone the drawing is wider than the screen: there the box begins at its left, over the lower edge.
+    if (drawing.clientWidth < wide * CELL) state.x = xs.indexOf(0);
     draw();
+    reserveWords(said, data.corners.map(words));
 });

@@ -16,11 +16,11 @@ const Pictures = (function () {
         return node;
     }
 
-    /** Builds `draw(data, box)` into each place that the page has for the picture `name`. */
-    function start(name, draw) {
+    /** Builds `draw(data, box)` into each place that the page has for the picture `name`; `label` says what it is. */
+    function start(name, label, draw) {
         const data = JSON.parse(document.getElementById(`data-${name}`).textContent);
         for (const place of document.querySelectorAll(`.interactive[data-picture="${name}"]`)) {
-            const box = make("div", { class: "picture", role: "group", "data-picture": name });
+            const box = make("div", { class: "picture", role: "group", "aria-label": label, "data-picture": name });
             place.replaceChildren(box);
             draw(data, box);
         }
@@ -55,9 +55,33 @@ const Pictures = (function () {
         if (from < drawing.scrollLeft) drawing.scrollLeft = from;
     }
 
+    /** Keeps the place that the largest of several states needs, at every width, so that what follows does not jump. */
+    function reserve(node, states, show) {
+        let width = 0;
+        node.style.boxSizing = "border-box";
+        new ResizeObserver(() => {
+            if (node.clientWidth === width) return;
+            width = node.clientWidth;
+            node.style.minHeight = "";
+            const heights = states.map((state) => { show(state); return Math.ceil(node.getBoundingClientRect().height); });
+            show(null);
+            node.style.minHeight = `${Math.max(...heights)}px`;
+        }).observe(node);
+    }
+
+    /** The same for a line of words: only the longest ones are tried. */
+    function reserveWords(node, texts) {
+        const longest = [...new Set(texts)].sort((a, b) => b.length - a.length).slice(0, 3);
+        let now = node.textContent;
+        reserve(node, longest, (text) => {
+            if (text !== null && !longest.includes(node.textContent)) now = node.textContent;
+            node.textContent = text === null ? now : text;
+        });
+    }
+
     const readout = () => make("p", { class: "readout", "aria-live": "polite" });
     const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
     const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-    return { make, start, choice, button, arrows, reveal, readout, clamp, plural };
+    return { make, start, choice, button, arrows, reveal, reserve, reserveWords, readout, clamp, plural };
 })();

@@ -1,4 +1,4 @@
-// The frame's behaviour: menu on phones, light and dark, copy buttons, search. No request leaves the site.
+// The frame's behaviour: menu on phones, light and dark, copy buttons. No request leaves the site.
 "use strict";
 
 (function () {
@@ -10,9 +10,17 @@
         side.classList.toggle("open", wanted);
         menu.setAttribute("aria-expanded", String(wanted));
     };
-    menu.addEventListener("click", () => open(!side.classList.contains("open")));
+    menu.addEventListener("click", () => {
+        open(!side.classList.contains("open"));
+        if (side.classList.contains("open")) (side.querySelector("[aria-current]") || side.querySelector("a")).focus();
+    });
     side.addEventListener("click", (event) => { if (event.target.closest("a")) open(false); });
-    document.addEventListener("keydown", (event) => { if (event.key === "Escape") open(false); });
+    document.addEventListener("keydown", (event) => {
+        if (event.key !== "Escape" || !side.classList.contains("open")) return;
+        open(false);
+        menu.focus();
+    });
+    side.addEventListener("focusout", (event) => { if (event.relatedTarget && !side.contains(event.relatedTarget) && event.relatedTarget !== menu) open(false); });
     by("main").addEventListener("click", () => open(false));
     const current = side.querySelector("[aria-current]");
     if (current && current.offsetTop > side.clientHeight - 80) side.scrollTop = current.offsetTop - 80;
@@ -27,6 +35,78 @@
     dark.addEventListener("click", () => { scheme.userPreference = !scheme.darkModeEnabled; show(); });
     new MutationObserver(show).observe(document.documentElement, { attributeFilter: ["class"] });
     show();
+
+    // ---- where one is on the page ----
+    const toc = by("toc");
+    if (toc) {
+        const button = toc.querySelector("button");
+        const unfold = (wanted) => {
+            toc.classList.toggle("open", wanted);
+            button.setAttribute("aria-expanded", String(wanted));
+        };
+        button.addEventListener("click", () => unfold(!toc.classList.contains("open")));
+        toc.addEventListener("click", (event) => { if (event.target.closest("a")) unfold(false); });
+        const links = [...toc.querySelectorAll("a")], headings = links.map((link) => by(decodeURIComponent(link.hash.slice(1))));
+        let last = null;
+        const spy = () => {
+            const above = headings.findLastIndex((heading) => heading.getBoundingClientRect().top < 120);
+            if (above === last) return;
+            last = above;
+            for (const node of toc.querySelectorAll(".here, [aria-current]")) {
+                node.classList.remove("here");
+                node.removeAttribute("aria-current");
+            }
+            if (above < 0) return;
+            links[above].setAttribute("aria-current", "true");
+            for (let item = links[above].closest("li"); item; item = item.parentElement.closest("#toc li")) item.classList.add("here");
+            const at = links[above].offsetTop;
+            if (at < toc.scrollTop || at > toc.scrollTop + toc.clientHeight - 60) toc.scrollTop = at - toc.clientHeight / 2;
+        };
+        document.addEventListener("scroll", spy, { passive: true });
+        spy();
+    }
+
+    // ---- how far one has read: kept by this browser alone ----
+    const store = (() => { try { return window.localStorage; } catch { return null; } })();
+    const chapters = [...document.querySelectorAll("a[data-chapter]")];
+    const showRead = () => {
+        for (const link of chapters) {
+            const share = Number(store?.getItem(`read:${link.dataset.chapter}`) || 0);
+            link.classList.toggle("read", share > 0);
+            link.style.setProperty("--read", `${Math.round(share * 100)}%`);
+            const said = link.querySelector(".progress");
+            if (said) said.textContent = share > 0.97 ? "read" : share > 0 ? `${Math.round(share * 100)} % read` : "";
+        }
+    };
+    const here = side.querySelector("[aria-current][data-chapter]")?.dataset.chapter;
+    if (here && store) {
+        let waiting = 0;
+        const note = () => {
+            waiting = 0;
+            const page = document.documentElement, share = Math.min(1, (page.scrollTop + page.clientHeight) / page.scrollHeight);
+            if (page.scrollTop > 200 && share > Number(store.getItem(`read:${here}`) || 0)) store.setItem(`read:${here}`, share.toFixed(3));
+            showRead();
+        };
+        document.addEventListener("scroll", () => { waiting = waiting || setTimeout(note, 300); }, { passive: true });
+    }
+    showRead();
+
+    // ---- print: light, and nothing folded ----
+    const folds = () => document.querySelectorAll("details.fold:not([open])");
+    let before = null;
+    window.addEventListener("beforeprint", () => {
+        before = { dark: document.documentElement.classList.contains("dark-mode"), closed: [...folds()] };
+        for (const fold of before.closed) fold.open = true;
+        document.documentElement.classList.remove("dark-mode");
+        document.documentElement.classList.add("light-mode");
+    });
+    window.addEventListener("afterprint", () => {
+        if (!before) return;
+        for (const fold of before.closed) fold.open = false;
+        document.documentElement.classList.toggle("dark-mode", before.dark);
+        document.documentElement.classList.toggle("light-mode", !before.dark);
+        before = null;
+    });
 
     // ---- copy buttons ----
     for (const fragment of [...document.querySelectorAll("#main div.fragment")]) {
@@ -76,6 +156,9 @@
     }
     const overflows = (node) => node.scrollWidth - node.clientWidth > 2;
     const edges = (node) => {
+        // What scrolls can be reached by keyboard; what does not is no stop on the way.
+        if (!node.matches(".drawing")) node.toggleAttribute("tabindex", overflows(node));
+        if (node.hasAttribute("tabindex")) node.tabIndex = 0;
         node.classList.toggle("more-left", node.scrollLeft > 10);
         node.classList.toggle("more-right", node.scrollWidth - node.clientWidth - node.scrollLeft > 10);
     };
@@ -94,74 +177,4 @@
             node.addEventListener("scroll", () => edges(node), { passive: true });
         }
     });
-
-    // ---- search ----
-    const query = by("query"), hits = by("hits"), index = window.SITE_INDEX || [];
-    const lowered = index.map(([title, page, , text]) => [title.toLowerCase(), `${title} ${page} ${text}`.toLowerCase()]);
-    let chosen = -1;
-
-    function find(words) {
-        const found = [];
-        lowered.forEach(([title, all], number) => {
-            if (!words.every((word) => all.includes(word))) return;
-            const whole = words.join(" ");
-            found.push([(title === whole ? 8 : 0) + (title.startsWith(whole) ? 4 : 0) + (title.includes(whole) ? 2 : 0) +
-                (index[number][3] ? 1 : 0), number]);
-        });
-        return found.sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 30).map(([, number]) => index[number]);
-    }
-
-    function excerpt(text, word) {
-        const at = text.toLowerCase().indexOf(word);
-        const from = at > 50 ? text.indexOf(" ", at - 50) + 1 : 0, to = text.indexOf(" ", Math.max(at, 0) + 90);
-        return (from ? "… " : "") + (to < 0 ? text.slice(from) : `${text.slice(from, to)} …`);
-    }
-
-    function list() {
-        const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
-        hits.hidden = words.length === 0;
-        chosen = -1;
-        hits.replaceChildren(...find(words).map(([title, page, address, text]) => {
-            const link = document.createElement("a"), name = document.createElement("b"), small = document.createElement("small");
-            link.href = address;
-            link.setAttribute("role", "option");
-            name.textContent = title;
-            small.textContent = text ? `${page}: ${excerpt(text, words[0])}` : page;
-            link.append(name, small);
-            return link;
-        }));
-        if (!hits.hidden && !hits.children.length) {
-            const none = document.createElement("p");
-            none.textContent = "Nothing found.";
-            hits.append(none);
-        }
-    }
-
-    function move(step) {
-        const links = [...hits.querySelectorAll("a")];
-        if (!links.length) return;
-        chosen = (chosen + step + links.length) % links.length;
-        links.forEach((link, number) => link.setAttribute("aria-selected", String(number === chosen)));
-        links[chosen].scrollIntoView({ block: "nearest" });
-    }
-
-    query.addEventListener("input", list);
-    query.addEventListener("focus", list);
-    query.addEventListener("keydown", (event) => {
-        if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-            event.preventDefault();
-            move(event.key === "ArrowDown" ? 1 : -1);
-        } else if (event.key === "Enter") {
-            const links = hits.querySelectorAll("a");
-            if (links.length) links[Math.max(0, chosen)].click();
-        } else if (event.key === "Escape") hits.hidden = true;
-    });
-    document.addEventListener("click", (event) => { if (!by("find").contains(event.target)) hits.hidden = true; });
-    document.addEventListener("keydown", (event) => {
-        if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
-            event.preventDefault();
-            query.focus();
-        }
-    });
-    hits.addEventListener("click", () => { hits.hidden = true; });
 })();

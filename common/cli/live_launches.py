@@ -1,0 +1,115 @@
+"""The launches that the site's listings run: each chapter's program recorded with small inputs, and its mutants.
+
+What a page loads is text that a script hands over, because a page from file:// may fetch nothing else: compressed, in base64.
+"""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from . import backend, build, chapters, live_mutants, mutants, temporary
+from .backend import Backend
+from .chapters import Chapter
+from .errors import UserError
+from .setup import Tools
+from .workspace import Workspace
+
+ELEMENTS = 2500
+"""Of the inputs: a launch takes some tens of milliseconds in a page."""
+_SECONDS = 120
+
+
+def add(workspace: Workspace, tools: Tools, html: Path) -> None:
+    """Writes live/NAME.js and live/NAME_mutants.js for each chapter, and has the chapters' pages load what runs them.
+
+    Raises UserError if a program cannot be built or run.
+    """
+    known = chapters.all_chapters(workspace)
+    programs = [str(chapter.program(workspace).relative_to(workspace.build)) for chapter in known]
+    if not build.is_built():
+        build.build(workspace, tools, [*programs, *build.emulator_targets(workspace)])
+    kept = workspace.build / "site" / "live"
+    kept.mkdir(parents=True, exist_ok=True)
+    for chapter in known:
+        place = kept / f"{chapter.name}-{_stamp(workspace, chapter)}"
+        if not place.exists():
+            for old in kept.glob(f"{chapter.name}-*"):
+                shutil.rmtree(old)
+            with temporary.directory("live") as directory:
+                made = directory / "made"
+                made.mkdir()
+                _write(made / f"{chapter.name}.js", "launches", chapter, _launches(workspace, chapter, directory))
+                _write(made / f"{chapter.name}_mutants.js", "mutants", chapter, _mutants(workspace, tools, chapter, directory))
+                shutil.copytree(made, place)
+        for file in place.iterdir():
+            shutil.copyfile(file, html / "live" / file.name)
+        _load_from(html / f"{chapter.name}.html", chapter)
+
+
+def _stamp(workspace: Workspace, chapter: Chapter) -> str:
+    """Stands for all that the chapter's files are made of."""
+    places = (f"chapters/{chapter.directory}", "common/include", "common/emulator", f"tests/mutants/{chapter.name}.toml")
+    files = [file for place in places for file in sorted((workspace.root / place).rglob("*")) or [workspace.root / place]]
+    files += [Path(__file__), Path(live_mutants.__file__)]
+    sums = (hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file() and file.suffix != ".pyc")
+    return hashlib.sha256("".join(sums).encode()).hexdigest()[:16]
+
+
+def _write(path: Path, what: str, chapter: Chapter, value: dict[str, Any]) -> None:
+    packed = base64.b64encode(gzip.compress(json.dumps(value).encode(), 9, mtime=0)).decode("ascii")
+    path.write_text(f'((globalThis.hopperLive ??= {{}}).{chapter.name} ??= {{}}).{what} = "{packed}";\n', "ascii")
+
+
+def _launches(workspace: Workspace, chapter: Chapter, directory: Path) -> dict[str, Any]:
+    """The program's recording and the text of the files that its kernels' lines are in."""
+    recording = directory / "recording"
+    env = backend.environment(Backend.EMULATOR, workspace) | {"EMULATOR_RECORD": str(recording)}
+    command = [str(chapter.program(workspace)), "--size", str(ELEMENTS)]
+    done = subprocess.run(
+        command, env=env, cwd=workspace.root, capture_output=True, text=True, timeout=_SECONDS, check=False
+    )
+    if done.returncode != 0:
+        raise UserError(f"{chapter.name} could not be recorded: {done.stderr[:500] or done.stdout[-500:]}")
+    files = sorted((workspace.root / "chapters" / chapter.directory).rglob("*.cu*"))
+    return {
+        "capsule": base64.b64encode(recording.read_bytes()).decode("ascii"),
+        "files": {workspace.relative(file): file.read_text("utf-8") for file in files},
+    }
+
+
+def _mutants(workspace: Workspace, tools: Tools, chapter: Chapter, directory: Path) -> dict[str, Any]:
+    """The chapter's mutants, each with the kernels that it changes."""
+    all_of_it = mutants.load(workspace, chapter)
+    made = live_mutants.compiled(workspace, Path(tools.path("nvcc")), chapter, all_of_it, directory, _target(workspace, chapter))
+    return {"mutants": [
+        {
+            "name": each.mutant.name, "why": each.mutant.why, "file": each.mutant.file, "line": each.line,
+            "find": each.mutant.find, "replace": each.mutant.replace, "source": each.source,
+            "kernels": {name: {"kernel": mangled, "ptx": ptx} for name, (mangled, ptx) in each.kernels.items()},
+        }
+        for each in made
+    ]}
+
+
+def _target(workspace: Workspace, chapter: Chapter) -> list[str]:
+    """The architecture that the chapter's program is compiled for, as its README's command has it."""
+    readme = (workspace.root / "chapters" / chapter.directory / "README.md").read_text("utf-8")
+    return ["-arch=compute_90a" if re.search(r"arch=compute_90a", readme) else "-arch=compute_90"]
+
+
+def _load_from(page: Path, chapter: Chapter) -> None:
+    """The chapter's page loads what runs its listings; the launches themselves come when they are asked for."""
+    if not page.exists():
+        print(f"site: {chapter.name} has no page {page.name}", file=sys.stderr)
+        return
+    scripts = "".join(f'<script src="live/{name}.js" defer></script>\n' for name in ("emulator_worker", "emulator", "listings"))
+    head = f'<link href="live/live.css" rel="stylesheet"/>\n<meta name="hopper-live" content="{chapter.name}"/>\n</head>'
+    text = page.read_text("utf-8").replace("</head>", head, 1)
+    page.write_text(text.replace("</body>", f"{scripts}</body>", 1), "utf-8")
