@@ -15,21 +15,22 @@ from .workspace import Workspace
 _NEEDED = (requirements.EMSCRIPTEN, requirements.NINJA, requirements.MESON)
 
 
-def add(workspace: Workspace, html: Path) -> None:
+def add(workspace: Workspace, html: Path) -> bool:
     """Puts scripts and module below live/ in the site, or says in one line why the module is not there."""
     live = html / "live"
     live.mkdir(exist_ok=True)
-    for script in (workspace.root / "docs/site/live").glob("*.js"):
-        shutil.copyfile(script, live / script.name)
+    for file in (workspace.root / "docs/site/live").glob("*.*s"):
+        shutil.copyfile(file, live / file.name)
     try:
         module = _build(workspace).read_bytes()
     except UserError as error:
         print(f"site: its pages run no kernels: {error}", file=sys.stderr)
-        return
+        return False
     (live / "emulator.wasm").write_bytes(module)
     # A page from file:// may fetch nothing; a script it may load.
     text = base64.b64encode(module).decode("ascii")
     (live / "emulator_wasm.js").write_text(f'globalThis.hopperEmulatorWasm = "{text}";\n', "ascii")
+    return True
 
 
 def _build(workspace: Workspace) -> Path:

@@ -144,7 +144,7 @@ class Browser:
                 found.append(f"log: {parameters['entry']['text']} {parameters['entry'].get('url', '')}")
             elif method == "Network.requestWillBeSent":
                 address = parameters["request"]["url"]
-                if not address.startswith(("file:", "data:", "http://127.0.0.1:")):
+                if not address.startswith(("file:", "data:", "blob:", "http://127.0.0.1:")):
                     found.append(f"request to another host: {address}")
         return found
 

@@ -12,7 +12,7 @@ import sys
 import webbrowser
 from pathlib import Path
 
-from .. import live_emulator, requirements, setup
+from .. import build, live_emulator, live_launches, requirements, setup
 from ..errors import FAILURE, UserError
 from ..lock import exclusive
 from ..workspace import Workspace
@@ -66,8 +66,20 @@ def build_site(workspace: Workspace) -> Path:
     if done.returncode != 0:
         raise UserError("the site was not built", code=FAILURE)
     html = output / "out" / "html"
-    live_emulator.add(workspace, html)
+    if live_emulator.add(workspace, html):
+        _add_launches(workspace, html)
     return html / "index.html"
+
+
+def _add_launches(workspace: Workspace, html: Path) -> None:
+    """What the listings run needs the chapters' programs; a site without them is one that runs nothing."""
+    if setup.known(workspace, requirements.CHAPTERS) is None:
+        print("site: its listings do not run: nvcc is missing (./workbook run fetches it)", file=sys.stderr)
+        return
+    try:
+        live_launches.add(workspace, build.ready(workspace), html)
+    except UserError as error:
+        print(f"site: its listings do not run: {error}", file=sys.stderr)
 
 
 def command(workspace: Workspace, tools: setup.Tools, output: Path) -> list[str]:

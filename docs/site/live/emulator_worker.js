@@ -164,7 +164,7 @@ function hopperEmulatorWorker(scope) {
     function run({ launch = 0, replacement, order = 'late', seed = 1, checks = true, steps = 0 }) {
         if (!(order in orders)) throw new Error(`the order of completion is late, early or random, not ${order}`);
         const begin = performance.now();
-        if (recorded) replace(replacement);
+        if (recorded) replace(replacement ?? {});
         const ran = recorded ? exports.emulator_replay(launch, orders[order], seed, checks, steps)
             : exports.emulator_run(orders[order], seed, checks, steps);
         if (broken) throw broken;

@@ -1,0 +1,304 @@
+// Run and break the kernels of a chapter's listings. Below each listing with a kernel there is a button that runs it in the
+// page, on the emulator, with the inputs of a recorded launch; lines that a tested mutant changes have a mark that breaks them.
+// What came of it stands below the listing and at its lines.
+'use strict';
+
+(() => {
+    const chapter = document.querySelector('meta[name="hopper-live"]')?.content;
+    if (!chapter || !HopperEmulator.isPossible) return;
+    const here = new URL('.', document.currentScript?.src ?? document.baseURI).href;
+
+    /** An element with properties and children. */
+    function make(tag, properties = {}, ...children) {
+        const element = Object.assign(document.createElement(tag), properties);
+        element.append(...children);
+        return element;
+    }
+
+    // ---- What the chapter has: its launches and its mutants, each loaded when it is first needed.
+
+    const loaded = new Map();
+
+    /** 'launches' or 'mutants' of the chapter, as live_launches.py wrote them. */
+    function data(what) {
+        if (!loaded.has(what)) {
+            const file = what === 'launches' ? `${chapter}.js` : `${chapter}_${what}.js`;
+            loaded.set(what, addScript(`${here}${file}`).then(() => unpacked(globalThis.hopperLive[chapter][what])));
+        }
+        return loaded.get(what);
+    }
+
+    function addScript(url) {
+        return new Promise((resolve, reject) => document.head.append(make('script', {
+            src: url, onload: resolve,
+            onerror: () => reject(new EmulatorError(`${url} could not be loaded`, 'missing')),
+        })));
+    }
+
+    const bytesOf = base64 => Uint8Array.from(atob(base64), letter => letter.charCodeAt(0));
+
+    async function unpacked(base64) {
+        const stream = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream('gzip'));
+        return JSON.parse(await new Response(stream).text());
+    }
+
+    // ---- The emulator with the chapter's capsule, one for the page.
+
+    const emulator = new HopperEmulator({ milliseconds: 5000 });
+    let opened = null;
+    const results = new Map(); // By launch: what the right kernel leaves in memory.
+
+    /** The launches of the capsule, as the emulator lists them. */
+    function launches() {
+        return opened ??= data('launches').then(({ capsule }) => emulator.load({ capsule: bytesOf(capsule) }));
+    }
+
+    /** "gemm::staged_gemm<3>(int, …)": "staged_gemm". */
+    const plainName = name => name.replace(/^void /, '').split(/[<(]/)[0].split('::').at(-1);
+
+    /** What the right kernel of a launch leaves in memory: what every order and every mutant is compared with. */
+    async function rightResult(index) {
+        if (!results.has(index)) results.set(index, (await emulator.run({ launch: index })).arrays);
+        return results.get(index);
+    }
+
+    /** How many 4-byte words differ, of how many. */
+    function differing(arrays, right) {
+        let differ = 0, all = 0;
+        arrays.forEach((array, i) => {
+            const words = new Uint32Array(array, 0, array.byteLength >> 2);
+            const others = new Uint32Array(right[i], 0, right[i].byteLength >> 2);
+            words.forEach((word, at) => { differ += word !== others[at]; });
+            all += words.length;
+        });
+        return { differ, all };
+    }
+
+    // ---- A listing.
+
+    /** Kernels that are defined in a text. */
+    const kernelsIn = text => [...text.matchAll(/__global__[^;{}()]*(?:\([^()]*\)[^;{}()]*)*?\b(\w+)\s*\((?=[^;]*\{)/g)]
+        .map(match => match[1]).filter(name => !name.startsWith('__'));
+
+    class Listing {
+        constructor(fragment, file) {
+            this.fragment = fragment;
+            this.file = file;
+            this.rows = [...fragment.querySelectorAll('.line')];
+            this.texts = this.rows.map(row => row.textContent.replaceAll('\u00a0', '').trim());
+            this.kernels = kernelsIn(this.texts.join('\n'));
+            this.broken = null;
+            this.marks = [];
+        }
+
+        /** Puts the buttons behind `box`. A part of a kernel runs only when it is broken. */
+        addBar(box) {
+            this.order = make('select', { ariaLabel: 'When copies land' },
+                make('option', { value: 'late', textContent: 'copies land late' }),
+                make('option', { value: 'early', textContent: 'copies land early' }),
+                make('option', { value: 'random', textContent: 'copies land at random' }));
+            this.runButton = make('button', { type: 'button', className: 'live-run', textContent: 'Run' });
+            this.runButton.onclick = () => this.run();
+            this.breakButton = make('button', { type: 'button', className: 'live-break', textContent: 'Break it…' });
+            this.breakButton.setAttribute('aria-expanded', 'false');
+            this.breakButton.onclick = () => this.showMutants();
+            this.outcome = make('div', { className: 'live-outcome' });
+            this.outcome.setAttribute('role', 'status');
+            this.choices = make('ul', { className: 'live-mutants', hidden: true });
+            this.order.onchange = () => this.run();
+            this.bar = make('div', { className: 'live-bar' }, this.runButton, this.order, this.breakButton);
+            this.runButton.hidden = this.order.hidden = !this.kernels.length;
+            box.after(make('div', { className: 'live' }, this.bar, this.choices, this.outcome));
+        }
+
+        /** The launch to run: of the mutant's kernel if there is one, else of the listing's; null if it has none. */
+        async launch() {
+            const all = await launches();
+            const names = this.broken ? Object.keys(this.broken.kernels) : null;
+            const fits = index => !names || names.includes(all[index].name);
+            const indices = all.map((_, index) => index).filter(fits);
+            return indices.find(index => this.kernels.includes(plainName(all[index].name))) ?? (names ? indices[0] : undefined);
+        }
+
+        async run() {
+            const mine = this.turn = {};
+            this.clear();
+            this.say('Running…');
+            this.runButton.disabled = true;
+            try {
+                const index = await this.launch();
+                if (index === undefined) return this.say('The chapter’s program does not launch this kernel.');
+                const right = await rightResult(index);
+                const { name } = (await launches())[index];
+                const replacement = this.broken && {
+                    ...this.broken.kernels[name], file: this.broken.file, source: this.broken.source,
+                };
+                const result = await emulator.run({ launch: index, order: this.order.value, seed: 1 + Math.floor(Math.random() * 1e6), replacement });
+                if (mine === this.turn) this.show(name, result, differing(result.arrays, right));
+            } catch (error) {
+                if (mine === this.turn) this.say(error.reason === 'time' ? `${error.message}, and was stopped.` : error.message, 'wrong');
+            } finally {
+                this.runButton.disabled = false;
+            }
+        }
+
+        // ---- What came of it.
+
+        clear() {
+            this.marks.forEach(mark => mark.remove());
+            this.marks = [];
+            this.rows.forEach(row => row.classList.remove('live-blamed'));
+        }
+
+        say(text, className = '') {
+            this.outcome.replaceChildren(make('p', { textContent: text, className }));
+        }
+
+        show(name, result, { differ, all }) {
+            const run = `${plainName(name)}: ${result.instructions.toLocaleString('en')} thread instructions`;
+            const wrong = differ ? `${differ.toLocaleString('en')} of ${all.toLocaleString('en')} words in memory differ from what the right kernel leaves.`
+                : 'Memory is as the right kernel leaves it.';
+            const parts = result.findings.map(finding => this.findingOf(finding));
+            const summary = result.findings.length ? `${run}, ${result.findings.length} ${result.findings.length === 1 ? 'finding' : 'findings'}.`
+                : `${run}, nothing found. ${wrong}`;
+            const good = !result.findings.length && !differ;
+            this.outcome.replaceChildren(make('p', { textContent: summary, className: good ? 'right' : 'wrong' }), ...parts);
+            if (result.findings.length && differ) this.outcome.append(make('p', { textContent: wrong }));
+            result.findings.forEach(finding => finding.locations.forEach(place => this.blame(finding, place)));
+        }
+
+        findingOf(finding) {
+            const link = make('a', { href: `errors.html#${finding.name}`, textContent: finding.name });
+            const lines = finding.locations.map(({ file, line, role }) => make('li', { textContent: `${file}:${line}: ${role}` }));
+            return make('div', { className: `live-finding ${finding.severity}` },
+                make('p', {}, make('strong', {}, `${finding.severity} `, link), ` ${finding.message}`),
+                make('ul', {}, ...lines), make('p', {}, make('strong', { textContent: 'What to do: ' }), finding.advice));
+        }
+
+        /** Says at the line what happened there. */
+        blame(finding, place) {
+            if (place.file !== this.file) return;
+            const row = this.rowOf(place.line);
+            if (!row) return;
+            row.classList.add('live-blamed');
+            const mark = make('span', { className: 'live-role', textContent: `◀ ${place.role}` });
+            row.append(mark);
+            this.marks.push(mark);
+        }
+
+        /** The row that shows a line of the file, as the file is now (with the mutant, if one is chosen). */
+        rowOf(line) {
+            const source = this.broken?.file === this.file ? this.broken.source : this.source;
+            const text = source?.split('\n')[line - 1]?.trim();
+            if (!text) return undefined;
+            const same = this.rows.filter(row => (row.dataset.now ?? row.dataset.text) === text);
+            const changed = this.changedRows?.find(row => row.dataset.now?.includes(text));
+            return same.length === 1 ? same[0] : same.find(row => Number(row.dataset.line) === line) ?? changed ?? same[0];
+        }
+
+        // ---- Mutants.
+
+        async prepare() {
+            const { files } = await data('launches');
+            this.source = files[this.file];
+            const lines = this.source.split('\n').map(line => line.trim());
+            let at = 0;
+            this.rows.forEach((row, index) => {
+                row.dataset.text = this.texts[index];
+                const found = this.texts[index] ? lines.indexOf(this.texts[index], at) : -1;
+                if (found >= 0 && (found - at < 60 || index === 0)) {
+                    row.dataset.line = found + 1;
+                    at = found + 1;
+                }
+            });
+        }
+
+        /** Of the chapter's mutants those that change a line of this listing. */
+        async mutants() {
+            const { mutants } = await data('mutants');
+            const shown = new Set(this.rows.map(row => Number(row.dataset.line)));
+            const first = mutant => mutant.line + (/^\n*/.exec(mutant.find)[0].length);
+            return mutants.filter(mutant => mutant.file === this.file && shown.has(first(mutant)));
+        }
+
+        async showMutants() {
+            this.breakButton.disabled = true;
+            try {
+                if (!this.choices.childElementCount) {
+                    await this.prepare();
+                    const mutants = await this.mutants();
+                    this.choices.append(...mutants.map(mutant => this.choiceOf(mutant)));
+                    if (!mutants.length) this.choices.append(make('li', { textContent: 'No tested mutant changes a line of this listing.' }));
+                }
+                this.choices.hidden = !this.choices.hidden;
+                this.breakButton.setAttribute('aria-expanded', String(!this.choices.hidden));
+            } catch (error) {
+                this.say(error.message, 'wrong');
+            } finally {
+                this.breakButton.disabled = false;
+            }
+        }
+
+        choiceOf(mutant) {
+            const button = make('button', { type: 'button', textContent: mutant.name, title: mutant.why });
+            button.setAttribute('aria-pressed', 'false');
+            const row = this.rows.find(each => Number(each.dataset.line) === mutant.line) ?? this.rows[0];
+            const mark = make('button', { type: 'button', className: 'live-mark', textContent: '✂', title: mutant.name, ariaLabel: `Break it: ${mutant.name}` });
+            mark.onclick = button.onclick = () => this.choose(this.broken === mutant ? null : mutant);
+            row.prepend(mark);
+            mutant.buttons = [button, mark];
+            return make('li', {}, button);
+        }
+
+        /** Applies a mutant, or none, and runs. */
+        choose(mutant) {
+            for (const other of [this.broken, mutant])
+                other?.buttons.forEach(button => button.setAttribute('aria-pressed', String(other === mutant)));
+            this.changedRows?.forEach(row => {
+                row.classList.remove('live-removed');
+                row.nextElementSibling?.matches('.live-added') && row.nextElementSibling.remove();
+                delete row.dataset.now;
+            });
+            this.broken = mutant;
+            this.changedRows = [];
+            if (mutant) this.change(mutant);
+            this.runButton.hidden = this.order.hidden = !mutant && !this.kernels.length;
+            if (!this.runButton.hidden) return this.run();
+            this.clear();
+            return this.say('');
+        }
+
+        /** Shows what the mutant changes: the old lines struck out, the new ones below. */
+        change(mutant) {
+            const before = this.source.split('\n'), after = mutant.source.split('\n');
+            let first = 0, same = 0;
+            while (before[first] === after[first]) ++first;
+            while (same < Math.min(before.length, after.length) - first && before.at(-1 - same) === after.at(-1 - same)) ++same;
+            const gone = before.slice(first, before.length - same), fresh = after.slice(first, after.length - same);
+            const rows = gone.map((_, i) => this.rows.find(row => Number(row.dataset.line) === first + i + 1)).filter(Boolean);
+            const last = rows.at(-1) ?? this.rows.find(row => Number(row.dataset.line) === first);
+            rows.forEach(row => { row.classList.add('live-removed'); row.dataset.now = ''; });
+            this.changedRows = rows.length ? rows : [last].filter(Boolean);
+            if (!last) return;
+            last.dataset.now = fresh.map(line => line.trim()).join(' ') || '';
+            if (fresh.length)
+                last.after(make('div', { className: 'line live-added', textContent: fresh.join('\n') }));
+            if (!this.changedRows.includes(last)) this.changedRows.push(last);
+        }
+    }
+
+    // ---- All of them.
+
+    const listings = [];
+    for (const origin of document.querySelectorAll('.origin')) {
+        const box = origin.nextElementSibling; // site.js puts listings into boxes with a button to copy.
+        const fragment = box?.matches('.fragment') ? box : box?.querySelector('.fragment');
+        const file = origin.textContent.split(',')[0].trim();
+        if (!fragment || !/\.cuh?$/.test(file)) continue;
+        const listing = new Listing(fragment, file);
+        if (!listing.kernels.length && !/__device__/.test(fragment.textContent)) continue;
+        listing.addBar(box);
+        listings.push(listing);
+    }
+    globalThis.hopperListings = listings;
+})();
