@@ -43,7 +43,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     if where is backend.Backend.EMULATOR:
         targets += build.emulator_targets(workspace)
     build.build(workspace, tools, targets)
-    arguments = _passed_on(options) + options.passed
+    arguments = passed_on(options) + options.passed
     env = backend.environment(where, workspace)
     failed: list[tuple[str, int]] = []
     for index, (chapter, program) in enumerate(zip(chosen, programs, strict=True)):
@@ -58,7 +58,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     return failed[0][1] if failed else 0
 
 
-def _passed_on(options: argparse.Namespace) -> list[str]:
+def passed_on(options: argparse.Namespace) -> list[str]:
     """The program's own options, as they were given."""
     given = {name: getattr(options, name) for name in _PASSED_ON}
     return [
