@@ -112,7 +112,9 @@ void roles_work(Bench& bench) {
     work_of_count<8>(bench, words, ceiling);
     work_of_count<16>(bench, words, ceiling);
     work_of_count<32>(bench, words, ceiling);
+    work_of_count<48>(bench, words, ceiling); // is 64 an exception among its neighbours?
     work_of_count<64>(bench, words, ceiling);
+    work_of_count<96>(bench, words, ceiling);
     work_of_count<128>(bench, words, ceiling);
 }
 

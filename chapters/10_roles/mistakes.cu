@@ -166,7 +166,7 @@ __global__ void neighbours_forgotten(const int* in, int* out) {
     __shared__ Ring ring;
     const unsigned rank = cg::this_cluster().block_rank();
     if (threadIdx.x == 0)
-        ring.initialise(1, consumer_warps); // should count the warps of both blocks
+        ring.initialise(1, consumer_warps); // should be 2 * consumer_warps: those of both blocks
     cg::this_cluster().sync();
     if (workbook::warp_index() < consumer_warps) {
         RingState<stages> from;
@@ -174,7 +174,7 @@ __global__ void neighbours_forgotten(const int* in, int* out) {
         for (int step = 0; step < steps; ++step, from.advance()) {
             workbook::wait_parity(&ring.full[from.index], from.phase);
             sum += ring.tiles[from.index][threadIdx.x];
-            workbook::arrive_as_warp(&ring.empty[from.index]); // should arrive in the other block too
+            workbook::arrive_as_warp(&ring.empty[from.index]); // should arrive in both blocks
         }
         out[blockIdx.x * consumers + threadIdx.x] = sum;
     } else if (workbook::elect_one()) {

@@ -3,7 +3,7 @@
 /// ring with roles: one warp asks for tiles, others use them, and nobody meets at a barrier of the block.
 ///
 /// The work is the same in every kernel of the chapter: fingerprints of the columns of a matrix. A word more
-/// or less, or two that changed places, change a fingerprint, so that no mistake of a ring stays unseen; and
+/// or less, or two that changed places, change a fingerprint: hardly a mistake of a ring stays unseen; and
 /// the number of fingerprints says how much arithmetic there is for a byte, and how many registers it takes.
 ///
 /// registers.cuh moves registers between roles, turns.cuh has two groups of consumers, multicast.cuh
@@ -38,7 +38,7 @@ inline constexpr int consumer_threads = panel_columns;
 inline constexpr int consumer_warps = consumer_threads / 32;
 inline constexpr int few_prints = 16; ///< fingerprints of each column, where their number is not the lesson
 
-/// The number that fingerprint k multiplies with: odd, so that no word is ever lost.
+/// The number that fingerprint k is multiplied by: odd, so that no word is ever lost.
 __host__ __device__ constexpr unsigned base_of(unsigned k) { return (2 * k + 1) * 0x9E3779B1u; }
 
 // ---- what a block works on ----

@@ -1,8 +1,8 @@
 /// @file turns.cuh
 /// Chapter 10: two groups of consumers that take turns at the ring ('ping-pong').
 ///
-/// In roles_ring both groups compute a panel together, and both store its results together: nobody computes
-/// then. Here each group has panels of its own. While one stores, the other one computes. Whose turn it is
+/// In roles_ring all warps compute a panel together, at most a ring apart, and then all of them store its
+/// results. Here each group has panels of its own. While one stores, the other one computes. Whose turn it is
 /// they tell each other at named barriers.
 #pragma once
 

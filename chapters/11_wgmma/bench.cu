@@ -245,9 +245,11 @@ void issue_row(Bench& bench, const Measured& measured, Fill with = Fill::random)
         {"mode", measured.mode},
         {"warps_per_sm", static_cast<int>(measured.threads / 32 * measured.blocks_per_sm)},
         {"data", fill_names[static_cast<int>(with)]}};
-    if (timing)
+    if (timing) {
         cells.emplace_back("tflops",
                            2e-12 * measured.multiply_adds * rounds * blocks / (timing->median_ms * 1e-3));
+        cells.emplace_back("cycles", static_cast<double>(cycles.download().front()) / rounds);
+    }
     bench.row("issue_rate", workbook::joined<BenchCell>(std::move(cells), workbook::timing_cells(timing)));
 }
 
@@ -265,7 +267,8 @@ void issue_rates(Bench& bench) {
                                                          {"mode", "swizzle"},
                                                          {"warps_per_sm", "warps per SM"},
                                                          {"data", "elements"},
-                                                         {"tflops", "rate", "TFLOP/s"}},
+                                                         {"tflops", "rate", "TFLOP/s"},
+                                                         {"cycles", "one round", "cycles of the SM"}},
                                                         workbook::timing_columns(false)));
     for (const unsigned warps : {4, 8, 16})
         issue_row(bench, by_mma(warps));
@@ -277,6 +280,10 @@ void issue_rates(Bench& bench) {
         issue_row(bench, by_wgmma<WayOf<128>>(groups));
         issue_row(bench, by_wgmma<WayOf<192>>(groups));
         issue_row(bench, by_wgmma<WayOf<256>>(groups));
+        // Narrow products with A in registers read little shared memory: what limits those with A there?
+        issue_row(bench, by_wgmma<WayOf<8, bf16, Swizzle::bytes128, Major::k, true>>(groups));
+        issue_row(bench, by_wgmma<WayOf<16, bf16, Swizzle::bytes128, Major::k, true>>(groups));
+        issue_row(bench, by_wgmma<WayOf<32, bf16, Swizzle::bytes128, Major::k, true>>(groups));
         issue_row(bench, by_wgmma<WayOf<64, bf16, Swizzle::bytes128, Major::k, true>>(groups));
         issue_row(bench, by_wgmma<WayOf<128, bf16, Swizzle::bytes128, Major::k, true>>(groups));
         issue_row(bench, by_wgmma<WayOf<256, bf16, Swizzle::bytes128, Major::k, true>>(groups));

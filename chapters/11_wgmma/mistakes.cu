@@ -62,9 +62,10 @@ __global__ void scaled_without_a_fence(const __grid_constant__ CUtensorMap a_map
     multiply_tile(sums, tile, false);
     wgmma_commit();
     wgmma_wait<0>(sums);
-    for (float& sum : sums)
-        sum *= 0.5F; // expect: missing-wgmma-fence
-    // should be followed by wgmma_fence()
+#pragma unroll
+    for (int i = 0; i < sums_per_thread; ++i)
+        sums[i] *= 0.5F; // expect: missing-wgmma-fence
+    // should be followed by workbook::wgmma_tie(sums) and wgmma_fence()
     multiply_tile(sums, tile, true); // expect: missing-wgmma-fence
     wgmma_commit();
     wgmma_wait<0>(sums);
@@ -79,7 +80,7 @@ __global__ void overwritten_while_read(const __grid_constant__ CUtensorMap a_map
     Sums sums;
     wgmma_fence();
     multiply_tile(sums, tile, false); // expect: reuse-before-read-done
-    wgmma_commit();                   // should be followed by wgmma_wait<0>(sums) and a barrier
+    wgmma_commit();                   // should be followed by wgmma_wait<0>(sums) and __syncthreads()
     if (threadIdx.x == 0) {
         ask_for(tile.a, a_map, &tile.bar); // expect: reuse-before-read-done
         ptx::mbarrier_arrive(&tile.bar);

@@ -58,7 +58,8 @@ def compiled(workspace: Workspace, nvcc: Path, chapter: Chapter, mutants: Iterab
     done = subprocess.run(command, cwd=workspace.root, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise UserError(f"the mutants of {chapter.name} do not compile together:\n{done.stderr[:2000]}")
-    module = Module(ptx.read_text("utf-8"))
+    # Files of the repository as findings name them.
+    module = Module(ptx.read_text("utf-8").replace(f'"{workspace.root}/', '"'))
     names = module.demangled()
     entries: dict[int, dict[str, str]] = {}
     for mangled, name in names.items():

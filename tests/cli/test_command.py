@@ -1,9 +1,12 @@
 """The command as a user meets it: run as a process in a small tree."""
 
+import argparse
 import json
 import os
+import unittest
 from pathlib import Path
 
+from cli.commands import run
 from support import TreeTest
 
 NOBODY = 65534
@@ -49,6 +52,14 @@ class Usage(TreeTest):
         self.assert_one_line(self.workbook("emulate", "./static"), 1, "-cudart shared")
         self.assert_one_line(self.workbook("emulate", "--threads", "0", "/bin/true"), 2, "--threads 0")
         self.assert_one_line(self.workbook("emulate", "--seed", "x", "/bin/true"), 2, "--seed")
+
+
+class Run(unittest.TestCase):
+    def test_all_kernels_that_are_named_go_to_the_program(self) -> None:
+        parser = argparse.ArgumentParser()
+        run.add_arguments(parser)
+        options = parser.parse_args(["wgmma", "--kernel", "a", "--size", "3", "--kernel", "b"])
+        self.assertEqual(run.passed_on(options), ["--size", "3", "--kernel", "a", "--kernel", "b"])
 
 
 class Places(TreeTest):

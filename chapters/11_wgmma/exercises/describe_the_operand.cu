@@ -54,6 +54,8 @@ __device__ std::uint32_t start_of(std::uint32_t k, std::uint32_t lines) {
     return k * 32; // YOUR CODE
 }
 
+/// The leading offset, bits 16 to 29, is not used in a swizzled tile whose rows run along k: the PTX ISA
+/// has 1 there.
 __device__ std::uint64_t descriptor(const unsigned char* tile) {
     const auto address = static_cast<std::uint64_t>(__cvta_generic_to_shared(tile));
     return address >> 4 | std::uint64_t{1} << 16 | std::uint64_t{stride >> 4} << 32 | mode << 62;

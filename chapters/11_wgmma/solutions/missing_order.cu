@@ -72,6 +72,7 @@ __global__ void missing_order(const __grid_constant__ CUtensorMap a_map,
     //@ hole
     workbook::wgmma_wait<0>(sums);
     scale(sums, factor);
+    workbook::wgmma_tie(sums);
     workbook::wgmma_fence();
     //? workbook::wgmma_wait<1>(sums);
     //? scale(sums, factor);

@@ -18,13 +18,15 @@ NAME = "run"
 HELP = "run a chapter's program, or all of them"
 PASSES_ARGUMENTS = True
 _PASSED_ON = ("size", "seed", "kernel", "json")
+_REPEATED = ("kernel",)  # programs run all kernels that are named
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("chapter", nargs="?", help="number or name of a chapter, or all")
     backend.add_option(parser)
     for name in _PASSED_ON:
-        parser.add_argument(f"--{name}", metavar=name.upper(), help=f"the program's --{name}")
+        action = "append" if name in _REPEATED else "store"
+        parser.add_argument(f"--{name}", metavar=name.upper(), action=action, help=f"the program's --{name}")
     emulate.add_record_options(parser)
     parser.add_argument(
         "--mistakes", action="store_true", help="run the chapter's program of mistakes instead"
@@ -44,12 +46,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     if where is backend.Backend.EMULATOR:
         targets += build.emulator_targets(workspace)
     build.build(workspace, tools, targets)
-    arguments = [
-        word
-        for name in _PASSED_ON
-        if getattr(options, name) is not None
-        for word in (f"--{name}", getattr(options, name))
-    ] + options.passed
+    arguments = passed_on(options) + options.passed
     env = backend.environment(where, workspace) | recording
     failed: list[tuple[str, int]] = []
     for index, (chapter, program) in enumerate(zip(chosen, programs, strict=True)):
@@ -73,6 +70,18 @@ def _recording(
     if settings and where is not backend.Backend.EMULATOR:
         raise UsageError("--record needs the emulator: add --backend emulator")
     return settings
+
+
+def passed_on(options: argparse.Namespace) -> list[str]:
+    """The program's own options, as they were given."""
+    given = {name: getattr(options, name) for name in _PASSED_ON}
+    return [
+        word
+        for name, value in given.items()
+        if value is not None
+        for each in (value if name in _REPEATED else [value])
+        for word in (f"--{name}", each)
+    ]
 
 
 def _chosen(name: str | None, known: list[Chapter]) -> list[Chapter]:

@@ -60,7 +60,7 @@ std::string readable_path(const std::string& path) {
     std::error_code error;
     const auto normal = std::filesystem::path(path).lexically_normal();
     const auto here = std::filesystem::current_path(error);
-    if (error)
+    if (error || here.empty()) // A page has no working directory.
         return normal.string();
     const auto relative = normal.lexically_relative(here);
     const bool below = !relative.empty() && *relative.begin() != "..";
