@@ -297,7 +297,7 @@ TEST_CASE("one block or one cluster takes all tiles and goes on in its ring wher
                 of_integers<e4m3>({700, 520, 272}));
 }
 
-TEST_CASE("each choice of the last rung: many tiles, and one cluster for all of them") {
+TEST_CASE("each choice of the last rung takes many tiles with many clusters and with one") {
     require_device(hopper);
     for (const tuned::Tuned& choice : tuned::choices) {
         INFO("the choice for " << described(choice.extent));

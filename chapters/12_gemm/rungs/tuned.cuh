@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(C::threads, 1)
             write<C>(d, memory.panels_of[group], out, {corner.row + group * 64, corner.column}, group);
         }
     }
-    ptx::cp_async_bulk_wait_group(ptx::n32_t<0>()); // whoever has stored: all of it is written
+    ptx::cp_async_bulk_wait_group(ptx::n32_t<0>()); // its stores are complete, if it has any
     cluster.sync();                                 // the other blocks may still arrive here
 }
 
