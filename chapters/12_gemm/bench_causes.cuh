@@ -77,8 +77,8 @@ inline void compare_stages(workbook::Bench& bench, Product<bf16>& product) {
     compare_labelled(bench, "gemm_stages", product, all);
 }
 
-using Alone = tuned::Choice<2, 256, 4, 1, 1, 2>;     ///< the last rung without a cluster
-using Clustered = tuned::Choice<2, 256, 4, 2, 1, 2>; ///< the last rung
+using Alone = tuned::Choice<2, 256, 4, 1, 1, 2>;     ///< rung 12 without a cluster
+using Clustered = tuned::Choice<2, 256, 4, 2, 1, 2>; ///< rung 12
 inline constexpr const char* alone_name = "128x256 alone";
 inline constexpr const char* clustered_name = "128x256, clusters of 2";
 
