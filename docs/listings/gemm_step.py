@@ -39,7 +39,8 @@ def step(names: Sequence[str], measured: Sequence[dict[str, object]], name: str)
         return " → ".join("–" if value is None else f"{value:.1f}" for value in values)
 
     heading = [f"`{before}` → `{name}`, % of cuBLAS", *extents]
-    lines = [[pace, *(cell(extent, pace) for extent in extents)] for pace in PACES]
+    paces = [pace for pace in PACES if any((extent, pace, name) in share for extent in extents)]
+    lines = [[pace, *(cell(extent, pace) for extent in extents)] for pace in paces]
     return markdown(heading, lines, [False] + [True] * len(extents))
 
 

@@ -68,9 +68,10 @@ class Answer {
     CUtensorMap out_{};
 };
 
-/// Measures it in turns with the rung, whose result its own must equal. Fails if it is slower.
+/// Compares its result with the rung's and, on a device with a clock, measures both in turns. Fails if it is
+/// slower.
 void race(Extent extent) {
-    trying("in turns with the rung, " + with_extent(extent));
+    trying("beside the rung, " + with_extent(extent));
     Product product(extent);
     Answer answer(product);
     const auto rung = [&] {
@@ -83,6 +84,8 @@ void race(Extent extent) {
     expect_exact("out", product.out, expected);
     const auto timings = workbook::measure_in_turns({{"yours", [&] { answer.launch(); }}, {"the rung", rung}},
                                                     {.launches = 20});
+    if (timings.empty())
+        return;
     const double yours = timings[0].median_ms, theirs = timings[1].median_ms;
     const double operations = 2.0 * extent.m * extent.n * extent.k;
     std::printf("yours     %.4f ms  %6.1f TFLOP/s  %.3f times as fast as the rung\n", yours,
@@ -106,6 +109,5 @@ void judge::run() {
         answer.launch();
         product.expect();
     }
-    if (workbook::device_has_clock())
-        race({4096, 4096, 4096});
+    race(workbook::device_has_clock() ? Extent{4096, 4096, 4096} : Extent{130, 136, 72});
 }
