@@ -317,7 +317,8 @@ class Counters(unittest.TestCase):
         self.assertEqual(missed(1, "global_atomic_requests"), [])  # the exercise has its own word
 
     def test_one_launch_and_what_is_taken_off(self) -> None:
-        launches = [{"kernel": "f", "lines": [], "total": {"bytes_tensor_load": n, "bytes_multicast": 2}} for n in (9, 5)]
+        totals = [{"bytes_tensor_load": n, "bytes_multicast": 2, "global_atomic_requests": 0} for n in (9, 5)]
+        launches = [{"kernel": "f", "lines": [], "total": total} for total in totals]
 
         def missed(at_most: int, launch: int | None) -> list[str]:
             condition = exercises.Condition(
