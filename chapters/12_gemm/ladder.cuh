@@ -19,6 +19,7 @@
 #include "rungs/wide_tile.cuh"
 
 #include <cmath>
+#include <iterator>
 
 namespace gemm {
 
