@@ -1,19 +1,18 @@
-#!/ usr / bin / env python3
-""
-    "The table of the rung `tuned`, rungs/tuned_choices.cuh, from what the tuner has measured.
+#!/usr/bin/env python3
+"""The table of the rung `tuned`, rungs/tuned_choices.cuh, from what the tuner has measured.
 
-    For each size the finalist with the least time.With-- check nothing is written,
-    and a table that is not current is an error.""
-                                                "
+For each size the finalist with the least time. With --check nothing is written, and a table that is not current is an error.
+"""
 
-        import json import sys from pathlib import Path
+import json
+import sys
+from pathlib import Path
 
-            CHAPTER = Path(__file__).resolve().parents[1] TRIALS =
-        CHAPTER.parents[1] / "docs" / "measurements" / "h200_gemm_tuner.json" TABLE = CHAPTER / "rungs" /
-                                                                                      "tuned_choices.cuh"
+CHAPTER = Path(__file__).resolve().parents[1]
+TRIALS = CHAPTER.parents[1] / "docs" / "measurements" / "h200_gemm_tuner.json"
+TABLE = CHAPTER / "rungs" / "tuned_choices.cuh"
 
-                                                                                      HEAD = ""
-                                                                                             "\
+HEAD = """\
 /// @file tuned_choices.cuh
 /// The fastest that the tuner found for each of its sizes. Made by tuner/choices.py from its trials on an
 /// H200, docs/measurements/h200_gemm_tuner.json, and not by hand.
@@ -21,7 +20,7 @@
 
 #include "tuned.cuh"
 
-    namespace gemm::tuned {
+namespace gemm::tuned {
 
 inline constexpr Tuned choices[] = {
 """
@@ -45,6 +44,7 @@ def fastest() -> list[dict[str, object]]:
 
 
 def line(row: dict[str, object]) -> str:
+    """The table's line for a finalist."""
     extent = ", ".join(str(row["extent"]).split(" x "))
     consumers = int(str(row["rows"])) // 64
     choice = [consumers, *(row[name] for name in ("columns", "stages", "down", "across", "panels"))]
