@@ -3,9 +3,9 @@
 #pragma once
 
 #include "bench_data.cuh"
+#include "bench_halves.cuh"
 #include "cublas.hpp"
 #include "ladder.cuh"
-#include "tuner/general.cuh"
 
 #include <string>
 #include <utility>
@@ -77,20 +77,20 @@ inline void compare_stages(workbook::Bench& bench, Product<bf16>& product) {
     compare_labelled(bench, "gemm_stages", product, all);
 }
 
-using Alone = general::Choice<2, 256, 4, 1, 1, 2>;     ///< the last rung without a cluster
-using Clustered = general::Choice<2, 256, 4, 2, 1, 2>; ///< the last rung
+using Alone = tuned::Choice<2, 256, 4, 1, 1, 2>;     ///< rung 12 without a cluster
+using Clustered = tuned::Choice<2, 256, 4, 2, 1, 2>; ///< rung 12
 inline constexpr const char* alone_name = "128x256 alone";
 inline constexpr const char* clustered_name = "128x256, clusters of 2";
 
 template <class Choice>
 void add_halves(std::vector<Labelled>& all, const Operands& of, const char* name) {
-    using general::Part;
+    using halves::Part;
     all.push_back(
-        {{name, [of] { general::launch<Choice, Part::all>(of, default_band); }}, {{"part", "all"}}});
+        {{name, [of] { tuned::launch<Choice>(of, default_band, tuned::all_clusters); }}, {{"part", "all"}}});
     all.push_back(
-        {{name, [of] { general::launch<Choice, Part::loads>(of, default_band); }}, {{"part", "loads"}}});
-    all.push_back({{name, [of] { general::launch<Choice, Part::products>(of, default_band); }},
-                   {{"part", "products"}}});
+        {{name, [of] { halves::launch<Choice, Part::loads>(of, default_band); }}, {{"part", "loads"}}});
+    all.push_back(
+        {{name, [of] { halves::launch<Choice, Part::products>(of, default_band); }}, {{"part", "products"}}});
 }
 
 inline void compare_halves(workbook::Bench& bench, Product<bf16>& product) {
@@ -105,8 +105,11 @@ inline void compare_bands(workbook::Bench& bench, Product<bf16>& product) {
     std::vector<Labelled> all;
     for (const unsigned band : {1u, 2u, 4u, 8u, 16u, 64u}) {
         const auto cell = std::vector<workbook::BenchCell>{{"band", static_cast<double>(band)}};
-        all.push_back({{alone_name, [of, band] { general::launch<Alone>(of, band); }}, cell});
-        all.push_back({{clustered_name, [of, band] { general::launch<Clustered>(of, band); }}, cell});
+        all.push_back(
+            {{alone_name, [of, band] { tuned::launch<Alone>(of, band, tuned::all_clusters); }}, cell});
+        all.push_back(
+            {{clustered_name, [of, band] { tuned::launch<Clustered>(of, band, tuned::all_clusters); }},
+             cell});
     }
     compare_labelled(bench, "gemm_bands", product, all);
 }

@@ -14,8 +14,12 @@
 #include "rungs/staged.cuh"
 #include "rungs/staying.cuh"
 #include "rungs/stored.cuh"
+#include "rungs/tuned_choices.cuh"
 #include "rungs/warp_products.cuh"
 #include "rungs/wide_tile.cuh"
+
+#include <cmath>
+#include <iterator>
 
 namespace gemm {
 
@@ -130,6 +134,27 @@ inline void launch_overlapped(const Operands& of) {
     launch_storing<r::T>(r::overlapped_gemm, r::blocks, r::threads, sizeof(r::Memory), of);
 }
 
+/// How far apart two sizes are: how often each edge must be doubled or halved, in all.
+[[nodiscard]] inline double apart(Extent one, Extent other) {
+    const auto doublings = [](unsigned a, unsigned b) { return std::abs(std::log2(double(a) / double(b))); };
+    return doublings(one.m, other.m) + doublings(one.n, other.n) + doublings(one.k, other.k);
+}
+
+/// What the tuner found best for the nearest of its sizes. No edge is 0.
+[[nodiscard]] inline const tuned::Tuned& tuned_for(Extent extent) {
+    return *std::min_element(std::begin(tuned::choices), std::end(tuned::choices),
+                             [&](const tuned::Tuned& one, const tuned::Tuned& other) {
+                                 return apart(one.extent, extent) < apart(other.extent, extent);
+                             });
+}
+
+inline void launch_tuned(const Operands& of) {
+    if (!anything_to_do(of))
+        return;
+    const tuned::Tuned& choice = tuned_for(of.extent);
+    choice.launch(of, choice.band, tuned::all_clusters);
+}
+
 inline void launch_eight_bits(const OperandsOf<e4m3>& of) {
     namespace r = eight_bits;
     launch_storing<r::T>(r::eight_bits_gemm, r::blocks, r::threads, sizeof(r::Memory), of);
@@ -155,6 +180,7 @@ inline constexpr Rung rungs[] = {
     {"multicast", "two blocks share a tile of b", launch_multicast},
     {"stored", "results by stmatrix and TMA", launch_stored},
     {"overlapped", "stores while multiplying", launch_overlapped},
+    {"tuned", "tile and cluster by size", launch_tuned},
 };
 
 } // namespace gemm

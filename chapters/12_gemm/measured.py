@@ -86,7 +86,7 @@ def _large(tables: Tables) -> Table:
 def _conditions(tables: Tables) -> Table:
     """Clock and power at the end of each series of turns."""
     table = Table(
-        "Clock and power after the turns of each size",
+        "Clock and power right after the last burst of each size",
         {"extent": "m x n x k", "pace": "bursts", "sm_mhz": heading("SM clock", "MHz"), "watts": heading("power", "W")},
     )
     for row in tables["gemm_ladder"].rows:
@@ -218,14 +218,14 @@ def _derive(trials: Tables) -> Tables:
 BENCH = Bench(
     raw=("gemm_ladder", "gemm_bits", "gemm_counters", "gemm_stages", "gemm_halves", "gemm_bands", "gemm_data", "gemm_eight_bits"),
     tables={
-        "gemm_cool": (("gemm_ladder",), _shares(COOL, "with pauses between bursts: the clock stays up")),
-        "gemm_hot": (("gemm_ladder",), _shares(HOT, "without pauses: power lowers the clock")),
+        "gemm_cool": (("gemm_ladder",), _shares(COOL, "with pauses between bursts")),
+        "gemm_hot": (("gemm_ladder",), _shares(HOT, "without pauses")),
         "gemm_large": (("gemm_ladder",), _large),
         "gemm_conditions": (("gemm_ladder",), _conditions),
         "gemm_stages_read": (("gemm_stages",), without_spread("gemm_stages")),
         "gemm_halves_read": (("gemm_halves",), pivot(
             "gemm_halves",
-            "The last rung, whole and with one half left out",
+            "Rung 12, whole and with one half left out, without pauses",
             {"kernel": "tile and cluster", "part": "what is done"},
             "extent",
             lambda v: heading(str(v), "TFLOP/s"),
@@ -233,7 +233,7 @@ BENCH = Bench(
         )),
         "gemm_bands_read": (("gemm_bands",), pivot(
             "gemm_bands",
-            "Rows of tiles in a band, without pauses",
+            "Rows of tiles of a whole cluster in a band, without pauses",
             {"kernel": "tile and cluster", "band": "rows of a band"},
             "extent",
             lambda v: heading(str(v), "% of cuBLAS"),

@@ -59,7 +59,7 @@ struct Element {
 /// a sixteenth is more than enough up to k = 2^19. The last rounding, to the 8 bits of bf16, errs by 2^-8 of
 /// the value at most (half of a step of 2^-7). Among denormal numbers it errs by half of the smallest, and k
 /// sums of f32 by no more than that together up to k = 2^15.
-/// How tensor cores cut is what an H200 does (tests/hardware/matrix.txt).
+/// Factors are normal numbers; how tensor cores cut is what an H200 does (tests/hardware/matrix.txt).
 [[nodiscard]] inline double error_bound(const Element& of, unsigned k) {
     const double sums = (k + k / 16.0) * 0x1p-24 * of.largest;
     return sums + 0x1p-8 * (std::abs(of.value) + sums) + 0x1p-133;

@@ -70,7 +70,7 @@ struct TileOrder {
     /// Row and column of the tile that comes `i`-th, in tiles.
     [[nodiscard]] __host__ __device__ constexpr Corner at(unsigned i) const {
         const unsigned first = i / (band * across) * band;
-        const unsigned rows = down - first < band ? down - first : band; // the last band may be narrower
+        const unsigned rows = down - first < band ? down - first : band; // the last band may have fewer
         const unsigned in_band = i - first * across;
         return {first + in_band % rows, in_band / rows};
     }

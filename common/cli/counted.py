@@ -71,6 +71,11 @@ _WORDS = {
     "launches": ("launch", "launches of the kernel"),
     "bytes_tensor_load": ("byte loaded by tensor copies", "bytes loaded by tensor copies"),
     "bytes_tensor_store": ("byte stored by tensor copies", "bytes stored by tensor copies"),
+    "local_requests": ("access of a warp to local memory", "accesses of warps to local memory"),
+    "wgmma_wavefronts": (
+        "pass over shared memory for a wgmma",
+        "passes over shared memory for wgmma",
+    ),
     "wgmma_instructions": ("wgmma of a warp", "wgmma of warps"),
     "mbarrier_arrivals": ("arrival at an mbarrier", "arrivals at mbarriers"),
     "async_waits": (

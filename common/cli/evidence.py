@@ -19,13 +19,21 @@ def missed(
     """The first condition that the counters do not meet, in words, with the source line that counts most; else nothing."""
     for condition in (*conditions, *_without_atomics(conditions)):
         mine = [launch for launch in launches if condition.kernel in launch["kernel"]]
+        if condition.launch:
+            mine = mine[condition.launch - 1 : condition.launch]
         if not mine:
-            return [f"No kernel whose name contains `{condition.kernel}` was launched."]
+            return [f"No kernel whose name contains `{condition.kernel}` was launched{_which(condition)}."]
         value = sum(_count(launch, condition.field, condition.warps) for launch in mine)
+        if condition.less:
+            value -= sum(_count(launch, condition.less, condition.warps) for launch in mine)
         per = sum(_count(launch, condition.per, None) for launch in mine) if condition.per else 1
         if not _holds(condition, value, per):
             return _counted(condition, mine, value, per, workspace)
     return []
+
+
+def _which(condition: Condition) -> str:
+    return f" (launch {condition.launch})" if condition.launch else ""
 
 
 def _without_atomics(conditions: tuple[Condition, ...]) -> list[Condition]:
@@ -56,15 +64,16 @@ def _holds(condition: Condition, value: int, per: int) -> bool:
 def _counted(
     condition: Condition, launches: list[dict[str, Any]], value: int, per: int, workspace: Workspace
 ) -> list[str]:
-    count = counted.amount(value, condition.field)
+    less = f" (without {counted.many(condition.less)})" if condition.less else ""
+    count = counted.amount(value, condition.field) + less
     unit = f" per {counted.one(condition.per)}" if condition.per else ""
     wanted = counted.bound(condition.bound, condition.limit)
     if condition.per and per:
-        count = counted.amount(float(f"{value / per:.4g}"), condition.field) + unit
+        count = counted.amount(float(f"{value / per:.4g}"), condition.field) + less + unit
     elif condition.per:
         count, wanted = f"{count} and no {counted.one(condition.per)}", wanted + unit
     where = f" in {counted.warps(condition.warps)}" if condition.warps else ""
-    text = f"{MISSED}the emulator counts {count}{where}; asked for: {wanted}."
+    text = f"{MISSED}the emulator counts {count}{where}{_which(condition)}; asked for: {wanted}."
     result = [text, condition.says]
     by_line: dict[tuple[str, int], int] = {}
     for launch in launches:

@@ -25,8 +25,8 @@ _BOUNDS = ("at_most", "at_least", "equals")
 class Condition:
     """What the emulator must count in all launches of the kernels whose name contains `kernel`.
 
-    The sum of `field`, or of what the warps with the numbers `warps` in their blocks did of it, is compared with `limit`,
-    or with `limit` times the sum of `per`.
+    The sum of `field`, or of what the warps with the numbers `warps` in their blocks did of it, without the sum of `less`, is
+    compared with `limit`, or with `limit` times the sum of `per`.
     """
 
     kernel: str
@@ -37,6 +37,9 @@ class Condition:
     per: str | None = None
     warps: tuple[int, int] | None = None
     """The first and the last."""
+    less: str | None = None
+    launch: int | None = None
+    """Of those launches only this one, from 1."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,7 @@ def _condition(entry: dict[str, Any], exercise: str, where: str) -> Condition:
     bounds = [key for key in _BOUNDS if key in entry]
     if len(bounds) != 1 or not {"field", "says"} <= set(entry):
         raise UserError(f"{where}: a counter needs field, says and one of {', '.join(_BOUNDS)}")
-    if wrong := set(entry) - {"kernel", "field", "says", "per", "warps", *_BOUNDS}:
+    if wrong := set(entry) - {"kernel", "field", "says", "per", "warps", "less", "launch", *_BOUNDS}:
         raise UserError(f"{where}: a counter has no {', '.join(sorted(wrong))}")
     return Condition(
         kernel=entry.get("kernel", exercise),
@@ -159,7 +162,15 @@ def _condition(entry: dict[str, Any], exercise: str, where: str) -> Condition:
         says=" ".join(entry["says"].split()),
         per=entry.get("per"),
         warps=_range(entry["warps"], where) if "warps" in entry else None,
+        less=entry.get("less"),
+        launch=_number(entry["launch"], where) if "launch" in entry else None,
     )
+
+
+def _number(value: object, where: str) -> int:
+    if not isinstance(value, int) or value < 1:
+        raise UserError(f"{where}: launch = {value} must be a number from 1 on")
+    return value
 
 
 def _range(text: str, where: str) -> tuple[int, int]:

@@ -279,7 +279,7 @@ TEST_CASE("more tiles than blocks run at once") {
     require_device(hopper);
     const auto sms = static_cast<unsigned>(workbook::device_attribute(cudaDevAttrMultiProcessorCount));
     const unsigned tiles_down = sms / 2 + 3; // of which a cluster of two blocks takes two at once
-    check_rungs(all_rungs.last(1), {tiles_down * 128 - 100, 2 * 256 - 8, 8});
+    check_rungs(all_rungs.last(2), {tiles_down * 128 - 100, 2 * 256 - 8, 8});
 }
 
 TEST_CASE("one block or one cluster takes all tiles and goes on in its ring where it was") {
@@ -295,6 +295,33 @@ TEST_CASE("one block or one cluster takes all tiles and goes on in its ring wher
     check_exact(launch_alone<eight_bits::T, e4m3>(eight_bits::eight_bits_gemm, eight_bits::threads,
                                                   sizeof(eight_bits::Memory)),
                 of_integers<e4m3>({700, 520, 272}));
+}
+
+TEST_CASE("each choice of the last rung takes many tiles with many clusters and with one") {
+    require_device(hopper);
+    for (const tuned::Tuned& choice : tuned::choices) {
+        INFO("the choice for " << described(choice.extent));
+        const auto launch = [&](unsigned clusters) {
+            return [&choice, clusters](const Operands& of) { choice.launch(of, choice.band, clusters); };
+        };
+        for (const Extent& extent : large_extents)
+            check_exact(launch(tuned::all_clusters), of_integers<bf16>(extent), {.bytes_off = 16});
+        check_exact(launch(1), of_integers<bf16>({700, 520, 136}), {.guards = Guards::none});
+    }
+}
+
+TEST_CASE("the last rung takes what the tuner found for the nearest size") {
+    for (const tuned::Tuned& choice : tuned::choices)
+        CHECK(&tuned_for(choice.extent) == &choice);
+    const auto near = [](Extent extent, Extent to) {
+        const Extent found = tuned_for(extent).extent;
+        return found.m == to.m && found.n == to.n && found.k == to.k;
+    };
+    CHECK(near({1, 8, 8}, {2048, 2048, 2048}));
+    CHECK(near({8192, 8192, 512}, {8192, 8192, 1024}));
+    CHECK(near({100000, 1000, 4096}, {16384, 1024, 4096}));
+    CHECK(near({4096, 4096, 8192}, {4096, 4096, 4096}));
+    CHECK(near({1u << 31, 1u << 31, 1u << 31}, {8192, 8192, 8192}));
 }
 
 TEST_CASE("empty matrices, and no products to add") {

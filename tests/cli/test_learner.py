@@ -316,6 +316,24 @@ class Counters(unittest.TestCase):
         self.assertIn("this exercise needs none", missed(1)[1])
         self.assertEqual(missed(1, "global_atomic_requests"), [])  # the exercise has its own word
 
+    def test_one_launch_and_what_is_taken_off(self) -> None:
+        totals = [{"bytes_tensor_load": n, "bytes_multicast": 2, "global_atomic_requests": 0} for n in (9, 5)]
+        launches = [{"kernel": "f", "lines": [], "total": total} for total in totals]
+
+        def missed(at_most: int, launch: int | None) -> list[str]:
+            condition = exercises.Condition(
+                "f", "bytes_tensor_load", "at_most", at_most, "because", less="bytes_multicast", launch=launch
+            )
+            return evidence.missed((condition,), launches, HERE)
+
+        for launch, count in ((1, 7), (2, 3), (None, 10)):
+            with self.subTest(launch=launch):
+                self.assertEqual(missed(count, launch), [])
+                which = f" (launch {launch})" if launch else ""
+                self.assertIn(f"counts {count} bytes loaded by tensor copies (without ", missed(count - 1, launch)[0])
+                self.assertIn(f"further blocks){which}; asked for: at most {count - 1}.", missed(count - 1, launch)[0])
+        self.assertIn("was launched (launch 3)", missed(1, 3)[0])
+
     def test_what_is_missed_is_explained(self) -> None:
         lines = self.missed("at_most", 4, "global_load_requests")
         self.assertIn("counts 6 sectors of 32 bytes loaded per load of a warp from global memory; asked for: at most 4.", lines[0])
@@ -329,7 +347,7 @@ class Counters(unittest.TestCase):
     def test_every_field_that_an_exercise_bounds_has_words(self) -> None:
         for manifest in (ROOT / "chapters").glob("*/exercises/exercises.toml"):
             for entry in tomllib.loads(manifest.read_text("utf-8"))["exercise"]:
-                for field in {c[key] for c in entry.get("counters", []) for key in ("field", "per") if key in c}:
+                for field in {c[key] for c in entry.get("counters", []) for key in ("field", "per", "less") if key in c}:
                     with self.subTest(exercise=entry["name"], field=field):
                         self.assertNotEqual(counted.many(field), field.replace("_", " "))
 

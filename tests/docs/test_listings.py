@@ -18,6 +18,7 @@ import chapter_table  # noqa: E402
 import emulator_tables  # noqa: E402
 import error_catalogue  # noqa: E402
 import exercise_minutes  # noqa: E402
+import gemm_step  # noqa: E402
 import requirement_table  # noqa: E402
 import syllabus  # noqa: E402
 
@@ -192,6 +193,29 @@ class Syllabus(unittest.TestCase):
         for change, words in (({"at_most": 74}, "takes 75 minutes"), ({"slots": [{"exercise": "x"}]}, "no exercise 'x'")):
             with self.subTest(words), self.assertRaisesRegex(syllabus.PlanError, words):
                 syllabus.table("p", self.plan | change, [self.task])
+
+
+class GemmStep(unittest.TestCase):
+    NAMES = gemm_step.rungs('inline Rung rungs[] = {\n    {"slow", "shows", f},\n    {"fast", "shows", g<>},\n    {"new", "?", h},\n};')
+    ROWS = [
+        {"extent": "8 x 8 x 8", "pace": "with pauses", "kernel": "fast", "share": 90.04},
+        {"extent": "8 x 8 x 8", "pace": "without pauses", "kernel": "slow", "share": 45.0},
+        {"extent": "8 x 8 x 8", "pace": "without pauses", "kernel": "fast", "share": 89.0},
+    ]
+
+    def test_the_ladder_s_order_says_which_rung_comes_before(self) -> None:
+        self.assertEqual(self.NAMES, ["slow", "fast", "new"])
+        text = "\n".join(gemm_step.step(self.NAMES, self.ROWS, "fast"))
+        self.assertIn("| `slow` → `fast`, % of cuBLAS | 8 x 8 x 8 |", text)
+        self.assertIn("| with pauses | – → 90.0 |", text)
+        self.assertIn("| without pauses | 45.0 → 89.0 |", text)
+
+    def test_a_rung_without_measurement_is_said_to_have_none(self) -> None:
+        self.assertIn("has not been measured yet", gemm_step.step(self.NAMES, self.ROWS, "new")[0])
+
+    def test_the_chapter_s_ladder_is_found(self) -> None:
+        names = gemm_step.rungs((gemm_step.ROOT / gemm_step.LADDER).read_text("utf-8"))
+        self.assertEqual((names[0], names[-1], len(names)), ("naive", "tuned", 13))
 
 
 if __name__ == "__main__":

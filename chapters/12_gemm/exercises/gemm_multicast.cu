@@ -1,10 +1,9 @@
 /// @file gemm_multicast.cu
 /// Exercise: half of b for both.
 ///
-/// Given    The kernel of gemm_roles in clusters of two blocks, one above the other (1 × 2 × 1, the grid's y
-/// is
-///          even); a block makes 64 × 64 of out. Both blocks multiply by the same tile of b, and each brings
-///          the whole of it, in two boxes of 32 rows, to the same places. The kernel works.
+/// Given    The kernel of gemm_roles in clusters of two blocks, one above the other (1 × 2 × 1; the grid's
+///          y is even); a block makes 64 × 64 of out. Both blocks multiply by the same tile of b, and each
+///          brings the whole of it, in two boxes of 32 rows, to the same places. The kernel works.
 /// Wanted   The same result, where each block asks for the half of b's tile that its rank says, for both
 ///          blocks, and for its own tile of a. Each block then waits for as many bytes as before.
 /// Missing  1. how many arrivals make a stage empty, if two blocks write into it;

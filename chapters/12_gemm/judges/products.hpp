@@ -42,7 +42,9 @@ class Product {
     [[nodiscard]] CUtensorMap map_b(unsigned box_rows = edge) const {
         return map(b.data(), extent.n, extent.k, box_rows);
     }
-    [[nodiscard]] CUtensorMap map_out() const { return map(out.data(), extent.m, extent.n, edge); }
+    [[nodiscard]] CUtensorMap map_out(unsigned box_rows = edge) const {
+        return map(out.data(), extent.m, extent.n, box_rows);
+    }
 
     /// A block for each 64 × 64 of the result.
     [[nodiscard]] dim3 grid() const { return {(extent.n + edge - 1) / edge, (extent.m + edge - 1) / edge}; }

@@ -16,7 +16,7 @@ inline constexpr int stage_count = 4;
 inline constexpr int consumers = T::rows / 64; ///< warpgroups
 inline constexpr unsigned blocks = 2;          ///< of a cluster
 inline constexpr int threads = (1 + consumers) * workbook::warpgroup_threads;
-/// Of 65,536 registers each of 384 threads starts with 168. 128 sums and what else there is take more.
+/// Each of 384 threads starts with 168 of the 65,536 registers, and 40 + 2 * 232 are 3 * 168.
 inline constexpr int loading_registers = 40, multiplying_registers = 232;
 
 struct Memory {
@@ -67,8 +67,8 @@ __device__ void consume(float (&d)[sums], Memory& memory, workbook::RingState<st
         release_in_cluster<blocks>(before); // the next tile needs the stage
 }
 
-/// A warpgroup writes its sums panel by panel. A panel is filled again when the store of before the last has
-/// read it; nobody waits for the last two.
+/// A warpgroup writes its sums panel by panel. A panel is filled again when the store before the last has
+/// read it: for the last two of a tile the next tile waits, or the end.
 template <int sums>
 __device__ void write(const float (&d)[sums], Panel (&panels)[2], const CUtensorMap& out, Corner corner,
                       unsigned group) {
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(threads, 1)
             write(d, memory.panels[group], out, {corner.row + group * 64, corner.column}, group);
         }
     }
-    ptx::cp_async_bulk_wait_group(ptx::n32_t<0>()); // whoever has stored: all of it is written
+    ptx::cp_async_bulk_wait_group(ptx::n32_t<0>()); // its stores are complete, if it has any
     cluster.sync();                                 // the other block may still arrive here
 }
 

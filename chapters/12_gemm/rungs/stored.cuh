@@ -16,7 +16,7 @@ inline constexpr int stage_count = 4;
 inline constexpr int consumers = T::rows / 64; ///< warpgroups
 inline constexpr unsigned blocks = 2;          ///< of a cluster
 inline constexpr int threads = (1 + consumers) * workbook::warpgroup_threads;
-/// Of 65,536 registers each of 384 threads starts with 168. 128 sums and what else there is take more.
+/// Each of 384 threads starts with 168 of the 65,536 registers, and 40 + 2 * 232 are 3 * 168.
 inline constexpr int loading_registers = 40, multiplying_registers = 232;
 
 struct Memory {
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(threads, 1)
             write(d, memory.panels[group], out, {corner.row + group * 64, corner.column}, group);
         }
     }
-    ptx::cp_async_bulk_wait_group(ptx::n32_t<0>()); // whoever has stored: all of it is written
+    ptx::cp_async_bulk_wait_group(ptx::n32_t<0>()); // its stores are complete, if it has any
     cluster.sync();                                 // the other block may still arrive here
 }
 

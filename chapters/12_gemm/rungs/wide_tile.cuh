@@ -13,7 +13,7 @@ using T = Tile<128, 256>;
 inline constexpr int stage_count = 4;
 inline constexpr int consumers = T::rows / 64; ///< warpgroups
 inline constexpr int threads = (1 + consumers) * workbook::warpgroup_threads;
-/// Of 65,536 registers each of 384 threads starts with 168. 128 sums and what else there is take more.
+/// Each of 384 threads starts with 168 of the 65,536 registers, and 40 + 2 * 232 are 3 * 168.
 inline constexpr int loading_registers = 40, multiplying_registers = 232;
 
 struct Memory {

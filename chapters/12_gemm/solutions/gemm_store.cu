@@ -1,15 +1,13 @@
 /// @file gemm_store.cu
 /// Exercise: find the mistakes.
 ///
-/// Given    A product of matrices, out (m × n) = a (m × k) · b, where b is stored as n rows of k elements;
-/// all
-///          are bf16. A block of 128 threads makes 64 × 128 of the result, with a single stage. Its sums
-///          leave through shared memory: `fill` puts 64 columns of them, rounded, into a panel, and one
+/// Given    A product of matrices, out (m × n) = a (m × k) · b, where b is stored as n rows of k elements.
+///          All are bf16. A block of 128 threads makes 64 × 128 of the result, with a single stage. Its
+///          sums leave through shared memory: `fill` puts 64 columns of them, rounded, into a panel, and one
 ///          thread asks for a tensor copy of the panel to `out`; then the other 64 columns. On a GPU the
 ///          result is right nearly always.
 /// Wanted   Run it, read what the emulator reports, and repair it: there are two mistakes. It stays one
-/// panel,
-///          filled by all and sent away by one thread.
+///          panel, filled by all and sent away by one thread.
 /// Judged   By the result for several sizes, and by the emulator having nothing to report; by counters: every
 ///          element of the result goes to the panel once, and from there to `out` by tensor copies.
 #include "workbook/ring.cuh"

@@ -50,7 +50,8 @@ void run(Bench& bench, const Cublas& cublas, Product<bf16>& product, std::vector
     if (cublas.available())
         contenders.push_back({"cuBLAS", [&] { cublas.multiply(of.a, of.b, of.out, of.extent); }});
     const auto timings = in_turns(bench, contenders, plan);
-    const auto reference = cublas.available() ? timings.back() : std::nullopt;
+    const std::vector<std::optional<workbook::Timing>> none(1);
+    const auto& reference = cublas.available() ? timings.back() : none.back();
     for (std::size_t i = 0; i < trials.size(); ++i) {
         const auto& [rows, columns, stages, down, across, panels, launch] = trials[i].candidate;
         trials[i].median_ms = timings[i] ? timings[i]->median_ms : 0;
