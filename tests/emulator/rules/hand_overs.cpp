@@ -85,6 +85,15 @@ TEST_CASE("a lane that arrives for its warp needs __syncwarp before") {
     require_silent({ring, two_rounds(one_warp, wait_empty, read_tile + "bar.warp.sync -1;\n" + lane0, "")});
 }
 
+TEST_CASE("lanes of a warp for which one of them arrived, and which read after that") {
+    const std::string for_all = "bar.warp.sync -1;\n@%p0 " + arrive;
+    const std::string backwards = "ld.shared.u32 %r5, [%r11];\nst.global.u32 [%rd11], %r5;\n";
+    require_told("race-shared", {ring, two_rounds(one_warp, wait_empty, read_tile + for_all + backwards, "")},
+                 "had arrived at mbarrier empty for its warp before the read by thread (31,0,0)",
+                 "Move the arrive after the last read");
+    require_silent({ring, two_rounds(one_warp, wait_empty, read_tile + backwards + for_all, "")});
+}
+
 TEST_CASE("bar.arrive before the write that it hands over") {
     const auto program = [](const std::string& before, const std::string& behind) {
         return Case{tile, addresses(64) + "setp.lt.u32 %p1, %r0, 32;\n@!%p1 bra READ;\n" + before +
