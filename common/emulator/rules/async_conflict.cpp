@@ -39,7 +39,8 @@ struct Conflict {
 
 class AsyncConflict final : public Rule {
   public:
-    explicit AsyncConflict(const Desk& desk) : Rule(desk), waits_(engine_), hand_overs_(engine_), early_(hand_overs_) {}
+    explicit AsyncConflict(const Desk& desk)
+        : Rule(desk), waits_(engine_), hand_overs_(engine_), early_(hand_overs_) {}
     bool on_conflict(const Meeting& meeting) override;
     void on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,
                                  bool read_only, std::uint32_t pc) override;
@@ -78,8 +79,8 @@ class AsyncConflict final : public Rule {
 
     Waits waits_;
     HandOverWords hand_overs_;
-    std::vector<Undecided> undecided_; ///< Told at the end.
-    EarlyReaders early_;               ///< Told at the end.
+    std::vector<Undecided> undecided_;     ///< Told at the end.
+    EarlyReaders early_;                   ///< Told at the end.
     std::vector<Diagnostic> consequences_; ///< Told at the end, unless they follow from something else.
     /// Told at the end, with words that are known then.
     std::vector<std::pair<Diagnostic, std::function<Hint()>>> unexplained_;

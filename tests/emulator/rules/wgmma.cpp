@@ -214,7 +214,8 @@ TEST_CASE("uninitialised-register: sums that begin with registers nobody has wri
                               "mov.f32 %s3, %s2;\n";
     require_silent(sum(zeros, multiplied("1")));
     // A copy of what nobody has written is no more.
-    require_found(name, fresh("mov.f32 %s2, %s4;\n" + fence + multiplied("1") + " //!\n" + end + use + " //!"));
+    require_found(name,
+                  fresh("mov.f32 %s2, %s4;\n" + fence + multiplied("1") + " //!\n" + end + use + " //!"));
     CHECK(has(told(sum("", multiplied("1"))), "scale-d false in the first step"));
 }
 
