@@ -176,11 +176,9 @@ void ClusterCopies::tell_released_by_others(const Meeting& meeting, const Wait& 
     const std::string what = name_of(copy_of(actor).kind);
     const std::string other = who(cluster_, old, ref, k);
     const bool by_copy = old.is(Record::async);
-    std::string deed =
-        " writes where " + other + " may still " + (old.is(Record::write) ? "write." : "read.");
-    if (by_copy)
-        deed = " writes where a " + std::string(name_of(operations_[old.operation].kind)) + " issued by " +
-               other + " may still write.";
+    const std::string what_before = by_copy ? name_of(operations_[old.operation].kind) : "";
+    const std::string deed = " writes where " + (by_copy ? "a " + what_before + " issued by " : "") + other +
+                             " may still " + (old.is(Record::write) ? "write." : "read.");
     publish(by_copy ? Finding::overwrite_in_flight : Finding::race_shared,
             place(cluster_, actor, k, n) + ": a " + what + " issued by " + issuer + deed + " Before it " +
                 issuer + " waited at " + barrier_name(cluster_, wait.barrier) +
@@ -189,7 +187,7 @@ void ClusterCopies::tell_released_by_others(const Meeting& meeting, const Wait& 
             "Let the readers of every block of the mask arrive at it (mapa, "
             "mbarrier.arrive.release.cluster.shared::cluster), and give mbarrier.init their number.",
             {line(actor.record->pc, what + " issued by " + issuer),
-             line(old.pc, by_copy ? "copy issued by " + other : verb(old) + " " + other),
+             line(old.pc, by_copy ? what_before + " issued by " + other : verb(old) + " " + other),
              line(wait.pc, "wait of " + issuer)});
 }
 
