@@ -15,8 +15,8 @@ namespace {
 constexpr std::ptrdiff_t max_findings =
     10; ///< Distinct errors after which a launch stops; of warnings and of notes, what is told as text.
 
-/// The lines of what happened; those behind them say why, as the wait that was too short. A deadlock is all of
-/// its waits.
+/// The lines of what happened; those behind them say why, as the wait that was too short. A deadlock is all
+/// of its waits.
 std::span<const SourceLine> events_of(const Diagnostic& d) {
     constexpr std::size_t two = 2;
     const std::span all(d.locations);
@@ -43,13 +43,20 @@ bool is_as_severe(const Diagnostic& a, const Diagnostic& b) {
     return is_error(a) == is_error(b) && (is_error(a) || a.note == b.note);
 }
 
+bool is_explained(const Diagnostic& d) { return d.locations.size() > events_of(d).size(); }
+
+/// What two findings have in common if they are the same: the events, and the explanations if both have one.
+std::span<const SourceLine> compared(const Diagnostic& d, const Diagnostic& other) {
+    return is_explained(d) && is_explained(other) ? std::span(d.locations) : events_of(d);
+}
+
 /// The same name, and the same happened at the same lines, called in the same way.
 bool is_alike(const Diagnostic& a, const Diagnostic& b) {
+    const auto is_same = [](const SourceLine& one, const SourceLine& other) {
+        return one.is_same_place(other) && without_numbers(one.role) == without_numbers(other.role);
+    };
     return !a.locations.empty() && a.finding == b.finding && a.fault == b.fault && a.note == b.note &&
-           std::ranges::equal(
-               events_of(a), events_of(b), [](const SourceLine& one, const SourceLine& other) {
-                   return one.is_same_place(other) && without_numbers(one.role) == without_numbers(other.role);
-               });
+           std::ranges::equal(compared(a, b), compared(b, a), is_same);
 }
 
 bool names(const Diagnostic& told, const SourceLine& line) {
@@ -76,7 +83,8 @@ bool covers(const Diagnostic& told, const Diagnostic& later) {
     if (is_uninitialised(later) && is_conflict(told))
         return names(told, later.locations.front());
     return (is_error(told) || !is_error(later)) &&
-           std::ranges::all_of(events_of(later), [&](const SourceLine& line) { return names(told, line); });
+           std::ranges::all_of(compared(later, told),
+                               [&](const SourceLine& line) { return names(told, line); });
 }
 
 class Words final : public Reporter {
