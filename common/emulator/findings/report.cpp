@@ -51,7 +51,8 @@ std::size_t own_of(const std::vector<CallSite>& chain) {
 
 std::string place_of(const CallSite& at) { return at.file + ":" + std::to_string(at.line); }
 
-/// The reader's own line; below it what it calls in headers, down to the instruction's line, and who called it.
+/// The reader's own line; below it what it calls in headers, down to the instruction's line, and who called
+/// it.
 std::string text_of(const SourceLine& line) {
     const std::vector<CallSite> chain = chain_of(line);
     const std::size_t own = own_of(chain);

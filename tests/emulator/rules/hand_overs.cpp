@@ -112,12 +112,14 @@ TEST_CASE("readers that never wait are told once, whether they come before a cop
 }
 
 TEST_CASE("who reads too early in one block, and finds what nobody wrote in another, is told of the first") {
-    Case c{ring, start + "mov.u32 %r20, %ctaid.x;\nsetp.eq.u32 %p1, %r20, 0;\nsetp.eq.u32 %p2, %r0, 32;\n"
-                         "and.pred %p1, %p1, %p2;\n@!%p1 bra READ;\n" +
-                         fill("") + wait_parity("full", "0", "OWN") +
-                         "READ:\nld.shared.u32 %r5, [%r10];\nmad.lo.u32 %r5, %r20, 256, %r5;\n"
-                         "mul.wide.u32 %rd9, %r20, 1024;\nadd.u64 %rd11, %rd11, %rd9;\n"
-                         "st.global.u32 [%rd11], %r5;\n",
+    Case c{ring,
+           start +
+               "mov.u32 %r20, %ctaid.x;\nsetp.eq.u32 %p1, %r20, 0;\nsetp.eq.u32 %p2, %r0, 32;\n"
+               "and.pred %p1, %p1, %p2;\n@!%p1 bra READ;\n" +
+               fill("") + wait_parity("full", "0", "OWN") +
+               "READ:\nld.shared.u32 %r5, [%r10];\nmad.lo.u32 %r5, %r20, 256, %r5;\n"
+               "mul.wide.u32 %rd9, %r20, 1024;\nadd.u64 %rd11, %rd11, %rd9;\n"
+               "st.global.u32 [%rd11], %r5;\n",
            64, 2};
     for (const async_test::Order& order : async_test::all_orders()) {
         const auto found = findings_of(c, order);

@@ -185,7 +185,8 @@ std::function<Hint()> HandOverWords::product_not_released(const Operation& produ
 }
 
 /// The thread has waited, then arrived at another mbarrier than that of its copy: the wait was for what it
-/// handed over there, as for the number of the next tile. Unless it waits there before each copy of the place.
+/// handed over there, as for the number of the next tile. Unless it waits there before each copy of the
+/// place.
 bool HandOverWords::is_for_another_place(const Step& wait, const Access& issue, Epoch begin,
                                          std::uint32_t barrier, const Operation& before) const {
     const HandOvers& steps = engine_.hand_overs();

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Reads that meet a copy, of which it is not known yet whether the reader had handed the bytes over too early,
-/// or has not waited for what the copy brings. What the reader does next tells.
+/// Reads that meet a copy, of which it is not known yet whether the reader had handed the bytes over too
+/// early, or has not waited for what the copy brings. What the reader does next tells.
 
 #include "findings/words/hand_overs.hpp"
 #include "hopper_emulator/findings.hpp"
