@@ -113,15 +113,23 @@ def _diagnosis(exercise: Exercise, diagnostic: dict[str, Any], workspace: Worksp
     message = f"{diagnostic['name']}: {diagnostic['message']}".splitlines()
     parts = [Paragraph(text.strip(), first="  " if number else "") for number, text in enumerate(message)]
     for location in diagnostic["locations"]:
-        place, _, text = quoted(location["file"], location["line"], workspace).partition(": ")
-        parts.append(Paragraph(f"{place}  {location['role']}", "  ", "    "))
-        if text:
-            parts.append(Paragraph(text, first="      ", is_laid_out=True))
-        for caller in location.get("callers", []):
-            called = quoted(caller["file"], caller["line"], workspace).partition(": ")[0]
-            parts.append(Paragraph(f"called from {called}", "      ", "      "))
+        parts += _location(location, workspace)
     if advice := _advice(exercise, diagnostic["name"], diagnostic.get("advice") or ""):
         parts.append(Paragraph(f"What to do: {advice}"))
+    return parts
+
+
+def _location(location: dict[str, Any], workspace: Workspace) -> list[Paragraph]:
+    """One's own line, then what it calls in headers, then who called it."""
+    chain = [(each["file"], each["line"]) for each in (location, *location.get("callers", []))]
+    own = location.get("own", 0)
+    place, _, text = quoted(*chain[own], workspace).partition(": ")
+    parts = [Paragraph(f"{place}  {location['role']}", "  ", "    ")]
+    if text:
+        parts.append(Paragraph(text, first="      ", is_laid_out=True))
+    parts += [Paragraph(f"in {quoted(*at, workspace)}", "      ", "      ") for at in reversed(chain[:own])]
+    for at in chain[own + 1 :]:
+        parts.append(Paragraph(f"called from {quoted(*at, workspace).partition(': ')[0]}", "      ", "      "))
     return parts
 
 

@@ -198,6 +198,16 @@ class Verdicts(unittest.TestCase):
         called = "      called from roles.cu:30\n      called from roles.cu:90\n"
         self.assertIn(f"  helper.cuh:7  written by thread 0\n{called}", text)
 
+    def test_a_finding_in_a_header_of_the_workbook_names_ones_own_line_first(self) -> None:
+        callers = [{"file": "mine.cu", "line": 30}, {"file": "mine.cu", "line": 90}]
+        header = "common/include/workbook/nowhere.cuh"
+        location = {"file": header, "line": 7, "role": "written by thread 0", "callers": callers, "own": 1}
+        finding = {"name": "race-shared", "message": "m", "locations": [location]}
+        text = verdict.render(self.exercise(), Outcome("run", ["stopped"], finding), "advice", HERE)
+        self.assertIn(
+            f"  mine.cu:30  written by thread 0\n      in {header}:7\n      called from mine.cu:90\n", text
+        )
+
     def test_a_long_verdict_leaves_room_for_the_last_lines_printed(self) -> None:
         outcome = Outcome("result", [f"line {n}" for n in range(15)], printed=[f"printed {n}" for n in range(10)])
         lines = verdict.render(self.exercise(), outcome, "advice", HERE).splitlines()

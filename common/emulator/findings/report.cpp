@@ -30,13 +30,43 @@ const char* severity(const Diagnostic& d) {
     return d.fault != Fault::none ? "error" : d.note ? "note" : "warning";
 }
 
-/// Who called the function of a line, one line each.
-std::string callers_of(const SourceLine& line) {
-    std::string text;
-    for (std::size_t i = 0; i < std::min(line.callers.size(), most_callers); ++i)
-        text +=
-            "      called from " + line.callers[i].file + ":" + std::to_string(line.callers[i].line) + "\n";
-    return line.callers.size() > most_callers ? text + "      …\n" : text;
+/// A header that programs are given to include, and that whoever reads the finding did not write.
+bool is_of_library(const std::string& file) {
+    return file.starts_with("include/") || file.find("/include/") != std::string::npos;
+}
+
+/// A line and its callers, innermost first.
+std::vector<CallSite> chain_of(const SourceLine& line) {
+    std::vector<CallSite> chain{{line.file, line.line}};
+    chain.insert(chain.end(), line.callers.begin(), line.callers.end());
+    return chain;
+}
+
+/// Which of the chain is the reader's own: the innermost outside of such headers, or the first if all are in
+/// them.
+std::size_t own_of(const std::vector<CallSite>& chain) {
+    const auto own = std::ranges::find_if(chain, [](const CallSite& at) { return !is_of_library(at.file); });
+    return own == chain.end() ? 0 : static_cast<std::size_t>(own - chain.begin());
+}
+
+std::string place_of(const CallSite& at) { return at.file + ":" + std::to_string(at.line); }
+
+/// The reader's own line; below it what it calls in headers, down to the instruction's line, and who called
+/// it.
+std::string text_of(const SourceLine& line) {
+    const std::vector<CallSite> chain = chain_of(line);
+    const std::size_t own = own_of(chain);
+    std::string text = "  --> " + place_of(chain[own]) + ": " + line.role + "\n";
+    if (const std::string source = source_text(chain[own].file, chain[own].line); !source.empty())
+        text += "      | " + source + "\n";
+    for (std::size_t i = own; i-- > 0;) {
+        const std::string source = source_text(chain[i].file, chain[i].line);
+        text += "      in " + place_of(chain[i]) + (source.empty() ? "" : ": " + source) + "\n";
+    }
+    const std::size_t end = std::min(chain.size(), own + 1 + most_callers);
+    for (std::size_t i = own + 1; i < end; ++i)
+        text += "      called from " + place_of(chain[i]) + "\n";
+    return end < chain.size() ? text + "      …\n" : text;
 }
 
 std::string json_callers(const SourceLine& line) {
@@ -46,7 +76,9 @@ std::string json_callers(const SourceLine& line) {
     for (const CallSite& caller : line.callers)
         text += (text.empty() ? ",\"callers\":[" : ",") + ("{\"file\":" + json_string(caller.file)) +
                 ",\"line\":" + std::to_string(caller.line) + "}";
-    return text + "]";
+    text += "]";
+    const std::size_t own = own_of(chain_of(line));
+    return own != 0 ? text + ",\"own\":" + std::to_string(own) : text;
 }
 
 } // namespace
@@ -57,12 +89,8 @@ std::string format(const Diagnostic& d) {
     if (!d.kernel.empty())
         text += " in kernel " + d.kernel;
     text += "\n" + indented(d.message, "  ") + "\n";
-    for (const SourceLine& line : d.locations) {
-        text += "  --> " + line.file + ":" + std::to_string(line.line) + ": " + line.role + "\n";
-        if (const std::string source = source_text(line.file, line.line); !source.empty())
-            text += "      | " + source + "\n";
-        text += callers_of(line);
-    }
+    for (const SourceLine& line : d.locations)
+        text += text_of(line);
     if (d.more != 0)
         text += "  and " + std::to_string(d.more) + " more like it\n";
     if (!d.advice.empty())

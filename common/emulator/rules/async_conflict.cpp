@@ -8,6 +8,7 @@
 #include "findings/words/one_thread.hpp"
 #include "findings/words/waits.hpp"
 #include "hopper_emulator/finding_kinds.hpp"
+#include "rules/analysis/early_readers.hpp"
 #include "rules/rule.hpp"
 
 #include <algorithm>
@@ -21,22 +22,6 @@ struct Undecided {
     Component agent = 0; ///< Of the issuing lane's stream.
     Epoch epoch = 0;
     bool waited = false;
-};
-
-/// A reader whose part of the bytes was handed over before it read, or who has not waited for the copy that
-/// brings them: the wait that it comes to next tells.
-struct EarlyReader {
-    Diagnostic if_handed_over, if_not_waited;
-    Warp* warp = nullptr;
-    unsigned lane = 0;
-    std::uint32_t barrier = 0; ///< At which the copy completes
-    std::uint64_t phase = 0;   ///< in this phase.
-    Step told;                 ///< How it was handed over.
-    enum class Case : std::uint8_t { open, handed_over, not_waited } is = Case::open;
-
-    bool is_open_for(const Warp* who, LaneMask lanes) const {
-        return is == Case::open && who == warp && (lanes >> lane & 1);
-    }
 };
 
 /// An access that meets a copy, or two copies that meet, and the words for its parts.
@@ -54,14 +39,17 @@ struct Conflict {
 
 class AsyncConflict final : public Rule {
   public:
-    explicit AsyncConflict(const Desk& desk) : Rule(desk), waits_(engine_), hand_overs_(engine_) {}
+    explicit AsyncConflict(const Desk& desk)
+        : Rule(desk), waits_(engine_), hand_overs_(engine_), early_(hand_overs_) {}
     bool on_conflict(const Meeting& meeting) override;
     void on_async_group_observed(Warp& warp, unsigned lane, CompletionKind kind, std::uint64_t last_group,
                                  bool read_only, std::uint32_t pc) override;
-    void on_mbarrier_observed(const MbarrierEvent& event) override;
-    void on_mbarrier_arrive(const MbarrierEvent& event) override;
-    void on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& lanes, Semantics) override;
-    void on_thread_exit(const WarpLanes& lanes) override;
+    void on_mbarrier_observed(const MbarrierEvent& event) override { early_.on_mbarrier_observed(event); }
+    void on_mbarrier_arrive(const MbarrierEvent& event) override { early_.on_mbarrier_arrive(event); }
+    void on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& lanes, Semantics) override {
+        early_.on_barrier_arrive(kind, id, lanes);
+    }
+    void on_thread_exit(const WarpLanes& lanes) override { early_.on_thread_exit(lanes); }
     void tell_the_rest() override;
 
   private:
@@ -91,8 +79,8 @@ class AsyncConflict final : public Rule {
 
     Waits waits_;
     HandOverWords hand_overs_;
-    std::vector<Undecided> undecided_; ///< Told at the end.
-    std::vector<EarlyReader> early_;
+    std::vector<Undecided> undecided_;     ///< Told at the end.
+    EarlyReaders early_;                   ///< Told at the end.
     std::vector<Diagnostic> consequences_; ///< Told at the end, unless they follow from something else.
     /// Told at the end, with words that are known then.
     std::vector<std::pair<Diagnostic, std::function<Hint()>>> unexplained_;
@@ -400,40 +388,8 @@ bool AsyncConflict::tells_early_hand_over(const Access& reader, const SharedCloc
     handed_over.locations = {line(reader.pc, reader.deed() + " by " + thread_name(*reader.warp, reader.lane)),
                              line(issue.pc, std::string(name_of(copy.kind)) + " issued by " +
                                                 thread_name(*issue.warp, issue.lane))};
-    fault.hint.extend(handed_over);
-    early_.push_back({std::move(handed_over), not_waited, reader.warp, reader.lane, copy.barrier,
-                      copy.issued_in, *fault.step});
-    if (hand_overs_.tells_again(reader, *fault.step))
-        early_.back().is = EarlyReader::Case::not_waited;
+    early_.add({std::move(handed_over), not_waited, fault, copy.barrier, copy.issued_in});
     return true;
-}
-
-void AsyncConflict::on_mbarrier_observed(const MbarrierEvent& event) {
-    for (EarlyReader& each : early_)
-        if (each.is_open_for(event.warp, LaneMask{1} << event.lane) && event.address == each.barrier &&
-            event.phase >= each.phase)
-            each.is = EarlyReader::Case::handed_over;
-}
-
-/// Who hands the bytes over once more without having waited for them does not wait in this round.
-void AsyncConflict::on_mbarrier_arrive(const MbarrierEvent& event) {
-    for (EarlyReader& each : early_)
-        if (event.count != 0 && event.address == each.told.where && each.told.kind == Step::Kind::mbarrier &&
-            each.is_open_for(event.warp, event.warp ? LaneMask{1} << event.lane : 0))
-            each.is = EarlyReader::Case::not_waited;
-}
-
-void AsyncConflict::on_barrier_arrive(BarrierKind kind, unsigned id, const WarpLanes& lanes, Semantics) {
-    for (EarlyReader& each : early_)
-        if (kind == BarrierKind::block && each.told.kind == Step::Kind::block_barrier &&
-            id == each.told.where && each.is_open_for(lanes.warp, lanes.mask))
-            each.is = EarlyReader::Case::not_waited;
-}
-
-void AsyncConflict::on_thread_exit(const WarpLanes& lanes) {
-    for (EarlyReader& each : early_)
-        if (each.is_open_for(lanes.warp, lanes.mask))
-            each.is = EarlyReader::Case::not_waited;
 }
 
 void AsyncConflict::decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation,
@@ -486,10 +442,8 @@ void AsyncConflict::tell_the_rest() {
         publish(std::move(finding));
     }
     unexplained_.clear();
-    for (EarlyReader& each : early_)
-        publish(
-            std::move(each.is == EarlyReader::Case::not_waited ? each.if_not_waited : each.if_handed_over));
-    early_.clear();
+    for (Diagnostic& each : early_.decided())
+        publish(std::move(each));
 }
 
 } // namespace

@@ -35,8 +35,10 @@ class ClusterCopies final : public Rule {
     bool is_source_reused(const Meeting& meeting);
     bool is_unannounced(const Meeting& meeting);
     bool is_released_by_others(const Meeting& meeting);
-    void tell(const Meeting& meeting, Finding finding, std::string message, std::string advice,
-              std::vector<SourceLine> lines);
+    bool is_news(const Meeting& meeting, Finding finding);
+    void tell_source_reused(const Meeting& meeting, const Operation& copy);
+    void tell_unannounced(const Meeting& meeting, const BarrierState::Passed& passed);
+    void tell_released_by_others(const Meeting& meeting, const Wait& wait);
     const Operation& copy_of(const Actor& actor) const { return operations_[actor.record->operation]; }
 
     std::unordered_map<std::uint32_t, Arrivals> arrivals_; ///< By address of the mbarrier.
@@ -65,8 +67,8 @@ bool ClusterCopies::on_conflict(const Meeting& meeting) {
            (is_source_reused(meeting) || is_unannounced(meeting) || is_released_by_others(meeting));
 }
 
-void ClusterCopies::tell(const Meeting& meeting, Finding finding, std::string message, std::string advice,
-                         std::vector<SourceLine> lines) {
+/// Notes the conflict. A tile has many words: only of the first are words made.
+bool ClusterCopies::is_news(const Meeting& meeting, Finding finding) {
     const auto& [old, ref, k, n, actor] = meeting;
     findings_.note_raced(actor.record->pc);
     if (!old.is(Record::async))
@@ -75,8 +77,7 @@ void ClusterCopies::tell(const Meeting& meeting, Finding finding, std::string me
     for (const Record* each : {&old, actor.record})
         if (each->is(Record::async))
             told |= std::exchange(operations_[each->operation].reported, true);
-    if (!told && first_time(finding, old.pc, actor.record->pc))
-        publish(finding, std::move(message), std::move(advice), std::move(lines));
+    return !told && first_time(finding, old.pc, actor.record->pc);
 }
 
 /// The source of a copy that completes at another block's mbarrier is overwritten.
@@ -88,17 +89,24 @@ bool ClusterCopies::is_source_reused(const Meeting& meeting) {
     const unsigned rank = shared_rank(copy.barrier);
     if (copy.completion != CompletionKind::mbarrier || rank == actor.record->rank())
         return false;
+    if (is_news(meeting, Finding::overwrite_in_flight))
+        tell_source_reused(meeting, copy);
+    return true;
+}
+
+void ClusterCopies::tell_source_reused(const Meeting& meeting, const Operation& copy) {
+    const auto& [old, ref, k, n, actor] = meeting;
     const std::string issuer = who(cluster_, old, ref, k);
     const std::string what = name_of(copy.kind);
-    tell(meeting, Finding::overwrite_in_flight,
-         place(cluster_, actor, k, n) + ": " + who(cluster_, actor, k) + " overwrites what a " + what +
-             " issued by " + issuer + " may still read. The copy completes at " +
-             barrier_name(cluster_, copy.barrier) + ", where only threads of that block can wait.",
-         "Let a thread of that block answer at an mbarrier of this block, and wait for it before the write. "
-         "(Where there is such a wait it comes too late, after the write.)",
-         {line(old.pc, what + " issued by " + issuer),
-          line_of(cluster_, actor, "written by " + who(cluster_, actor, k))});
-    return true;
+    publish(
+        Finding::overwrite_in_flight,
+        place(cluster_, actor, k, n) + ": " + who(cluster_, actor, k) + " overwrites what a " + what +
+            " issued by " + issuer + " may still read. The copy completes at " +
+            barrier_name(cluster_, copy.barrier) + ", where only threads of that block can wait.",
+        "Let a thread of that block answer at an mbarrier of this block, and wait for it before the write. "
+        "(Where there is such a wait it comes too late, after the write.)",
+        {line(old.pc, what + " issued by " + issuer),
+         line_of(cluster_, actor, "written by " + who(cluster_, actor, k))});
 }
 
 /// Another block's copy comes into a phase for which nobody has announced bytes, and the reader has seen the
@@ -117,19 +125,27 @@ bool ClusterCopies::is_unannounced(const Meeting& meeting) {
     const BarrierState::Passed* const passed = known->second.passed_by(Threads::component_of(old, ref, k));
     if (!passed || passed->phases == 0 || passed->phases != copy.issued_in)
         return false;
+    if (is_news(meeting, Finding::tx_count_mismatch))
+        tell_unannounced(meeting, *passed);
+    return true;
+}
+
+void ClusterCopies::tell_unannounced(const Meeting& meeting, const BarrierState::Passed& passed) {
+    const auto& [old, ref, k, n, actor] = meeting;
+    const Operation& copy = copy_of(actor);
     const std::string reader = who(cluster_, old, ref, k);
     const std::string issuer = who(cluster_, actor, k);
     const std::string what = name_of(copy.kind);
-    tell(meeting, Finding::tx_count_mismatch,
-         place(cluster_, actor, k, n) + ": " + reader + " waited for phase " +
-             std::to_string(passed->phases - 1) + " of " + barrier_name(cluster_, copy.barrier) +
-             ", which ended with the bytes that it was told to expect; the " + what + " issued by " + issuer +
-             ", which writes the place, brings more bytes than its mbarrier was told to expect.",
-         "expect_tx must announce the bytes of all copies of the phase, also of those that other blocks send "
-         "or multicast into this block.",
-         {line(actor.record->pc, what + " issued by " + issuer), line(old.pc, "read by " + reader),
-          line(passed->pc, "wait of " + reader)});
-    return true;
+    publish(
+        Finding::tx_count_mismatch,
+        place(cluster_, actor, k, n) + ": " + reader + " waited for phase " +
+            std::to_string(passed.phases - 1) + " of " + barrier_name(cluster_, copy.barrier) +
+            ", which ended with the bytes that it was told to expect; the " + what + " issued by " + issuer +
+            ", which writes the place, brings more bytes than its mbarrier was told to expect.",
+        "expect_tx must announce the bytes of all copies of the phase, also of those that other blocks send "
+        "or multicast into this block.",
+        {line(actor.record->pc, what + " issued by " + issuer), line(old.pc, "read by " + reader),
+         line(passed.pc, "wait of " + reader)});
 }
 
 /// A copy into another block, whose issuer waited for threads of other blocks only.
@@ -149,26 +165,30 @@ bool ClusterCopies::is_released_by_others(const Meeting& meeting) {
         (arrivals->second[wait.phase % 4] >> written & 1))
         return false;
     findings_.note_upset_phases();
+    if (is_news(meeting, old.is(Record::async) ? Finding::overwrite_in_flight : Finding::race_shared))
+        tell_released_by_others(meeting, wait);
+    return true;
+}
+
+void ClusterCopies::tell_released_by_others(const Meeting& meeting, const Wait& wait) {
+    const auto& [old, ref, k, n, actor] = meeting;
     const std::string issuer = who(cluster_, actor, k);
-    const std::string what = name_of(copy.kind);
+    const std::string what = name_of(copy_of(actor).kind);
     const std::string other = who(cluster_, old, ref, k);
     const bool by_copy = old.is(Record::async);
-    std::string deed =
-        " writes where " + other + " may still " + (old.is(Record::write) ? "write." : "read.");
-    if (by_copy)
-        deed = " writes where a " + std::string(name_of(operations_[old.operation].kind)) + " issued by " +
-               other + " may still write.";
-    tell(meeting, by_copy ? Finding::overwrite_in_flight : Finding::race_shared,
-         place(cluster_, actor, k, n) + ": a " + what + " issued by " + issuer + deed + " Before it " +
-             issuer + " waited at " + barrier_name(cluster_, wait.barrier) +
-             ": no thread of the block that is written has arrived at mbarrier " +
-             shared_name(cluster_.info(), shared_offset(wait.barrier)) + " in that phase.",
-         "Let the readers of every block of the mask arrive at it (mapa, "
-         "mbarrier.arrive.release.cluster.shared::cluster), and give mbarrier.init their number.",
-         {line(actor.record->pc, what + " issued by " + issuer),
-          line(old.pc, by_copy ? "copy issued by " + other : verb(old) + " " + other),
-          line(wait.pc, "wait of " + issuer)});
-    return true;
+    const std::string what_before = by_copy ? name_of(operations_[old.operation].kind) : "";
+    const std::string deed = " writes where " + (by_copy ? "a " + what_before + " issued by " : "") + other +
+                             " may still " + (old.is(Record::write) ? "write." : "read.");
+    publish(by_copy ? Finding::overwrite_in_flight : Finding::race_shared,
+            place(cluster_, actor, k, n) + ": a " + what + " issued by " + issuer + deed + " Before it " +
+                issuer + " waited at " + barrier_name(cluster_, wait.barrier) +
+                ": no thread of the block that is written has arrived at mbarrier " +
+                shared_name(cluster_.info(), shared_offset(wait.barrier)) + " in that phase.",
+            "Let the readers of every block of the mask arrive at it (mapa, "
+            "mbarrier.arrive.release.cluster.shared::cluster), and give mbarrier.init their number.",
+            {line(actor.record->pc, what + " issued by " + issuer),
+             line(old.pc, by_copy ? what_before + " issued by " + other : verb(old) + " " + other),
+             line(wait.pc, "wait of " + issuer)});
 }
 
 } // namespace

@@ -44,16 +44,16 @@ class UseRule : public FollowingRule {
 
   protected:
     /// `lanes` get such a value from the instruction at `pc`, which executes. Of its first time `describe`
-    /// makes the finding, whose first line is that instruction.
+    /// makes the finding, whose first line is that instruction. `element`: of a result that has several.
     template <class Describe>
-    void follow(Warp& warp, std::uint32_t pc, LaneMask lanes, Describe&& describe) {
+    void follow(Warp& warp, std::uint32_t pc, LaneMask lanes, Describe&& describe, unsigned element = 0) {
         const OriginId origin = values_.origin_of(pc);
         if (values_.origin(origin).used)
             return;
         if (!found_.contains(origin))
             found_[origin] = describe();
         follow_values();
-        for_lanes(lanes, [&](unsigned lane) { values_.taint_register(warp, pc, lane, 0, origin); });
+        for_lanes(lanes, [&](unsigned lane) { values_.taint_result(warp, pc, lane, element, origin); });
     }
 
   private:

@@ -195,7 +195,7 @@ void WgmmaRegisters::tell_in_flight(const Warp& warp, const WarpState& state, co
     if (accumulator)
         message +=
             " (The assembler may see it and put a wait of its own there, which costs the overlap: ptxas "
-            "-v tells it as C7517.)";
+            "tells it as C7517.)";
     publish(Finding::wgmma_register_in_flight, std::move(message), std::move(advice), std::move(lines), true);
 }
 
@@ -213,16 +213,15 @@ void WgmmaRegisters::tell_unfenced(const Warp& warp, const Register* what, std::
                 "accesses to its registers before the wgmma's own.",
             advice, {line(pc, "wgmma")}, true);
     const std::string deed = what->written ? "wrote" : "read";
-    publish(
-        Finding::missing_wgmma_fence,
-        warp_of(warp) + " " + deed +
-            " a register of this wgmma, and no wgmma.fence lies between. The "
-            "wgmma may run before that. (The assembler may see it and put the fence there itself: ptxas -v "
-            "tells it as C7519.)",
-        advice,
-        {line(what->touched_pc, "the register is " + std::string(what->written ? "written" : "read")),
-         line(pc, "wgmma")},
-        true);
+    publish(Finding::missing_wgmma_fence,
+            warp_of(warp) + " " + deed +
+                " a register of this wgmma, and no wgmma.fence lies between. The "
+                "wgmma may run before that. (The assembler may see it and put the fence there itself: ptxas "
+                "tells it as C7519.)",
+            advice,
+            {line(what->touched_pc, "the register is " + std::string(what->written ? "written" : "read")),
+             line(pc, "wgmma")},
+            true);
 }
 
 } // namespace

@@ -60,6 +60,24 @@ TEST_CASE("the text names up to six callers, the JSON all of them") {
     REQUIRE(json.ends_with("\"role\":\"read by thread (1,0,0)\"}]}"));
 }
 
+TEST_CASE("a line of a header in include/ comes behind the reader's own line that calls it") {
+    emu::Diagnostic d = sample("common/include/workbook/nowhere.cuh");
+    d.locations[0].callers = {{"/opt/include/other.cuh", 5}, {"mine.cu", 30}, {"mine.cu", 90}};
+    d.locations[1].callers = {{"mine.cu", 40}};
+    const std::string text = emu::format(d);
+    CHECK(text.find("  --> mine.cu:30: write by thread (0,0,0)\n      in /opt/include/other.cuh:5\n"
+                    "      in common/include/workbook/nowhere.cuh:2\n      called from mine.cu:90\n"
+                    "  --> nowhere.cu:7: read by thread (1,0,0)\n      called from mine.cu:40\n") !=
+          std::string::npos);
+    const std::string json = emu::format_json(d);
+    CHECK(json.find("{\"file\":\"mine.cu\",\"line\":90}],\"own\":2}") != std::string::npos);
+    CHECK(json.ends_with("{\"file\":\"mine.cu\",\"line\":40}]}]}"));
+    // A header whose callers are all such headers.
+    d.locations[0].callers = {{"include/kernel.cuh", 8}};
+    CHECK(emu::format(d).find("  --> common/include/workbook/nowhere.cuh:2: write by thread (0,0,0)\n"
+                              "      called from include/kernel.cuh:8\n") != std::string::npos);
+}
+
 TEST_CASE("the text and the JSON say how many findings are alike") {
     emu::Diagnostic d = sample("a.cu");
     REQUIRE(emu::format(d).find("more like it") == std::string::npos);

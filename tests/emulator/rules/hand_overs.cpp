@@ -85,6 +85,50 @@ TEST_CASE("a lane that arrives for its warp needs __syncwarp before") {
     require_silent({ring, two_rounds(one_warp, wait_empty, read_tile + "bar.warp.sync -1;\n" + lane0, "")});
 }
 
+TEST_CASE("lanes of a warp for which one of them arrived, and which read after that") {
+    const std::string for_all = "bar.warp.sync -1;\n@%p0 " + arrive;
+    const std::string backwards = "ld.shared.u32 %r5, [%r11];\nst.global.u32 [%rd11], %r5;\n";
+    require_told("race-shared", {ring, two_rounds(one_warp, wait_empty, read_tile + for_all + backwards, "")},
+                 "had arrived at mbarrier empty for its warp before the read by thread (31,0,0)",
+                 "Move the arrive after the last read");
+    require_silent({ring, two_rounds(one_warp, wait_empty, read_tile + backwards + for_all, "")});
+}
+
+TEST_CASE("readers that never wait are told once, whether they come before a copy or behind it") {
+    const auto program = [](const std::string& wait) {
+        return Case{ring, start + "mov.u32 %r20, 0;\nAGAIN:\nand.b32 %r21, %r20, 1;\n@!%p0 bra READ;\n" +
+                              fill("") + wait_parity("full", "%r21", "OWN") + "READ:\n" + wait +
+                              "ld.shared.u32 %r5, [%r10];\nst.global.u32 [%rd11], %r5;\n"
+                              "fence.proxy.async.shared::cta;\nbar.sync 0;\nadd.u32 %r20, %r20, 1;\n"
+                              "setp.lt.u32 %p3, %r20, 3;\n@%p3 bra AGAIN;\n"};
+    };
+    require_silent(program(wait_parity("full", "%r21", "ALL")));
+    for (const async_test::Order& order : async_test::all_orders()) {
+        const auto found = findings_of(program(""), order);
+        INFO(async_test::name_of(order));
+        REQUIRE(found.size() == 1);
+        CHECK(found.front().name() == "read-before-completion");
+    }
+}
+
+TEST_CASE("who reads too early in one block, and finds what nobody wrote in another, is told of the first") {
+    Case c{ring,
+           start +
+               "mov.u32 %r20, %ctaid.x;\nsetp.eq.u32 %p1, %r20, 0;\nsetp.eq.u32 %p2, %r0, 32;\n"
+               "and.pred %p1, %p1, %p2;\n@!%p1 bra READ;\n" +
+               fill("") + wait_parity("full", "0", "OWN") +
+               "READ:\nld.shared.u32 %r5, [%r10];\nmad.lo.u32 %r5, %r20, 256, %r5;\n"
+               "mul.wide.u32 %rd9, %r20, 1024;\nadd.u64 %rd11, %rd11, %rd9;\n"
+               "st.global.u32 [%rd11], %r5;\n",
+           64, 2};
+    for (const async_test::Order& order : async_test::all_orders()) {
+        const auto found = findings_of(c, order);
+        INFO(async_test::name_of(order));
+        REQUIRE(found.size() == 1);
+        CHECK(found.front().name() == "read-before-completion");
+    }
+}
+
 TEST_CASE("bar.arrive before the write that it hands over") {
     const auto program = [](const std::string& before, const std::string& behind) {
         return Case{tile, addresses(64) + "setp.lt.u32 %p1, %r0, 32;\n@!%p1 bra READ;\n" + before +

@@ -190,6 +190,35 @@ void require_divergent(const Case& c) {
     require_found("divergent-wgmma", c, emu::Fault::illegal_instruction);
 }
 
+TEST_CASE("uninitialised-register: sums that begin with registers nobody has written") {
+    const std::string name = "uninitialised-register";
+    const auto fresh = [](const std::string& body) { return of(".reg .f32 %s<8>;\n" + body); };
+    const auto multiplied = [](const std::string& scale) {
+        return form + "{%s0, %s1, %s2, %s3}, %rd20, %rd21, " + scale + ", 1, 1, 0, 0;";
+    };
+    const std::string use = "st.global.f32 [%rd10], %s2;";
+    const auto sum = [&](const std::string& first, const std::string& second) {
+        return fresh("setp.eq.u32 %p1, %r9, %r9;\n" + first + fence + second + "\n" + end + use);
+    };
+    require_found(name, fresh(fence + multiplied("1") + " //!\n" + end + use + " //!"));
+    // Of several products the first decides.
+    require_found(name,
+                  fresh(fence + multiplied("1") + " //!\n" + multiplied("1") + "\n" + end + use + " //!"));
+    require_silent(fresh(fence + multiplied("0") + "\n" + multiplied("1") + "\n" + end + use));
+    CHECK(has(told(sum("", multiplied("%p1"))), name));
+    require_silent(sum("", multiplied("!%p1")));
+    // A later product overwrites the sum; or nobody uses it.
+    require_silent(fresh(fence + multiplied("1") + "\n" + multiplied("0") + "\n" + end + use));
+    require_silent(fresh(fence + multiplied("1") + "\n" + end));
+    const std::string zeros = "mov.f32 %s0, 0f00000000;\nmov.f32 %s1, %s0;\nmov.f32 %s2, %s0;\n"
+                              "mov.f32 %s3, %s2;\n";
+    require_silent(sum(zeros, multiplied("1")));
+    // A copy of what nobody has written is no more.
+    require_found(name,
+                  fresh("mov.f32 %s2, %s4;\n" + fence + multiplied("1") + " //!\n" + end + use + " //!"));
+    CHECK(has(told(sum("", multiplied("1"))), "scale-d false in the first step"));
+}
+
 TEST_CASE("divergent-wgmma: warps that leave it out") {
     const std::string batch = fence + multiply + "\n" + end;
     require_silent(of(batch + batch));

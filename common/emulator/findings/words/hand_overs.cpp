@@ -129,6 +129,8 @@ HandOverFault HandOverWords::by_own_step(const Access& early, const SharedClock&
     const std::string who = thread_of(early), deed = early.deed();
     HandOverFault fault;
     fault.step = *give;
+    fault.early = early;
+    fault.other = other;
     fault.hint.lines = lines(*give, who, other);
     if (give->kind == Kind::cluster_barrier) {
         fault.hint.message = " " + who + (early.is_write ? " wrote" : " read") +

@@ -91,6 +91,8 @@ class HandOverWords {
   private:
     Hint came_to_barrier(const Step& give, const std::string& who, const std::string& wait,
                          const std::string& done, bool bulk) const;
+    bool is_for_another_place(const Step& wait, const Access& issue, Epoch begin, std::uint32_t barrier,
+                              const Operation& before) const;
     const Step* announcement(const Access& issue, std::uint32_t barrier) const;
     const Operation* last_copy(const Access& issue, std::uint32_t barrier) const;
     HandOverFault by_own_step(const Access& early, const SharedClock& knower, const Access& other) const;

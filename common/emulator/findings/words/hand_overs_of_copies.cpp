@@ -184,6 +184,23 @@ std::function<Hint()> HandOverWords::product_not_released(const Operation& produ
     };
 }
 
+/// The thread has waited, then arrived at another mbarrier than that of its copy: the wait was for what it
+/// handed over there, as for the number of the next tile. Unless it waits there before each copy of the
+/// place.
+bool HandOverWords::is_for_another_place(const Step& wait, const Access& issue, Epoch begin,
+                                         std::uint32_t barrier, const Operation& before) const {
+    const HandOvers& steps = engine_.hand_overs();
+    const Step* const arrival = steps.last(*issue.warp, issue.lane, begin, [&](const Step& step) {
+        return step.kind == Kind::mbarrier && step.gives && !step.takes && step.where != barrier;
+    });
+    if (!arrival || arrival->first <= wait.last)
+        return false;
+    const Step* const earlier = steps.last(*issue.warp, issue.lane, before.epoch, [](const Step& step) {
+        return step.takes && step.kind != Kind::warp_barrier;
+    });
+    return !earlier || earlier->kind != wait.kind || earlier->where != wait.where;
+}
+
 /// Whoever fills a stage again had not waited for its readers, or that wait was none.
 Hint HandOverWords::unguarded_refill(const Access& issue, std::uint32_t barrier, unsigned rank) const {
     const HandOvers& steps = engine_.hand_overs();
@@ -197,7 +214,7 @@ Hint HandOverWords::unguarded_refill(const Access& issue, std::uint32_t barrier,
         return step.takes && step.kind != Kind::warp_barrier;
     });
     const std::string who = thread_name(*issue.warp, issue.lane);
-    if (!wait || wait->last < before->epoch)
+    if (!wait || wait->last < before->epoch || is_for_another_place(*wait, issue, begin, barrier, *before))
         return {" " + who + " has not waited for the readers of the stage since it issued the copy of " +
                     line_number(before->pc) + " for the same mbarrier.",
                 who +

@@ -24,9 +24,9 @@ bool may_hide(const ptx::Function& function, const Instruction& instruction) {
 
 /// The search in one function: registers whose value may come to be hidden, loads that fill them, and what
 /// names a register that may hold such a load's value.
-class Search {
+class LoadSearch {
   public:
-    explicit Search(const DecodedFunction& decoded)
+    explicit LoadSearch(const DecodedFunction& decoded)
         : decoded_(decoded), function_(*decoded.source), leads_(function_.registers.size()),
           carries_(function_.registers.size()) {
         while (backwards())
@@ -93,7 +93,7 @@ SpeculativeSites find_speculative_loads(const Kernel& kernel) {
     SpeculativeSites sites;
     sites.at.resize(kernel.code.size());
     for (const auto& function : kernel.functions)
-        Search(*function).add_to(sites.at);
+        LoadSearch(*function).add_to(sites.at);
     if (std::ranges::all_of(sites.at, [](std::uint8_t each) { return each == 0; }))
         sites.at.clear();
     return sites;

@@ -88,6 +88,8 @@ Values::Rule Values::rule_of(const Instruction& instruction) {
         return Rule::store;
     if (opcode == "mma" || opcode == "wmma")
         return Rule::product;
+    if (opcode == "wgmma")
+        return instruction.has("mma_async") ? Rule::sum : Rule::nothing;
     if (opcode == "atom")
         return Rule::atomic;
     if (opcode == "red")
@@ -195,6 +197,7 @@ struct Values::Flow {
     LaneMask transposed();
     LaneMask result(Rule rule);
     void multiply();
+    void add_product();
     void send(std::size_t first);
     void act(Rule rule, LaneMask unsure);
 };
@@ -284,6 +287,14 @@ void Values::Flow::multiply() {
     }
 }
 
+/// wgmma (PTX ISA 9.0, section 9.7.15.5.2): a register of D depends on what it held if scale-d is true.
+void Values::Flow::add_product() {
+    const LaneMask factors = of_sources(1, mask);
+    const bool adds = bits(instruction.operands[instruction.has("sp") ? 5 : 3]) & mask;
+    for (const Operand& each : instruction.operands[0].elements)
+        write(each, mask, factors | (adds ? of(each) : 0));
+}
+
 LaneMask Values::Flow::result(Rule rule) {
     const auto& operands = instruction.operands;
     switch (rule) {
@@ -328,7 +339,7 @@ void Values::Flow::act(Rule rule, LaneMask unsure) {
     const auto& operands = instruction.operands;
     const bool goes_on = rule == Rule::combine || rule == Rule::predicates || rule == Rule::select ||
                          rule == Rule::shuffle || rule == Rule::collective || rule == Rule::product ||
-                         rule == Rule::load || rule == Rule::nothing;
+                         rule == Rule::sum || rule == Rule::load || rule == Rule::nothing;
     const OriginId guard = origin;
     if (unsure && !goes_on)
         use(unsure, Use::decision);
@@ -364,6 +375,9 @@ void Values::Flow::act(Rule rule, LaneMask unsure) {
         return write(operands[0], mask, 0);
     case Rule::product:
         multiply();
+        break;
+    case Rule::sum:
+        add_product();
         break;
     case Rule::load:
         use(of_sources(1, mask), Use::address);
@@ -421,6 +435,14 @@ void Values::before_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) {
             }
     if (mask || unsure)
         flow.act(rules_[pc], unsure);
+}
+
+void Values::taint_result(Warp& warp, std::uint32_t pc, unsigned lane, unsigned element, OriginId origin) {
+    Flow flow{*this, warp, pc, LaneMask{1} << lane};
+    flow.origin = flow.by_lane[lane] = origin;
+    const Operand& destination = flow.instruction.operands.front();
+    flow.write(destination.kind == Operand::Kind::vector ? destination.elements[element] : destination,
+               flow.mask, flow.mask);
 }
 
 void Values::taint_register(Warp& warp, std::uint32_t pc, unsigned lane, std::int64_t offset,

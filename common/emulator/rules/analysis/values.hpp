@@ -61,7 +61,7 @@ class Values {
     /// Lanes get other results, although all of them have the same operands.
     static bool tells_lanes_apart(const ptx::Instruction& instruction);
 
-    /// Nothing is followed: no call but taint_register() and origin_of() is needed.
+    /// Nothing is followed: no call but taint_…() and origin_of() is needed.
     bool empty() const { return tainted_rows_ == 0 && !marked_; }
 
     /// The origin for what `pc` reads; a new one the first time. `kind`: the caller's own number, where one
@@ -70,8 +70,11 @@ class Values {
     const Origin& origin(OriginId id) const { return origins_[id]; }
 
     /// The load at `pc` gave `lane` a meaningless byte, `offset` bytes behind the lane's address. Call it
-    /// while the load executes. Of another instruction: the destination of the lane.
+    /// while the load executes.
     void taint_register(Warp& warp, std::uint32_t pc, unsigned lane, std::int64_t offset, OriginId origin);
+    /// The instruction at `pc`, no load, gives `lane` a meaningless value: its result, or that register of
+    /// several.
+    void taint_result(Warp& warp, std::uint32_t pc, unsigned lane, unsigned element, OriginId origin);
 
     /// To be called before each instruction, executed by the lanes of `mask` (none: its guard is false).
     void before_instruction(Warp& warp, std::uint32_t pc, LaneMask mask);
@@ -135,6 +138,7 @@ class Values {
         shuffle,
         collective, ///< The result depends on the sources of all lanes.
         product,    ///< mma: rows of A, columns of B and elements of C.
+        sum,        ///< wgmma: its operands, and what the result held before if it is added to.
         load,
         store,
         atomic,
@@ -146,7 +150,7 @@ class Values {
 
     static bool gives_result(Rule rule) {
         return rule == Rule::atomic || rule == Rule::shuffle || rule == Rule::collective ||
-               rule == Rule::combine;
+               rule == Rule::combine || rule == Rule::sum;
     }
     Tainted* row(const Warp& warp, std::uint32_t place);
     WarpRows& rows_of(const Warp& warp);

@@ -87,7 +87,7 @@ void multiply(Warp& warp, const Op& op, LaneMask lanes) {
     task->b = Descriptor(descriptor_bits(warp, op, place.lane, &WgmmaPlan::b_descriptor));
     if (!mark(place, task->b, 0, form.n, form.bytes_of_b_line(), form.b_by_row, "matrix B of wgmma", of_b))
         return;
-    task->adds = (warp.predicate(plan.adds) >> place.lane & 1) != plan.adds_negated;
+    task->adds = adds_to_sums(warp, op, lanes);
     task->lanes = lanes;
     task->source_rank = static_cast<std::int8_t>(warp.block().rank());
     AsyncOperation& operation = task->operation;

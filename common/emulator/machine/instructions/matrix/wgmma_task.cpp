@@ -3,9 +3,15 @@
 #include "machine/instructions/matrix/fragments.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace emu::matrix {
+
+bool adds_to_sums(Warp& warp, const Op& op, LaneMask lanes) {
+    const WgmmaPlan& plan = *static_cast<const WgmmaPlan*>(op.extra);
+    return (warp.predicate(plan.adds) >> std::countr_zero(lanes) & 1) != plan.adds_negated;
+}
 
 std::uint32_t Tile::element(Element type, unsigned line, unsigned k) const {
     const std::size_t bits = bits_of(type), from = std::size_t{line} * line_bytes + k * bits / 8;

@@ -28,6 +28,9 @@ struct WgmmaPlan final : WarpPlan {
     bool adds_negated = false;
 };
 
+/// Whether `op`, a wgmma.mma_async that `lanes` execute, adds to its accumulators: scale-d.
+bool adds_to_sums(Warp& warp, const Op& op, LaneMask lanes);
+
 /// Lines of an operand, each of which runs along k.
 struct Tile {
     unsigned lines = 0;
