@@ -36,15 +36,26 @@ def kernels(
             f"Or `./workbook reset {exercise.name}` gives you the new text, and keeps yours in workspace/backups.",
         ]
     if library := nvrtc_library(tools):
-        done = _run(workspace, _nvrtc_command(tools, library, exercise, source, ptx), ptx, [file, *_nvrtc_needs(workspace)], cage)
+        done = _run(workspace, _nvrtc_command(tools, library, exercise, [source, str(ptx)]), ptx, [file, *_nvrtc_needs(workspace)], cage)
         # One that does not come to its end would not with nvcc either, and the learner waits.
         if done[0] != _NVRTC_CANNOT and not (done[0] and _meets_the_host(done[2])):
-            return _problem(done, source) or _cannot_be_used(workspace, exercise, file, ptx)
+            return _problem(done, source) or cannot_be_used(workspace, exercise, file, ptx)
     done = _run(workspace, nvcc_command(tools, exercise, source, ptx), ptx, [file], cage)
-    return _problem(done, source) or _cannot_be_used(workspace, exercise, file, ptx)
+    return _problem(done, source) or cannot_be_used(workspace, exercise, file, ptx)
 
 
-def _cannot_be_used(workspace: Workspace, exercise: Exercise, file: Path, ptx: Path) -> list[str]:
+def together(workspace: Workspace, tools: Tools, exercise: Exercise, files: dict[Path, Path]) -> None:
+    """Compiles files to their PTX in one process of NVRTC, in a fraction of the time if they begin with the same headers.
+    Only for files that one trusts. One that cannot be compiled so has no PTX then; `kernels` says what is wrong with it.
+    """
+    if files and (library := nvrtc_library(tools)):
+        words = [word for file, ptx in files.items() for word in (_source(workspace, file), str(ptx))]
+        command = _nvrtc_command(tools, library, exercise, words)
+        # Without the limits of a learner's compiler: what NVRTC keeps of the headers is a large file.
+        finish(command, workspace.root, _without_the_emulator(dict(os.environ)), SECONDS)
+
+
+def cannot_be_used(workspace: Workspace, exercise: Exercise, file: Path, ptx: Path) -> list[str]:
     """What is wrong with a file that the compiler took."""
     return _taken_over(workspace, file, ptx) or _of_another_target(exercise, file, ptx)
 
@@ -84,11 +95,12 @@ def _target(exercise: Exercise) -> str:
     return f"compute_{exercise.architecture}"
 
 
-def _nvrtc_command(tools: Tools, library: Path, exercise: Exercise, source: str, ptx: Path) -> list[str]:
+def _nvrtc_command(tools: Tools, library: Path, exercise: Exercise, files: list[str]) -> list[str]:
+    """`files`: a source, its PTX, and so on."""
     home = tools.path("nvcc").resolve().parent.parent
     include = next((d for d in (home / "include", *home.glob("targets/*/include")) if d.is_dir()), home / "include")
     return [
-        *(sys.executable, "-I", "-S", str(Path(__file__).with_name("nvrtc.py")), str(library), source, str(ptx)),
+        *(sys.executable, "-I", "-S", str(Path(__file__).with_name("nvrtc.py")), str(library), *files),
         *(f"--gpu-architecture={_target(exercise)}", "-std=c++20", "-lineinfo", "--device-int128"),
         *("-Icommon/include", "-Icommon/judge/device", f"-I{include}", f"-I{include / 'cccl'}"),
     ]

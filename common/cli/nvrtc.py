@@ -1,10 +1,14 @@
-"""Compiles a file of kernels to PTX with NVRTC: nvrtc.py LIBRARY SOURCE PTX OPTION...
+"""Compiles files of kernels to PTX with NVRTC: nvrtc.py LIBRARY SOURCE PTX [SOURCE PTX]... OPTION...
 
-A program of its own, because a compiler may take any time, any memory, or the process with it. Exits with 1 if the source is
+A program of its own, because a compiler may take any time, any memory, or the process with it. Exits with 1 if a source is
 wrong, the compiler's messages on stderr, and with 2 if NVRTC itself cannot work.
+
+Of several files it reads the headers that they begin with once: NVRTC keeps what it made of them for as long as the process
+lives. That is most of the time that a file with libcu++ takes.
 """
 
 import ctypes
+import itertools
 import sys
 from pathlib import Path
 
@@ -21,9 +25,8 @@ def _text(library: ctypes.CDLL, what: str, program: ctypes.c_void_p) -> bytes:
     return buffer.value
 
 
-def main(library_path: str, source: str, ptx: str, *options: str) -> int:
+def _compile(library: ctypes.CDLL, source: str, ptx: str, options: list[str]) -> int:
     try:
-        library = ctypes.CDLL(library_path)
         text = Path(source).read_bytes()
     except OSError as error:
         print(f"nvrtc: {error}", file=sys.stderr)
@@ -41,6 +44,19 @@ def main(library_path: str, source: str, ptx: str, *options: str) -> int:
             return 2
         return 0
     return 1 if status == _WRONG_SOURCE else 2
+
+
+def main(library_path: str, *words: str) -> int:
+    try:
+        library = ctypes.CDLL(library_path)
+    except OSError as error:
+        print(f"nvrtc: {error}", file=sys.stderr)
+        return 2
+    files = list(itertools.takewhile(lambda word: not word.startswith("-"), words))
+    options = list(words[len(files) :])
+    if len(files) > 2:
+        options += ["-pch", f"--pch-dir={Path(files[1]).parent}"]
+    return max(_compile(library, source, ptx, options) for source, ptx in zip(files[::2], files[1::2]))
 
 
 if __name__ == "__main__":

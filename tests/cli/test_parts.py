@@ -42,7 +42,7 @@ class Compiling(unittest.TestCase):
                 "one", "One", "fill", "t", 5, ("a", "b", "c"), "l", "f", chapter, architecture=architecture
             )
             by_nvcc = compiling.nvcc_command(tools, exercise, "one.cu", Path("one.ptx"))
-            by_nvrtc = compiling._nvrtc_command(tools, Path("libnvrtc.so"), exercise, "one.cu", Path("one.ptx"))
+            by_nvrtc = compiling._nvrtc_command(tools, Path("libnvrtc.so"), exercise, ["one.cu", "one.ptx"])
             self.assertIn(f"-arch=compute_{architecture}", by_nvcc)
             self.assertIn(f"--gpu-architecture=compute_{architecture}", by_nvrtc)
 

@@ -37,10 +37,17 @@ class KernelTest(unittest.TestCase):
 
     def judged(self, text: str, orders: tuple[str, ...] = ORDERS) -> list[tuple[Outcome, str]]:
         """The outcome, and the verdict as one line, for each order of completion."""
-        file, ptx = self.directory / f"{NAME}.cu", self.directory / f"{NAME}.ptx"
+        file = self.directory / f"{NAME}.cu"
         file.write_text(text, "utf-8")
-        problem = compiling.kernels(self.workspace, self.tools, self.exercise, file, ptx)
-        self.assertEqual(problem, [])
+        return self.judged_ptx(self.compiled(file), orders)
+
+    def compiled(self, file: Path) -> Path:
+        """The PTX of a file that must be right to the compilers."""
+        ptx = file.with_suffix(".ptx")
+        self.assertEqual(compiling.kernels(self.workspace, self.tools, self.exercise, file, ptx), [])
+        return ptx
+
+    def judged_ptx(self, ptx: Path, orders: tuple[str, ...] = ORDERS) -> list[tuple[Outcome, str]]:
         command = [self.exercise.judge(self.workspace), ptx]
         result = []
         for order in orders:
@@ -77,6 +84,19 @@ class Given(KernelTest):
 class Answers(KernelTest):
     """What the judge has to refuse, what it has to take, and what the compilers do with the solution."""
 
+    def compiled_together(self, texts: list[str]) -> list[Path]:
+        """PTX of files that begin with the same headers, read once for all. Where that fails, as a check does it."""
+        files = [self.directory / str(number) / f"{NAME}.cu" for number, _ in enumerate(texts)]
+        for file, text in zip(files, texts, strict=True):
+            file.parent.mkdir()
+            file.write_text(text, "utf-8")
+        compiling.together(self.workspace, self.tools, self.exercise, {file: file.with_suffix(".ptx") for file in files})
+        for file in files:
+            if not (ptx := file.with_suffix(".ptx")).exists():
+                self.compiled(file)
+            self.assertEqual(compiling.cannot_be_used(self.workspace, self.exercise, file, ptx), [])
+        return [file.with_suffix(".ptx") for file in files]
+
     def test_solution_compiles_with_nvcc_too(self) -> None:
         source = os.path.relpath(self.exercise.solution(self.workspace), ROOT)
         command = compiling.nvcc_command(self.tools, self.exercise, source, self.directory / "nvcc.ptx")
@@ -87,9 +107,9 @@ class Answers(KernelTest):
         known = answers(NAME, self.solution)
         self.assertGreaterEqual(sum(bool(answer.says) for answer in known), LEAST_CHEATS)
         self.assertGreaterEqual(sum(not answer.says for answer in known), LEAST_RIGHT)
-        for answer in known:
+        for answer, ptx in zip(known, self.compiled_together([answer.text for answer in known]), strict=True):
             with self.subTest(answer=answer.what):
-                for outcome, text in self.judged(answer.text):
+                for outcome, text in self.judged_ptx(ptx):
                     self.assertEqual(outcome.passed, not answer.says, text)
                     self.assertIn(answer.says, text)
 

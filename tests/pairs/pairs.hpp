@@ -10,13 +10,14 @@
 /// must be reported with `finding`, in the words `says` (its cause) and `remedy`, or as one of `also`: which
 /// of two threads comes first may decide what a mistake leads to.
 
+#include "workbook/random.hpp"
+
 #include <cuda_runtime.h>
 
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -67,10 +68,10 @@ class Device {
 
 /// Random numbers that no two kernels' indices confuse.
 inline std::vector<int> random_ints(std::size_t count, unsigned seed = 1) {
-    std::mt19937 engine(seed);
+    workbook::Random random(seed);
     std::vector<int> values(count);
     for (int& value : values)
-        value = static_cast<int>(engine() >> 8);
+        value = static_cast<int>(random.next() >> 40);
     return values;
 }
 

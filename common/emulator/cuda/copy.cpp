@@ -70,6 +70,10 @@ CopyOperation rows(void* to, std::size_t to_pitch, const void* from, std::size_t
     return c;
 }
 
+CopyOperation flat(void* to, const void* from, std::size_t count, abi::CopyKind kind) {
+    return rows(to, count, from, count, count, 1, kind);
+}
+
 CopyOperation box(const abi::Copy3D* copy) {
     return box_between_pointers(copy, copy ? copy->kind : abi::CopyKind::by_address);
 }

@@ -12,6 +12,8 @@ namespace emu::cuda {
 /// `height` rows of `width` bytes.
 CopyOperation rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                    std::size_t width, std::size_t height, abi::CopyKind kind);
+/// `count` bytes in a row.
+CopyOperation flat(void* to, const void* from, std::size_t count, abi::CopyKind kind);
 /// Throws ApiError for null and for CUDA arrays, which the emulator does not have.
 CopyOperation box(const abi::Copy3D* copy);
 CopyOperation box(const abi::Copy3DPeer* copy);

@@ -3,6 +3,7 @@
 
 #include "cuda/memory.hpp"
 #include "cuda/copy.hpp"
+#include "cuda/driver/device_pointer.hpp"
 #include "cuda/runtime/runtime.hpp"
 #include "cuda/state.hpp"
 
@@ -11,12 +12,8 @@
 using namespace emu;
 using namespace emu::cuda;
 using abi::CopyKind;
-using DevicePointer = std::uint64_t;
 
 namespace {
-
-void* host(DevicePointer pointer) { return reinterpret_cast<void*>(pointer); }
-void** host(DevicePointer* pointer) { return reinterpret_cast<void**>(pointer); }
 
 CopyOperation flat(DevicePointer to, DevicePointer from, std::size_t count, CopyKind kind) {
     return rows(host(to), count, host(from), count, count, 1, kind);

@@ -1,6 +1,7 @@
 /// \file
 /// CUDA driver: advice, batches, copies between devices, and values that streams write and wait for.
 
+#include "cuda/driver/device_pointer.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/runtime/batch.hpp"
 #include "cuda/state.hpp"
@@ -13,12 +14,8 @@
 
 using namespace emu;
 using namespace emu::cuda;
-using DevicePointer = std::uint64_t;
 
 namespace {
-
-void* host(DevicePointer pointer) { return reinterpret_cast<void*>(pointer); }
-void** host(DevicePointer* pointers) { return reinterpret_cast<void**>(pointers); }
 
 /// CUstreamWaitValue_flags, without the bit that asks for a flush.
 enum WaitFlags : unsigned {

@@ -10,10 +10,6 @@ using abi::CopyKind;
 
 namespace {
 
-CopyOperation flat(void* to, const void* from, std::size_t count, CopyKind kind) {
-    return rows(to, count, from, count, count, 1, kind);
-}
-
 FillOperation fill(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
     FillOperation f;
     f.destination = static_cast<std::byte*>(to);

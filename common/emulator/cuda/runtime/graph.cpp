@@ -55,10 +55,6 @@ EventOperation event_operation(State& state, void* event, bool record) {
     return {state.streams().event(event), record};
 }
 
-CopyOperation flat(void* to, const void* from, std::size_t count, abi::CopyKind kind) {
-    return rows(to, count, from, count, count, 1, kind);
-}
-
 CopyOperation to_symbol(State& state, const void* symbol, const void* from, std::size_t bytes,
                         std::size_t offset, abi::CopyKind kind) {
     const auto base = reinterpret_cast<std::byte*>(Registry::get().variable(symbol).address);

@@ -6,7 +6,7 @@
 namespace emu {
 namespace {
 
-constexpr MistakeWords table[] = {
+constexpr MistakeWords barrier_table[] = {
     // -- mbarriers
     {"mbarrier-count", "mbarrier.init with a count of {count}: it must be between 1 and 1048575.",
      "Give the number of arrivals each phase needs."},
@@ -103,6 +103,6 @@ constexpr MistakeWords table[] = {
 
 } // namespace
 
-std::span<const MistakeWords> barrier_words() { return table; }
+std::span<const MistakeWords> barrier_words() { return barrier_table; }
 
 } // namespace emu

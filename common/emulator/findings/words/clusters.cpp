@@ -10,7 +10,7 @@ constexpr std::string_view how_to_launch =
     "Launch with cudaLaunchKernelEx and cudaLaunchAttributeClusterDimension, or give the kernel "
     "__cluster_dims__; a cluster of one block will do.";
 
-constexpr MistakeWords table[] = {
+constexpr MistakeWords cluster_table[] = {
     {"mapa-address", "mapa of {address}, which is not a shared memory address.",
      "Map the address of a __shared__ object."},
     {"mapa-rank", "mapa to the block with rank {rank}, but the cluster has {blocks:block}.",
@@ -31,6 +31,6 @@ constexpr MistakeWords table[] = {
 
 } // namespace
 
-std::span<const MistakeWords> cluster_words() { return table; }
+std::span<const MistakeWords> cluster_words() { return cluster_table; }
 
 } // namespace emu

@@ -6,7 +6,7 @@
 namespace emu {
 namespace {
 
-constexpr MistakeWords table[] = {
+constexpr MistakeWords control_table[] = {
     {"branch-index", "brx.idx has {targets} targets, but its index is {index}.",
      "Check the value a switch or a computed branch depends on."},
     {"call-pointer",
@@ -38,6 +38,6 @@ constexpr MistakeWords table[] = {
 
 } // namespace
 
-std::span<const MistakeWords> control_words() { return table; }
+std::span<const MistakeWords> control_words() { return control_table; }
 
 } // namespace emu

@@ -6,7 +6,7 @@
 namespace emu {
 namespace {
 
-constexpr MistakeWords table[] = {
+constexpr MistakeWords copy_table[] = {
     {"bulk-size", "A bulk copy of {bytes:byte}: the size must be a multiple of 16.",
      "Copy size / 16 * 16 bytes in bulk and announce exactly these; the rest with ordinary loads and stores, "
      "and a barrier before others use it."},
@@ -87,6 +87,6 @@ constexpr MistakeWords table[] = {
 
 } // namespace
 
-std::span<const MistakeWords> copy_words() { return table; }
+std::span<const MistakeWords> copy_words() { return copy_table; }
 
 } // namespace emu

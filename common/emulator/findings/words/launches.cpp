@@ -6,7 +6,7 @@
 namespace emu {
 namespace {
 
-constexpr MistakeWords table[] = {
+constexpr MistakeWords launch_table[] = {
     {"launch-zero", "grid {grid} and block {block} must have no zero dimension"},
     {"launch-block-size", "block {block} has more than 1024 threads, or more than 64 in z"},
     {"launch-grid-size", "grid {grid} exceeds 2^31-1 x 65535 x 65535"},
@@ -25,6 +25,6 @@ constexpr MistakeWords table[] = {
 
 } // namespace
 
-std::span<const MistakeWords> launch_words() { return table; }
+std::span<const MistakeWords> launch_words() { return launch_table; }
 
 } // namespace emu

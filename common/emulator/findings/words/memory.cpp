@@ -6,7 +6,7 @@
 namespace emu {
 namespace {
 
-constexpr MistakeWords table[] = {
+constexpr MistakeWords memory_table[] = {
     // -- ordinary accesses
     {"access-misaligned",
      "The instruction {does} {bytes:byte} at address {address}, which is not a multiple of {bytes}.",
@@ -72,6 +72,6 @@ constexpr MistakeWords table[] = {
 
 } // namespace
 
-std::span<const MistakeWords> memory_words() { return table; }
+std::span<const MistakeWords> memory_words() { return memory_table; }
 
 } // namespace emu

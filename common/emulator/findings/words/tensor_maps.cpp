@@ -11,7 +11,7 @@ constexpr std::string_view where_maps_lie =
     "global memory with fence.proxy.tensormap.";
 constexpr std::string_view mend = "Mend what was changed in the map after the driver had made it.";
 
-constexpr MistakeWords table[] = {
+constexpr MistakeWords tensor_map_table[] = {
     // -- maps that a copy cannot use
     {"map-in-window", "The tensor map lies in {space} memory, where the hardware cannot read it.",
      where_maps_lie},
@@ -86,6 +86,6 @@ constexpr MistakeWords table[] = {
 
 } // namespace
 
-std::span<const MistakeWords> tensor_map_words() { return table; }
+std::span<const MistakeWords> tensor_map_words() { return tensor_map_table; }
 
 } // namespace emu

@@ -1,4 +1,4 @@
-/// @file tensor_map_test.cu
+/// @file tensor_map_test.cpp
 /// The tensor-map builder: each wrong argument is named with its rule before the driver is asked, and what
 /// the builder lets pass the driver takes.
 #include "workbook/buffer.hpp"
@@ -266,7 +266,7 @@ TEST_CASE("an error is one line that says where the map was asked for") {
         message = error.what();
     }
     CHECK_THAT(message,
-               ContainsSubstring("tensor_map_test.cu:" + std::to_string(line) + ": strides[0] = 404: "));
+               ContainsSubstring("tensor_map_test.cpp:" + std::to_string(line) + ": strides[0] = 404: "));
     CHECK(message.find('\n') == std::string::npos);
 }
 
