@@ -1,5 +1,6 @@
 """Who can use the site, and how soon: barriers that axe-core knows, the weight of a page, the time until it is drawn."""
 
+import os
 import re
 import unittest
 from urllib.parse import urlsplit
@@ -16,7 +17,20 @@ WITHOUT_LISTINGS = "{exclude: ['#main .line']}"
 """Another test looks at the colours of listings; axe would take ten seconds for their words."""
 FIRST_BYTES = 250_000
 FIRST_PAINT = 1500
-"""Milliseconds on a slow connection (150 ms there and back, 1.6 Mbit/s) with a quarter of the processor."""
+"""Milliseconds on a slow connection with a quarter of the processor."""
+SLOW = {"latency": 562.5, "downloadThroughput": 184_320}
+"""Milliseconds for a request and bytes a second, as a browser slows down to what a slow 4G connection gives."""
+SLOWER = 4
+BLOCKING = """performance.getEntriesByType("resource").filter((each) => each.renderBlockingStatus === "blocking")
+    .map((each) => each.encodedBodySize)"""
+PAINTED = """(async () => {
+    for (let i = 0; i < 100; ++i) {
+        const [first] = performance.getEntriesByName("first-contentful-paint");
+        if (first) return first.startTime;
+        await new Promise((done) => setTimeout(done, 20));
+    }
+    return 1e9;
+})()"""
 
 
 def violations(browser: Browser, script: str) -> list[str]:
@@ -99,20 +113,34 @@ class Weight(BrowserCase):
                 total = sum(e["params"]["encodedDataLength"] for e in self.browser.events if e["method"] == "Network.loadingFinished")
                 self.assertTrue(10_000 < total < FIRST_BYTES, f"{name}: {total}")
 
+    def test_first_page_needs_little_of_a_slow_phone(self) -> None:
+        """What drawing needs: the ways there and back, the bytes, and the processor's own time, however busy the machine is."""
+        with serving(site()) as address, Browser(tools.need(requirements.BROWSER)) as browser:
+            browser.shape(390, 800)
+            browser.call("Performance.enable", timeDomain="threadTicks")
+            self.assertEqual(browser.open(address), [])
+            metrics = {each["name"]: each["value"] for each in browser.call("Performance.getMetrics")["metrics"]}
+            page = next(e["params"] for e in browser.events if e["method"] == "Network.loadingFinished")
+            waited_for = browser.evaluate(BLOCKING)
+        working = 1000 * metrics["TaskDuration"]
+        self.assertGreater(working, 1)
+        trips, size = 2 if waited_for else 1, page["encodedDataLength"] + sum(waited_for)
+        needed = trips * SLOW["latency"] + 1000 * size / SLOW["downloadThroughput"] + SLOWER * working
+        self.assertLessEqual(needed, FIRST_PAINT)
+
     def test_first_page_is_drawn_soon_on_a_slow_phone(self) -> None:
-        """The best of some tries: a test beside it may keep the processor busy."""
+        """The same by the clock, where nothing else has the processors: the best of some tries."""
+        if os.getloadavg()[0] > (os.cpu_count() or 1) + 1:
+            self.skipTest("other programs keep the processors busy")
         times = []
         with serving(site()) as address:
-            for _ in range(8):
+            for _ in range(5):
                 with Browser(tools.need(requirements.BROWSER)) as browser:
                     browser.shape(390, 800)
-                    browser.call("Network.emulateNetworkConditions", offline=False, latency=562.5, downloadThroughput=184_320, uploadThroughput=84_375)
-                    browser.call("Emulation.setCPUThrottlingRate", rate=4)
+                    browser.call("Network.emulateNetworkConditions", offline=False, uploadThroughput=84_375, **SLOW)
+                    browser.call("Emulation.setCPUThrottlingRate", rate=SLOWER)
                     self.assertEqual(browser.open(address), [])
-                    times.append(browser.evaluate(
-                        "(async () => { for (let i = 0; i < 100; ++i) { const [first] = performance.getEntriesByName('first-contentful-paint');"
-                        "if (first) return first.startTime; await new Promise((r) => setTimeout(r, 20)); } return 1e9; })()"
-                    ))
+                    times.append(browser.evaluate(PAINTED))
                 if times[-1] <= FIRST_PAINT:
                     break
         self.assertLessEqual(min(times), FIRST_PAINT, times)

@@ -128,10 +128,11 @@ class Phone(Pictures):
             """(() => {
                 const part = document.querySelector(".picture .box").getBoundingClientRect(), whole = document.querySelector(".picture .drawing");
                 const { left, right } = whole.getBoundingClientRect();
-                return [part.left >= left, part.right <= right];
+                return [part.left >= left, part.right <= right,
+                    [...whole.querySelectorAll(".faint")].every((words) => words.getBoundingClientRect().left >= left)];
             })()"""
         )
-        self.assertEqual(seen, [True, True])
+        self.assertEqual(seen, [True, True, True])
 
     def test_nothing_below_a_picture_jumps(self) -> None:
         for name, page in PAGES.items():
