@@ -52,6 +52,7 @@ emu::Settings settings_of(unsigned order, std::uint64_t seed, bool checks, std::
     settings.order = orders.at(order);
     settings.seed = seed;
     settings.checks = checks;
+    settings.threads = 1; // As in a page, so that what is found first is the same on a host with more.
     settings.most_instructions = most_instructions;
     return settings;
 }
