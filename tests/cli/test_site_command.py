@@ -1,16 +1,22 @@
 """The command that builds and serves the site, as far as it needs no tools."""
 
+import base64
+import io
 import os
 import socket
+import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
 
-from cli import build, main, setup
+from cli import build, live_emulator, main, setup
 from cli.commands import site
 from cli.errors import USAGE, UserError
 from cli.requirements import Found
 from cli.workspace import Workspace
+
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Site(unittest.TestCase):
@@ -43,6 +49,24 @@ class Site(unittest.TestCase):
             ("--markdown", "markdown"),
         ):
             self.assertEqual(words[words.index(option) + 1], f"/x/{value}")
+
+    def test_scripts_go_along_and_the_module_where_it_could_be_compiled(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            html = Path(directory)
+            (html / "module").write_bytes(b"\0asm")
+            with mock.patch.object(live_emulator, "_build", return_value=html / "module"):
+                live_emulator.add(Workspace(ROOT, html), html)
+            self.assertEqual((html / "live/emulator.wasm").read_bytes(), b"\0asm")
+            self.assertIn(base64.b64encode(b"\0asm").decode(), (html / "live/emulator_wasm.js").read_text("ascii"))
+            self.assertTrue((html / "live/emulator_worker.js").is_file())
+
+    def test_missing_compiler_is_one_line_and_no_failure(self) -> None:
+        with tempfile.TemporaryDirectory() as directory, mock.patch("sys.stderr", io.StringIO()) as said:
+            missing = UserError("missing: Emscripten")
+            with mock.patch.object(live_emulator, "_build", side_effect=missing):
+                live_emulator.add(Workspace(ROOT, Path(directory)), Path(directory))
+            self.assertEqual(said.getvalue(), "site: its pages run no kernels: missing: Emscripten\n")
+            self.assertFalse((Path(directory) / "live/emulator.wasm").exists())
 
     def test_nothing_is_built_where_the_caller_vouches_for_the_build(self) -> None:
         with (

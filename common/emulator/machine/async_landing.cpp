@@ -4,6 +4,7 @@
 
 #include "hopper_emulator/finding_kinds.hpp"
 #include "machine/async_state.hpp"
+#include "machine/shuffle.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -98,7 +99,7 @@ void AsyncEngine::State::land_and_retire(TaskPointer task) {
 void AsyncEngine::State::order_group(std::vector<TaskPointer>::iterator first,
                                      std::vector<TaskPointer>::iterator last) {
     if (order == CompletionOrder::random)
-        std::shuffle(first, last, random);
+        shuffle(first, last, random);
     else
         std::reverse(first, last);
 }

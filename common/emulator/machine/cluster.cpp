@@ -3,6 +3,7 @@
 #include "machine/deadlock.hpp"
 #include "machine/device.hpp"
 #include "machine/mistake.hpp"
+#include "machine/shuffle.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -57,7 +58,7 @@ Cluster::State Cluster::run(std::uint64_t budget) {
         const std::uint64_t before = progress_;
         bool alive = false, ran = false, busy = false;
         if (random)
-            std::shuffle(warps_.begin(), warps_.end(), random_);
+            shuffle(warps_.begin(), warps_.end(), random_);
         for (Warp* warp : warps_) {
             alive |= !warp->finished();
             if (!warp->runnable())

@@ -112,13 +112,27 @@ bool Launch::Share::give_up() {
     return false;
 }
 
+/// Thread instructions that the launch may still execute, where their number has a limit.
+std::uint64_t Launch::Share::left_for(const Cluster& cluster) const {
+    const std::uint64_t most = launch_.settings().most_instructions;
+    return most - std::min(most, launch_.instructions_ + cluster.instructions());
+}
+
+std::uint64_t Launch::Share::budget_of(const Resident& resident) const {
+    if (resident.circles)
+        return short_budget;
+    if (launch_.settings().most_instructions == 0)
+        return budget;
+    // A cluster's budget is in quarters of a warp's instructions.
+    return std::min(budget, left_for(*resident.cluster) / (4 * warp_size) + 1);
+}
+
 Launch::Share::Step Launch::Share::step(Resident& resident) {
     Cluster& cluster = *resident.cluster;
-    const Cluster::State state = cluster.run(resident.circles ? short_budget : budget);
+    const Cluster::State state = cluster.run(budget_of(resident));
     if (state == Cluster::State::finished)
         return Step::finished;
-    if (const std::uint64_t most = launch_.settings().most_instructions;
-        most && launch_.instructions_ + cluster.instructions() > most)
+    if (launch_.settings().most_instructions != 0 && left_for(cluster) == 0)
         launch_.stop();
     if (cluster.progress() != resident.progress) {
         resident.progress = cluster.progress();

@@ -65,6 +65,8 @@ class Launch::Share {
     };
     Step step_without_progress(Resident& resident);
     Turn run_one();
+    std::uint64_t left_for(const Cluster& cluster) const;
+    std::uint64_t budget_of(const Resident& resident) const;
     Step step(Resident& resident);
     void finish_front();
     bool give_up();

@@ -35,6 +35,7 @@ emu::Settings settings_of(unsigned order, double seed, bool checks, double most_
     settings.order = orders.at(order);
     settings.seed = static_cast<std::uint64_t>(seed);
     settings.checks = checks;
+    settings.threads = 1; // As in a page, so that what is found first is the same on a host with more.
     settings.most_instructions = static_cast<std::uint64_t>(most_instructions);
     return settings;
 }

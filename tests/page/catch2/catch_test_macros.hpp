@@ -49,19 +49,12 @@ void unscoped_note(std::string text);
 /// Whether to enter a section in this run of its test case: a case with sections runs once for each.
 bool enters_section(const char* name);
 
-/// What a stream makes of `write`.
-template <class F>
-std::string streamed(F&& write) {
-    std::ostringstream out;
-    write(out);
-    return out.str();
-}
-
 } // namespace page_test
 
 #define PAGE_TEST_JOIN2(a, b) a##b
 #define PAGE_TEST_JOIN(a, b) PAGE_TEST_JOIN2(a, b)
-#define PAGE_TEST_TEXT(...) page_test::streamed([&](auto& page_test_out) { page_test_out << __VA_ARGS__; })
+// No lambda: the oldest compiler lets none use a structured binding.
+#define PAGE_TEST_TEXT(...) static_cast<const std::ostringstream&>(std::ostringstream() << __VA_ARGS__).str()
 #define PAGE_TEST_CASE(function, name, ...)                                                                  \
     static void function();                                                                                  \
     static const page_test::Registrar PAGE_TEST_JOIN(function, _registrar)(name, function);                  \
