@@ -21,8 +21,10 @@ from .errors import UserError
 from .setup import Tools
 from .workspace import Workspace
 
-ELEMENTS = 2500
-"""Of the inputs: a launch takes some tens of milliseconds in a page."""
+ELEMENTS = 12_001
+"""Of the inputs, so that a launch takes tens of milliseconds in a page, and nothing divides them."""
+_ELEMENTS = {"barriers": 2501, "transpose": 40_000, "roles": 40_000, "gemm": 40_000}
+"""Of chapters whose launches take long, and of those whose rings do not come round with so few."""
 _SECONDS = 120
 
 
@@ -33,9 +35,12 @@ def add(workspace: Workspace, tools: Tools, html: Path) -> None:
     """
     known = chapters.all_chapters(workspace)
     programs = [str(chapter.program(workspace).relative_to(workspace.build)) for chapter in known]
-    if not build.is_built():
-        build.build(workspace, tools, [*programs, *build.emulator_targets(workspace)])
-    kept = workspace.build / "site" / "live"
+    build.build(workspace, tools, [*programs, *build.emulator_targets(workspace)])
+    add_chapters(workspace, tools, html, known, workspace.build / "site" / "live")
+
+
+def add_chapters(workspace: Workspace, tools: Tools, html: Path, known: list[Chapter], kept: Path) -> None:
+    """The same for these chapters, whose programs are built. What was made is in `kept` and is made anew when it must be."""
     kept.mkdir(parents=True, exist_ok=True)
     for chapter in known:
         place = kept / f"{chapter.name}-{_stamp(workspace, chapter)}"
@@ -71,7 +76,7 @@ def _launches(workspace: Workspace, chapter: Chapter, directory: Path) -> dict[s
     """The program's recording and the text of the files that its kernels' lines are in."""
     recording = directory / "recording"
     env = backend.environment(Backend.EMULATOR, workspace) | {"EMULATOR_RECORD": str(recording)}
-    command = [str(chapter.program(workspace)), "--size", str(ELEMENTS)]
+    command = [str(chapter.program(workspace)), "--size", str(_ELEMENTS.get(chapter.name, ELEMENTS))]
     done = subprocess.run(
         command, env=env, cwd=workspace.root, capture_output=True, text=True, timeout=_SECONDS, check=False
     )
@@ -87,7 +92,8 @@ def _launches(workspace: Workspace, chapter: Chapter, directory: Path) -> dict[s
 def _mutants(workspace: Workspace, tools: Tools, chapter: Chapter, directory: Path) -> dict[str, Any]:
     """The chapter's mutants, each with the kernels that it changes."""
     all_of_it = mutants.load(workspace, chapter)
-    made = live_mutants.compiled(workspace, Path(tools.path("nvcc")), chapter, all_of_it, directory, _target(workspace, chapter))
+    nvcc = Path(tools.path("nvcc"))
+    made = live_mutants.compiled(workspace, nvcc, chapter, all_of_it, directory, _target(workspace, chapter))
     return {"mutants": [
         {
             "name": each.mutant.name, "why": each.mutant.why, "file": each.mutant.file, "line": each.line,

@@ -15,6 +15,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from listings import Listings
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("PAGE_BUILD") or ROOT / "build/page")
 LAUNCHES = sorted((ROOT / "tests/page/launches").glob("*.txt"))
@@ -103,4 +105,5 @@ if __name__ == "__main__":
         print("Emscripten and Node.js are not both there", file=sys.stderr)
         sys.exit(SKIPPED)
     build()
+    Listings.wasm = BUILD / "wasm/emulator.wasm"
     unittest.main()

@@ -156,6 +156,7 @@
 
         show(name, result, { differ, all }) {
             const run = `${plainName(name)}: ${result.instructions.toLocaleString('en')} thread instructions`;
+            const unseen = this.broken && !differ && !result.findings.length;
             const wrong = differ ? `${differ.toLocaleString('en')} of ${all.toLocaleString('en')} words in memory differ from what the right kernel leaves.`
                 : 'Memory is as the right kernel leaves it.';
             const parts = result.findings.map(finding => this.findingOf(finding));
@@ -163,6 +164,7 @@
                 : `${run}, nothing found. ${wrong}`;
             const good = !result.findings.length && !differ;
             this.outcome.replaceChildren(make('p', { textContent: summary, className: good ? 'right' : 'wrong' }), ...parts);
+            if (unseen) this.outcome.append(make('p', { textContent: 'These inputs do not show what is wrong. The chapter’s tests do, with others.' }));
             if (result.findings.length && differ) this.outcome.append(make('p', { textContent: wrong }));
             result.findings.forEach(finding => finding.locations.forEach(place => this.blame(finding, place)));
         }
