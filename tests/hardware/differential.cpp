@@ -11,7 +11,9 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <sstream>
+#include <type_traits>
 
 namespace {
 

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "check.hpp"
+#include "owned.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <new>
 #include <span>
 #include <string>
@@ -51,7 +51,7 @@ class DeviceBuffer {
         void* pointer = nullptr;
         check(cudaMalloc(&pointer, bytes > 0 ? bytes : 1),
               "allocating " + std::to_string(bytes) + " bytes of device memory");
-        memory_.reset(static_cast<std::byte*>(pointer));
+        memory_ = Memory(static_cast<std::byte*>(pointer));
         fill_zone(0, bytes_before());
         fill_zone(bytes_before() + size_bytes(), guard_);
     }
@@ -100,7 +100,7 @@ class DeviceBuffer {
 
     /// Empty if both guard zones are intact; else one line that says which byte was overwritten.
     [[nodiscard]] std::string check_guards() const {
-        if (!memory_)
+        if (memory_.get() == nullptr)
             return {};
         if (const std::size_t at = first_damage(0, bytes_before()); at < bytes_before())
             return "a kernel wrote " + std::to_string(bytes_before() - at) + " bytes before the buffer";
@@ -110,6 +110,8 @@ class DeviceBuffer {
     }
 
   private:
+    using Memory = Owned<std::byte*, DeviceFree>;
+
     [[nodiscard]] std::size_t bytes_before() const noexcept { return guard_ + offset_ * sizeof(T); }
 
     /// Varies with the position, so that shifted or repeated data does not look intact.
@@ -140,7 +142,7 @@ class DeviceBuffer {
         return i;
     }
 
-    std::unique_ptr<std::byte, DeviceFree> memory_;
+    Memory memory_;
     std::size_t count_ = 0;
     std::size_t offset_ = 0;
     std::size_t guard_ = guard_bytes;

@@ -10,6 +10,7 @@
 #include "compare.hpp"
 #include "device.hpp"
 #include "matrix.hpp"
+#include "owned.hpp"
 #include "report.hpp"
 #include "timing.hpp"
 
@@ -18,7 +19,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <new>
 #include <span>
 #include <string>
@@ -89,12 +89,20 @@ template <class Buffer, class T>
     return result;
 }
 
+struct FileClose {
+    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+};
+
+/// An open file of the C library, or none.
+using File = Owned<std::FILE*, FileClose>;
+
 /// Host memory that programs can still have, in bytes; 0 if the system does not say.
 [[nodiscard]] inline std::size_t available_host_memory() {
-    std::ifstream meminfo("/proc/meminfo");
-    std::string word;
-    while (meminfo >> word)
-        if (std::size_t kibibytes = 0; word == "MemAvailable:" && meminfo >> kibibytes)
+    const File meminfo(std::fopen("/proc/meminfo", "r"));
+    char line[256];
+    std::size_t kibibytes = 0;
+    while (meminfo.get() != nullptr && std::fgets(line, sizeof line, meminfo.get()) != nullptr)
+        if (std::sscanf(line, "MemAvailable: %zu", &kibibytes) == 1)
             return kibibytes * 1024;
     return 0;
 }
@@ -186,15 +194,20 @@ template <class Data>
     return report;
 }
 
-/// Opens the file of --json before any work is done. Throws UsageError if it cannot be written.
-[[nodiscard]] inline std::ofstream open_json(const ProgramOptions& options) {
-    std::ofstream file;
-    if (!options.json.empty()) {
-        file.open(options.json);
-        if (!file)
-            throw UsageError("--json " + options.json + ": the file cannot be written");
-    }
+/// Opens the file of --json, if there is one, before any work is done. Throws UsageError if it cannot be
+/// written.
+[[nodiscard]] inline File open_json(const ProgramOptions& options) {
+    if (options.json.empty())
+        return {};
+    File file(std::fopen(options.json.c_str(), "w"));
+    if (file.get() == nullptr)
+        throw UsageError("--json " + options.json + ": the file cannot be written");
     return file;
+}
+
+/// Whether all of `text` has reached the file.
+[[nodiscard]] inline bool write(const File& file, const std::string& text) {
+    return std::fputs(text.c_str(), file.get()) >= 0 && std::fflush(file.get()) == 0;
 }
 
 /// Prints an error as one line, the program's name first.
@@ -222,7 +235,7 @@ template <class Data>
             std::printf("%s\n", name.c_str());
         return exit_code::ok;
     }
-    std::ofstream json = open_json(options);
+    const File json = open_json(options);
     RunContext context;
     context.device = require(info.needs);
     context.has_clock = device_has_clock();
@@ -232,7 +245,7 @@ template <class Data>
 
     const Report report = run_kernels(info, entries, options, context);
     std::fputs(report_text(report).c_str(), stdout);
-    if (json.is_open() && !(json << report_json(report)).flush())
+    if (json.get() != nullptr && !write(json, report_json(report)))
         return fail(info, "--json " + options.json + ": writing the file failed", exit_code::failed);
     const bool all_ok =
         std::all_of(report.kernels.begin(), report.kernels.end(),

@@ -6,12 +6,11 @@
 #include "buffer.hpp"
 #include "check.hpp"
 #include "device.hpp"
+#include "owned.hpp"
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,7 +22,7 @@ class Event {
     Event() {
         cudaEvent_t event = nullptr;
         check(cudaEventCreate(&event), "cudaEventCreate");
-        event_.reset(event);
+        event_ = Owned<cudaEvent_t, Destroy>(event);
     }
     void record(cudaStream_t stream = nullptr) {
         check(cudaEventRecord(event_.get(), stream), "cudaEventRecord");
@@ -41,7 +40,7 @@ class Event {
     struct Destroy {
         void operator()(cudaEvent_t event) const noexcept { cudaEventDestroy(event); }
     };
-    std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroy> event_;
+    Owned<cudaEvent_t, Destroy> event_;
 };
 
 /// True if the device measures time. The emulator does not: it reports 0 ms for real work, because a time
