@@ -67,7 +67,7 @@ void ladder_at(Bench& bench, const Cublas& cublas, Extent extent) {
         contenders.push_back({cublas_name, [&] { cublas.multiply(of.a, of.b, of.out, of.extent); }});
     for (std::size_t i = slow_rungs; i < std::size(rungs); ++i)
         contenders.push_back({rungs[i].name, [&, i] { rungs[i].launch(of); }});
-    const Management management;
+    const Management management(!bench.dry());
     for (const Pace& pace : paces) {
         workbook::TurnPlan plan = turns(extent, pace.rounds);
         plan.pause_ms = pace.pause_ms;
@@ -155,7 +155,7 @@ void data(Bench& bench) {
                                                          {"watts", "power", "W"}},
                                                         product_columns()));
     const Cublas cublas(!bench.dry());
-    const Management management;
+    const Management management(!bench.dry());
     const std::pair<Fill, const char*> fills[] = {{Fill::normal, "normal random numbers"},
                                                   {Fill::small_integers, "integers from -2 to 2"},
                                                   {Fill::ones, "ones"},

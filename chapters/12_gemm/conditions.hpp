@@ -17,7 +17,8 @@ struct Conditions {
 /// NVML, if it is there. Only reads.
 class Management {
   public:
-    Management() : library_("libnvidia-ml", 1) {
+    /// @param look false: it says nothing; see Library
+    explicit Management(bool look) : library_("libnvidia-ml", 1, look) {
         const auto begin = library_.function<int (*)()>("nvmlInit_v2");
         const auto device = library_.function<int (*)(unsigned, void**)>("nvmlDeviceGetHandleByIndex_v2");
         clock_ = library_.function<int (*)(void*, int, unsigned*)>("nvmlDeviceGetClockInfo");

@@ -127,6 +127,8 @@ class EmulatorThatIsBuilt(unittest.TestCase):
             ),
             uninitialised_global=None,
             watchdog=None,
+            record=None,
+            launches=None,
         )
         with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
             assert holder.stdin is not None and holder.stdout is not None
