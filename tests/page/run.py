@@ -30,11 +30,11 @@ def _output(*command: object) -> str:
     return done.stdout
 
 
-def build() -> None:
+def build(units: bool) -> None:
     source = ROOT / "common/emulator"
     if not (BUILD / "build.ninja").is_file():
         _output("meson", "setup", BUILD, source, "--cross-file", source / "wasm/cross.ini")
-    _output("ninja", "-C", BUILD, "wasm/emulator.wasm", "wasm/emulator_tests.js")
+    _output("ninja", "-C", BUILD, "wasm/emulator.wasm", *(["wasm/emulator_tests.js"] if units else []))
 
 
 class UnitTests(unittest.TestCase):
@@ -100,10 +100,21 @@ EXPECTED = [
 ]
 
 
-if __name__ == "__main__":
+def main(names: list[str]) -> int:
+    """Runs the classes of these names and says the sum of it as the other tests do."""
     if not shutil.which("em++") or not shutil.which("node"):
-        print("Emscripten and Node.js are not both there", file=sys.stderr)
-        sys.exit(SKIPPED)
-    build()
+        print("skip  all of it: Emscripten and Node.js are not both here: they run the site's kernels")
+        return SKIPPED
+    build(units=UnitTests.__name__ in names)
     Listings.wasm = BUILD / "wasm/emulator.wasm"
-    unittest.main()
+    suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromName(name, sys.modules[__name__]) for name in names)
+    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
+    for test, reason in result.skipped:
+        print(f"skip  {test.id()}: {reason}")
+    failed, skipped = len(result.failures) + len(result.errors), len(result.skipped)
+    print(f"[summary] {max(result.testsRun - failed - skipped, 0)} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or not result.testsRun else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
