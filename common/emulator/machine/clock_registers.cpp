@@ -35,7 +35,7 @@ bool mark(const Operand& destination, std::vector<bool>& marked) {
 bool passes_on(const ptx::Instruction& instruction, const std::vector<bool>& marked) {
     return instruction.operands.size() > 1 &&
            std::any_of(instruction.operands.begin() + 1, instruction.operands.end(),
-                               [&](const Operand& each) { return is_marked(each, marked); });
+                       [&](const Operand& each) { return is_marked(each, marked); });
 }
 
 } // namespace

@@ -32,8 +32,8 @@ class Executor {
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
 
-    /// Starts a launch. `on_end` is called by a worker; on a host without threads, that is the caller, and the
-    /// launch has ended when this returns.
+    /// Starts a launch. `on_end` is called by a worker; on a host without threads, that is the caller, and
+    /// the launch has ended when this returns.
     using OnEnd = std::function<void(LaunchResult)>;
     void start(std::shared_ptr<Launch> launch, OnEnd on_end);
     /// Starts a launch and waits for its end. Throws what the launch threw, and std::logic_error after

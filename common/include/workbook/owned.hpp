@@ -7,7 +7,8 @@
 namespace workbook {
 
 /// Owns a handle or a pointer, null if there is none; `Free` gives it back. The least that a std::unique_ptr
-/// does: the header of that was one in fifteen of the lines that nvcc reads, three times, for a chapter's program.
+/// does: the header of that was one in fifteen of the lines that nvcc reads, three times, for a chapter's
+/// program.
 template <class Handle, class Free>
 class Owned {
   public:

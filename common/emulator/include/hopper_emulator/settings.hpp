@@ -22,9 +22,9 @@ struct MachineSettings {
     /// thread; 0: any number. A loop that comes back to the same state is found without such a limit.
     /// EMULATOR_WATCHDOG has it in units of 10^9.
     std::uint64_t watchdog = 0;
-    /// Thread instructions that a launch may execute, looked at now and then; 0: any number. A launch that has
-    /// executed more is stopped without a finding (LaunchResult::stopped). Of no variable: for a program that
-    /// cannot wait for long, like a page.
+    /// Thread instructions that a launch may execute, looked at now and then; 0: any number. A launch that
+    /// has executed more is stopped without a finding (LaunchResult::stopped). Of no variable: for a program
+    /// that cannot wait for long, like a page.
     std::uint64_t most_instructions = 0;
     /// The host has no rights at addresses of device memory, as with a GPU: who touches one gets SIGSEGV, and
     /// the bytes are at GlobalMemory::bytes(). Managed and page-locked memory is open while it is allocated.
