@@ -94,13 +94,13 @@ def _mutants(workspace: Workspace, tools: Tools, chapter: Chapter, directory: Pa
     all_of_it = mutants.load(workspace, chapter)
     nvcc = Path(tools.path("nvcc"))
     made = live_mutants.compiled(workspace, nvcc, chapter, all_of_it, directory, _target(workspace, chapter))
-    return {"mutants": [
+    return {"begin": made.begin, "end": made.end, "mutants": [
         {
             "name": each.mutant.name, "why": each.mutant.why, "file": each.mutant.file, "line": each.line,
             "find": each.mutant.find, "replace": each.mutant.replace, "source": each.source,
             "kernels": {name: {"kernel": mangled, "ptx": ptx} for name, (mangled, ptx) in each.kernels.items()},
         }
-        for each in made
+        for each in made.mutants
     ]}
 
 
@@ -117,5 +117,8 @@ def _load_from(page: Path, chapter: Chapter) -> None:
         return
     scripts = "".join(f'<script src="live/{name}.js" defer></script>\n' for name in ("emulator_worker", "emulator", "listings"))
     head = f'<link href="live/live.css" rel="stylesheet"/>\n<meta name="hopper-live" content="{chapter.name}"/>\n</head>'
-    text = page.read_text("utf-8").replace("</head>", head, 1)
+    text = page.read_text("utf-8")
+    if 'name="hopper-live"' in text:
+        return
+    text = text.replace("</head>", head, 1)
     page.write_text(text.replace("</body>", f"{scripts}</body>", 1), "utf-8")

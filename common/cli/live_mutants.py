@@ -16,7 +16,7 @@ from .mutants import Mutant, MutantError, mutated
 from .workspace import Workspace
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+(?P<what><[^>]+>|"(?P<file>[^"]+)")')
-_ITEM = re.compile(r"^(?:\.visible |\.weak |\.extern |\.common )*\.(?P<kind>entry|func|global|const|section|file)\b", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t]*(?:\.visible |\.weak |\.extern |\.common )*\.(?P<kind>entry|func|global|const|section|file)\b", re.MULTILINE)
 _NAME = re.compile(r"[\w$.]+")
 _COPY = re.compile(r"\bcopy(\d+)_::")
 
@@ -31,10 +31,20 @@ class Broken:
     source: str
     """The file with the change."""
     kernels: dict[str, tuple[str, str]]
-    """By the demangled name of each kernel that it changes: the mangled name and a module with that kernel alone."""
+    """By the demangled name of each kernel that it changes: the mangled name and the PTX of that kernel alone, which is a
+    module between the two texts of `Compiled`."""
 
 
-def compiled(workspace: Workspace, nvcc: Path, chapter: Chapter, mutants: Iterable[Mutant], directory: Path, arguments: list[str]) -> list[Broken]:
+@dataclass(frozen=True)
+class Compiled:
+    """A chapter's mutants, and what their modules have in common: how each begins and ends."""
+
+    begin: str
+    end: str
+    mutants: list[Broken]
+
+
+def compiled(workspace: Workspace, nvcc: Path, chapter: Chapter, mutants: Iterable[Mutant], directory: Path, arguments: list[str]) -> Compiled:
     """Those of the mutants that change the PTX of a kernel of the chapter's program; files are made in `directory`.
 
     Changes to what all chapters share, and to host code, are none of them.
@@ -75,7 +85,7 @@ def compiled(workspace: Workspace, nvcc: Path, chapter: Chapter, mutants: Iterab
         }
         if changed:
             broken.append(Broken(mutant, line, text, changed))
-    return broken
+    return Compiled(module.begin, module.end, broken)
 
 
 class _Flat:
@@ -116,8 +126,9 @@ class Module:
 
     def __init__(self, text: str) -> None:
         starts = [match.start() for match in _ITEM.finditer(text)]
-        self._head = text[: starts[0]] if starts else text
-        self._rest: list[str] = []
+        self.begin = text[: starts[0]] if starts else text
+        self.end = ""
+        """Source files and the names in debug information: what the lines of all kernels refer to."""
         self._named: dict[str, list[str]] = {}
         """Declarations and definitions of functions and variables."""
         self.entries: dict[str, str] = {}
@@ -125,14 +136,14 @@ class Module:
             piece = text[begin:end]
             kind = _ITEM.match(piece)["kind"]  # type: ignore[index]
             if kind in ("section", "file"):
-                self._rest.append(piece)
+                self.end += piece
             elif kind == "entry":
                 self.entries[_NAME.search(piece, piece.index(".entry") + 6)[0]] = piece  # type: ignore[index]
             else:
                 self._named.setdefault(_declared(kind, piece), []).append(piece)
 
     def alone(self, entry: str) -> str:
-        """A module with one kernel and what it refers to."""
+        """One kernel and what it refers to."""
         needed, waiting = {entry}, [self.entries[entry]]
         while waiting:
             for name in set(_NAME.findall(waiting.pop())) & self._named.keys():
@@ -140,7 +151,7 @@ class Module:
                     needed.add(name)
                     waiting += self._named[name]
         pieces = [piece for name, all_of_it in self._named.items() if name in needed for piece in all_of_it]
-        return self._head + "".join([*pieces, self.entries[entry], *self._rest])
+        return "".join([*pieces, self.entries[entry]])
 
     def demangled(self) -> dict[str, str]:
         """The kernels' names as a reader knows them."""

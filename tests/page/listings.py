@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "common"), str(ROOT / "tests/docs")]
 
 CHAPTERS = ("sync_copy", "tma_1d")
+UNSEEN = {"vector load beyond the end"}
+"""Mutants that the page's inputs do not show: this one reads what nobody uses unless the length is another."""
 
 BREAK = """(async () => {
     const told = [];
@@ -99,10 +101,9 @@ class Listings(unittest.TestCase):
             *((self.html / f"{name}.html").as_uri() for name in CHAPTERS),
             f"http://127.0.0.1:{server.server_address[1]}/{CHAPTERS[0]}.html",
         ):
-            with self.subTest(address=address):
-                self.assertEqual(self.browser.open(address), [])
-                yield address
-                self.assertEqual(self.browser.problems(), [])
+            self.assertEqual(self.browser.open(address), [])
+            yield address
+            self.assertEqual(self.browser.problems(), [])
 
     def test_kernels_run_in_every_order_and_nothing_is_found(self) -> None:
         for _ in self.of_each_page():
@@ -111,7 +112,8 @@ class Listings(unittest.TestCase):
             self.assertGreaterEqual(len(ran), 15)
             for text in ran:
                 # Mistakes are listings, too, but no launches of the chapter's program.
-                self.assertRegex(text, r"thread instructions, nothing found\. Memory is as the right kernel leaves it\.$")
+                as_it_is = r"Memory is as the right kernel leaves it|It stores what a clock says, so results are not compared"
+                self.assertRegex(text, rf"thread instructions, nothing found\. (?:{as_it_is})\.$")
 
     def test_every_mutant_is_shown_and_noticed(self) -> None:
         for address in self.of_each_page():
@@ -121,7 +123,8 @@ class Listings(unittest.TestCase):
             for kernel, name, text, blamed, changed in told:
                 with self.subTest(kernel=kernel, mutant=name):
                     self.assertGreater(changed, 0)
-                    self.assertRegex(text, r"1 finding|\d findings|words in memory differ")
+                    noticed = r"These inputs do not show" if name in UNSEEN else r"1 finding|\d findings|words in memory differ"
+                    self.assertRegex(text, noticed)
                     if "What to do:" in text and kernel and kernel in text.split(":")[0]:
                         self.assertGreater(blamed, 0, text)
 

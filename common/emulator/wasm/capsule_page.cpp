@@ -38,10 +38,20 @@ std::string shape(const emu::Dim3& d) {
     return "[" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + "]";
 }
 
+/// Whether the kernel's PTX reads a clock: what it stores of that is another number in each order.
+bool reads_clocks(const emu::CapsuleLaunch& launch) {
+    const std::string_view module = capsule.modules[launch.module];
+    const std::size_t begin = module.find(".entry " + launch.kernel + "(");
+    const std::string_view body = module.substr(std::min(begin, module.size()));
+    const std::string_view kernel = body.substr(0, body.find("\n}"));
+    return kernel.find("%clock") != kernel.npos || kernel.find("%globaltimer") != kernel.npos;
+}
+
 std::string description_of(const emu::CapsuleLaunch& launch) {
     return "{\"launch\":" + std::to_string(launch.serial) + ",\"kernel\":" + quoted(launch.kernel) +
            ",\"name\":" + quoted(launch.name) + ",\"grid\":" + shape(launch.config.grid) +
-           ",\"block\":" + shape(launch.config.block) + ",\"cluster\":" + shape(launch.config.cluster) + "}";
+           ",\"block\":" + shape(launch.config.block) + ",\"cluster\":" + shape(launch.config.cluster) +
+           ",\"clocks\":" + (reads_clocks(launch) ? "true" : "false") + "}";
 }
 
 /// The launch with the replacement's kernel. Variables of its module are as new.

@@ -27,6 +27,7 @@
  * @property {number[]} grid
  * @property {number[]} block
  * @property {number[]} cluster
+ * @property {boolean} clocks Its kernel reads a clock, and may store what it read.
  */
 
 /**

@@ -129,17 +129,22 @@
                 const index = await this.launch();
                 if (index === undefined) return this.say('The chapter’s program does not launch this kernel.');
                 const right = await rightResult(index);
-                const { name } = (await launches())[index];
-                const replacement = this.broken && {
-                    ...this.broken.kernels[name], file: this.broken.file, source: this.broken.source,
-                };
+                const { name, clocks } = (await launches())[index];
+                const replacement = this.broken && await this.replacementOf(name);
                 const result = await emulator.run({ launch: index, order: this.order.value, seed: 1 + Math.floor(Math.random() * 1e6), replacement });
-                if (mine === this.turn) this.show(name, result, differing(result.arrays, right));
+                if (mine === this.turn) this.show(name, result, clocks && !this.broken ? null : differing(result.arrays, right));
             } catch (error) {
                 if (mine === this.turn) this.say(error.reason === 'time' ? `${error.message}, and was stopped.` : error.message, 'wrong');
             } finally {
                 this.runButton.disabled = false;
             }
+        }
+
+        /** The broken kernel as the emulator takes it. */
+        async replacementOf(name) {
+            const { begin, end } = await data('mutants');
+            const { kernel, ptx } = this.broken.kernels[name];
+            return { ptx: begin + ptx + end, kernel, file: this.broken.file, source: this.broken.source };
         }
 
         // ---- What came of it.
@@ -154,11 +159,13 @@
             this.outcome.replaceChildren(make('p', { textContent: text, className }));
         }
 
-        show(name, result, { differ, all }) {
+        /** `compared`: with what the right kernel leaves; null for one that stores the time, of which an emulator has none. */
+        show(name, result, compared) {
+            const { differ, all } = compared ?? { differ: 0, all: 0 };
             const run = `${plainName(name)}: ${result.instructions.toLocaleString('en')} thread instructions`;
             const unseen = this.broken && !differ && !result.findings.length;
             const wrong = differ ? `${differ.toLocaleString('en')} of ${all.toLocaleString('en')} words in memory differ from what the right kernel leaves.`
-                : 'Memory is as the right kernel leaves it.';
+                : compared ? 'Memory is as the right kernel leaves it.' : 'It stores what a clock says, so results are not compared.';
             const parts = result.findings.map(finding => this.findingOf(finding));
             const summary = result.findings.length ? `${run}, ${result.findings.length} ${result.findings.length === 1 ? 'finding' : 'findings'}.`
                 : `${run}, nothing found. ${wrong}`;
@@ -166,7 +173,11 @@
             this.outcome.replaceChildren(make('p', { textContent: summary, className: good ? 'right' : 'wrong' }), ...parts);
             if (unseen) this.outcome.append(make('p', { textContent: 'These inputs do not show what is wrong. The chapter’s tests do, with others.' }));
             if (result.findings.length && differ) this.outcome.append(make('p', { textContent: wrong }));
-            result.findings.forEach(finding => finding.locations.forEach(place => this.blame(finding, place)));
+            for (const { locations } of result.findings)
+                for (const place of locations) {
+                    this.blame(place, `◀ ${place.role}`);
+                    place.callers?.forEach(caller => this.blame(caller, '◀ called here'));
+                }
         }
 
         findingOf(finding) {
@@ -177,13 +188,13 @@
                 make('ul', {}, ...lines), make('p', {}, make('strong', { textContent: 'What to do: ' }), finding.advice));
         }
 
-        /** Says at the line what happened there. */
-        blame(finding, place) {
+        /** Says at the line what happened there, once. */
+        blame(place, words) {
             if (place.file !== this.file) return;
             const row = this.rowOf(place.line);
-            if (!row) return;
+            if (!row || row.classList.contains('live-blamed')) return;
             row.classList.add('live-blamed');
-            const mark = make('span', { className: 'live-role', textContent: `◀ ${place.role}` });
+            const mark = make('span', { className: 'live-role', textContent: words });
             row.append(mark);
             this.marks.push(mark);
         }
