@@ -101,9 +101,9 @@ def _ladder_claims(tables: Tables) -> Iterator[Claim]:
         return Rows(tables["gemm_ladder"].where(extent=extent, pace=pace)).figure("share", kernel=kernel)
 
     for id, extent, bound in (("large", LARGE, 102), ("middle", MIDDLE, 100), ("small", SMALL, 95), ("shallow", SHALLOW, 95), ("tall", TALL, 95)):
-        yield Claim(f"gemm-{id}", f"the last rung at {extent}, with pauses, against cuBLAS", share(extent), ">=", bound, "%")
-    for id, extent, bound in (("large", LARGE, 102), ("middle", MIDDLE, 97), ("small", SMALL, 95), ("shallow", SHALLOW, 95), ("tall", TALL, 95)):
-        yield Claim(f"gemm-hot-{id}", f"the same without pauses at {extent}", share(extent, HOT), ">=", bound, "%")
+        yield Claim(f"gemm-{id}", f"overlapped at {extent}, with pauses, against cuBLAS", share(extent), ">=", bound, "%")
+    for id, extent, bound in (("large", LARGE, 102), ("middle", MIDDLE, 100), ("small", SMALL, 95), ("shallow", SHALLOW, 95), ("tall", TALL, 95)):
+        yield Claim(f"gemm-hot-{id}", f"tuned at {extent}, without pauses, against cuBLAS", share(extent, HOT, "tuned"), ">=", bound, "%")
     rows = Rows(tables["gemm_ladder"].where(extent=LARGE))
 
     def faster(slow: str, fast: str, extent: str = LARGE) -> float | None:
