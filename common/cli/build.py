@@ -19,6 +19,8 @@ from .workspace import Workspace
 
 _SHOWN_LINES = 40
 EMULATOR_DIRECTORY = Path("common/emulator/cuda")
+DEFAULT = "all"
+"""Ninja's word for what is built when nothing is named; it leaves out what a single test alone needs."""
 
 
 def ready(workspace: Workspace, extent: Extent = Extent.ALL, *, emulator: bool = False) -> Tools:
@@ -132,9 +134,9 @@ def reconfigure(workspace: Workspace, tools: Tools) -> None:
 
 
 def build(workspace: Workspace, tools: Tools, targets: Iterable[str] = ()) -> None:
-    """Builds `targets`, or everything; on an error shows what the compiler said."""
+    """Builds `targets`, or what is built by default; on an error shows what the compiler said."""
     if is_built():
-        if missing := [target for target in targets if not (workspace.build / target).exists()]:
+        if missing := [target for target in targets if target != DEFAULT and not (workspace.build / target).exists()]:
             raise UserError(f"WORKBOOK_BUILT=1 says that {workspace.build} is built, but it has no {missing[0]}")
         return
     targets = list(targets)

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import secrets
 import shutil
 import tempfile
 import time
@@ -14,7 +15,7 @@ from pathlib import Path
 from .errors import UserError
 
 _PREFIX = "workbook-"
-_KINDS = ("check", "run")
+_KINDS = ("check", "run", "record", "live")
 _NEW_SECONDS = 60
 """A directory may be younger than its lock."""
 _LEAST_FREE = 128 * 1024
@@ -27,23 +28,30 @@ _FULL = os.strerror(errno.ENOSPC)
 @contextmanager
 def directory(kind: str) -> Iterator[Path]:
     """A fresh directory, `kind` being one of `_KINDS`; removed with all that is in it."""
+    # The name is known before the directory is there: whatever interrupts us from then on, it is removed.
+    name = f"{_PREFIX}{kind}-{secrets.token_hex(8)}"
+    place: Path | None = None
+    handle: int | None = None
     try:
-        sweep(Path(tempfile.gettempdir()))
-        place = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-"))
-    except OSError as error:
-        raise _no_room(None, error.strerror or str(error)) from None
-    handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+        try:
+            place = Path(tempfile.gettempdir()) / name
+            sweep(place.parent)
+            place.mkdir(mode=0o700)
+        except OSError as error:
+            raise _no_room(None, error.strerror or str(error)) from None
+        handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
         with contextlib.suppress(OSError):  # A file system without locks: nobody sweeps there.
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield place
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            raise _no_room(place.parent, _FULL) from None
+            raise _no_room(place.parent if place else None, _FULL) from None
         raise
     finally:
-        shutil.rmtree(place, ignore_errors=True)
-        os.close(handle)
+        if place is not None:
+            shutil.rmtree(place, ignore_errors=True)
+        if handle is not None:
+            os.close(handle)
 
 
 def require_room(place: Path, said: Sequence[str] = ()) -> None:

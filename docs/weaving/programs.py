@@ -170,7 +170,7 @@ class Runner:
 
 def _wrapped(line: str) -> list[str]:
     """A line of the emulator's, broken so that it can be read beside prose; code it quotes stays whole."""
-    if len(line) <= WIDTH or line.lstrip().startswith(("|", "-->")):
+    if len(line) <= WIDTH or line.lstrip().startswith("|"):
         return [line]
     indent = line[: len(line) - len(line.lstrip())]
     return textwrap.wrap(

@@ -12,7 +12,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from cli import main, results
+from cli import build, main, results
 from cli.commands import test as test_command
 from cli.errors import UsageError
 from cli.workspace import Workspace
@@ -97,6 +97,15 @@ class Build(unittest.TestCase):
         self.assertIn(["test"], calls)  # The README's command as it stands there, on the clone as it is.
         run = Counter(name for call in calls for name in chosen(call, self.tests, self.workspace))
         self.assertEqual(run, Counter(test["name"] for test in self.tests))
+
+    def test_everything_is_built_that_a_test_of_either_group_needs(self) -> None:
+        """Ninja's default leaves out what one test alone needs: Meson runs the tests with --no-rebuild."""
+        for words in ([], ["--all"], [test_command.PROJECT]):
+            options = main.parse(["test", *words])
+            wanted = test_command.targets(options, test_command.chosen_by(options, self.tests, self.workspace), self.workspace)
+            needed = test_command.needs([t for t in self.tests if t["name"] in self.chosen(*words)], self.workspace)
+            self.assertEqual(set(needed) - set(wanted), set(), words)
+            self.assertEqual(build.DEFAULT in wanted, bool(words))
 
     def test_programs_exercises_and_the_emulator_are_in_the_plain_group(self) -> None:
         plain = set(self.chosen())

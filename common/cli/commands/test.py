@@ -64,11 +64,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
             print(f"{test['name']}  ({', '.join(test['suite'])})")
         return 0
     chosen = chosen_by(options, known, workspace)
-    # What no test runs has to compile too, and that checks the project.
-    everything = options.all or PROJECT in options.names
-    build.build(
-        workspace, tools, [] if everything else [*needs(chosen, workspace), *build.emulator_targets(workspace)]
-    )
+    build.build(workspace, tools, targets(options, chosen, workspace))
     with exclusive(workspace.state / "tests.lock", "running the tests"):
         env = {**configuring.environment(tools), **backend.environment(where, workspace)}
         directories = [tools.path("nvcc").parent, *([extra.parent] if extra else [])]
@@ -117,6 +113,15 @@ def needs(tests: list[dict[str, Any]], workspace: Workspace) -> list[str]:
     wanted = {target for test in tests for target in test["depends"]}
     files = [Path(file) for target in targets if target["id"] in wanted for file in target["filename"]]
     return sorted(str(file.relative_to(workspace.build)) for file in files)
+
+
+def targets(
+    options: argparse.Namespace, chosen: list[dict[str, Any]], workspace: Workspace
+) -> list[str]:
+    """What Ninja has to build before `chosen` run."""
+    # What no test runs has to compile too, and that checks the project.
+    default = [build.DEFAULT] if options.all or PROJECT in options.names else []
+    return [*default, *needs(chosen, workspace), *build.emulator_targets(workspace)]
 
 
 def chosen_by(
