@@ -39,7 +39,7 @@ def build(units: bool) -> None:
 
 class UnitTests(unittest.TestCase):
     def test_all_pass(self) -> None:
-        output = _output("node", BUILD / "wasm/emulator_tests.js")
+        output = _output("node", "--no-experimental-fetch", BUILD / "wasm/emulator_tests.js")
         print(output.splitlines()[-1], file=sys.stderr)
 
 

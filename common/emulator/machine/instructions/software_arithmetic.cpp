@@ -110,6 +110,11 @@ UInt128 whole_root(UInt128 value) {
 
 } // namespace
 
+/// The product is exact in binary64, and its sum with c rounded to odd there.
+float fused_single(float a, float b, float c) {
+    return static_cast<float>(add_to_odd(static_cast<double>(a) * b, static_cast<double>(c)));
+}
+
 template <class T>
 T SoftwareArithmetic::multiply(T a, T b) const {
     if (!std::isfinite(a) || !std::isfinite(b) || a == 0 || b == 0)

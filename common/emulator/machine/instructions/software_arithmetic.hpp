@@ -12,6 +12,10 @@ namespace emu {
 /// `.rn`, `.rz`, `.rm`, `.rp`, and `.rna` (nearest, ties away from zero).
 enum class Rounding : std::uint8_t { nearest, zero, down, up, away };
 
+/// a * b + c with one rounding, to nearest. WebAssembly has no such instruction, and fmaf() of musl, which
+/// its C library is, rounds ties by a rounding mode that does not exist there.
+float fused_single(float a, float b, float c);
+
 /// By the host, in the rounding mode that it is in.
 struct HostArithmetic {
     template <class T>
@@ -32,6 +36,10 @@ struct HostArithmetic {
     }
     template <class T>
     static T fused(T a, T b, T c) {
+#if defined(__wasm__)
+        if constexpr (sizeof(T) == 4)
+            return fused_single(a, b, c);
+#endif
         return std::fma(a, b, c);
     }
     template <class T>

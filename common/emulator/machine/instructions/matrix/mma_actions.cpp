@@ -118,12 +118,13 @@ void multiply_floats(Warp& warp, const Op& op, LaneMask lanes) {
 
 float sum_of_quad(bool half, const std::array<float, 4>& a, const std::array<float, 4>& b, float c) {
     if (half) {
-        const float first = std::fma(a[1], b[1], a[0] * b[0]), second = std::fma(a[3], b[3], a[2] * b[2]);
+        const float first = HostArithmetic::fused(a[1], b[1], a[0] * b[0]),
+                    second = HostArithmetic::fused(a[3], b[3], a[2] * b[2]);
         return c + first + second;
     }
     float sum = 0;
     for (unsigned k = 0; k < 4; ++k)
-        sum = std::fma(a[k], b[k], sum);
+        sum = HostArithmetic::fused(a[k], b[k], sum);
     return sum + c;
 }
 
