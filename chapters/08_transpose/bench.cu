@@ -1,5 +1,6 @@
 /// @file bench.cu
 /// Chapter 8's measurements: the ladder at several sizes, and what a reader might use instead.
+#include "any_transpose.cuh"
 #include "bench_causes.cuh"
 #include "bench_sides.cuh"
 #include "cublas.hpp"
@@ -49,6 +50,7 @@ constexpr Rung<float> float_rungs[] = {
     {"column_walk", launch_column_walk<float>},
     {"tma_kept_reads", launch_tma_kept_reads},
     {"kept_reads", launch_kept_reads<float>},
+    {"any_matrix", launch_any_matrix},
 };
 using Half = __nv_bfloat16;
 constexpr Rung<Half> half_rungs[] = {

@@ -1,5 +1,6 @@
 /// @file transpose_test.cu
 /// Every rung of chapter 8's ladder, on matrices of many shapes: bit for bit, and nothing else is written.
+#include "any_transpose.cuh"
 #include "kept_transpose.cuh"
 #include "roles_transpose.cuh"
 #include "tma_transpose.cuh"
@@ -175,6 +176,25 @@ TEST_CASE("tma_persistent goes around its ring several times") {
     CHECK(check_matrix<float>(few_blocks, {tiles_down * 64 - 60, 68}) == "tma_persistent");
 }
 
+TEST_CASE("floats of any matrix at any address") {
+    require_device(hopper);
+    // What is few ends at 24; tiles that lean have 64 rows and columns, and read 72 rows.
+    constexpr Extent more[] = {{24, 1030}, {1030, 24}, {25, 70},  {70, 25},  {63, 129},  {65, 130},
+                               {71, 200},  {72, 64},   {73, 65},  {129, 63}, {135, 128}, {136, 64},
+                               {137, 191}, {8, 2049},  {2049, 8}, {9, 770},  {770, 9},   {200, 331}};
+    std::vector<Extent> all(std::begin(extents), std::end(extents));
+    all.insert(all.end(), std::begin(more), std::end(more));
+    for (const Extent& extent : all) {
+        const bool empty = extent.size() == 0;
+        const std::string expected = empty || (extent.rows > 24 && extent.columns > 24) ? "leaning_tiles"
+                                     : extent.rows <= extent.columns                    ? "few_rows"
+                                                                                        : "few_columns";
+        for (std::size_t offset = 0; offset < 8; ++offset)
+            CHECK(check_matrix<float>(launch_any_matrix, extent, offset) == expected);
+        CHECK(check_matrix<float>(launch_any_matrix, extent, 1, Guards::none) == expected);
+    }
+}
+
 TEST_CASE("odd and long matrices") {
     require_device(hopper);
     CHECK(check_matrix<float>(launch_column_walk<float>, {1000, 300}) == "column_walk");
@@ -190,6 +210,7 @@ TEST_CASE("arrays of another size are refused") {
     CHECK_THROWS_AS(launch_padded_tile<float>(in.span(), out.span(), {10, 10}), std::invalid_argument);
     CHECK_THROWS_AS(launch_column_walk<float>(in.span(), out.span(), {10, 10}), std::invalid_argument);
     CHECK_THROWS_AS(launch_kept_reads<float>(in.span(), out.span(), {10, 10}), std::invalid_argument);
+    CHECK_THROWS_AS(launch_any_matrix(in.span(), out.span(), {10, 10}), std::invalid_argument);
     CHECK_THROWS_AS(launch_tma_plain(in.span(), out.span(), {10, 10}), std::invalid_argument);
     CHECK_THROWS_AS(launch_tma_kept_reads(in.span(), out.span(), {10, 10}), std::invalid_argument);
     CHECK_THROWS_AS(launch_tma_micro_tiles(in.span(), out.span(), {10, 10}), std::invalid_argument);
