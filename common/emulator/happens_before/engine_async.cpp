@@ -86,7 +86,7 @@ std::uint32_t Engine::add_operation(const AsyncOperation& operation, WarpClock& 
 
 void Engine::touch_range(Actor& actor, Address address, std::uint32_t bytes, bool shared) {
     if (actor.shared != shared)
-        actor.answers = {}; // References of global and of shared memory are two kinds.
+        answers_.begin();
     actor.shared = shared;
     const bool words = address % 4 == 0 && bytes % 4 == 0;
     if (!shared || actor.is_write || actor.padding || !words)
@@ -116,6 +116,8 @@ void Engine::touch_pieces(const AsyncOperation& operation, const Operation& know
     Actor actor;
     actor.clock = &clock;
     actor.lane = operation.lane;
+    actor.answers = &answers_;
+    answers_.begin();
     const auto become = [&](std::uint32_t record, bool is_write) {
         actor.is_write = is_write;
         actor.ref = make_ref(record, operation.lane);
