@@ -17,7 +17,12 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(HERE)]
 
+import cluster_data  # noqa: E402
+import gemm_data  # noqa: E402
+import launches  # noqa: E402
+import roles_data  # noqa: E402
 import traces  # noqa: E402
+import wgmma_data  # noqa: E402
 
 
 class Failed(Exception):
@@ -76,6 +81,7 @@ def pipeline(build: Path) -> str:
 
 
 MAKERS = {"swizzle": swizzle, "tensor_box": tensor_box, "mbarrier": mbarrier, "pipeline": pipeline}
+MAKERS |= cluster_data.MAKERS | roles_data.MAKERS | wgmma_data.MAKERS | gemm_data.MAKERS
 
 
 def main(arguments: list[str]) -> int:
@@ -91,7 +97,7 @@ def main(arguments: list[str]) -> int:
         try:
             text = MAKERS[name](build)
             json.loads(text)
-        except (Failed, traces.Unexpected, ValueError) as error:
+        except (Failed, launches.NotBuilt, traces.Unexpected, ValueError) as error:
             print(f"data: {name}: {error}", file=sys.stderr)
             status = 1
             continue
