@@ -36,6 +36,9 @@ class Current(unittest.TestCase):
     def test_tensor_box(self) -> None:
         self.check("tensor_box")
 
+    def test_loads_of_a_warp(self) -> None:
+        self.check("coalescing")
+
     def test_time_lines(self) -> None:
         build = Path(os.environ.get("WORKBOOK_BUILD") or tools.ROOT / "build")
         try:
