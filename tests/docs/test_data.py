@@ -39,6 +39,9 @@ class Current(unittest.TestCase):
     def test_loads_of_a_warp(self) -> None:
         self.check("coalescing")
 
+    def test_groups_and_tails(self) -> None:
+        self.check("groups", "zero_fill")
+
     def test_time_lines(self) -> None:
         build = Path(os.environ.get("WORKBOOK_BUILD") or tools.ROOT / "build")
         try:

@@ -1,6 +1,7 @@
 """The interactive pictures of chapters 1 to 4: what they show is compared with what is computed here, in another way."""
 
 import json
+import math
 import unittest
 
 import tools
@@ -10,7 +11,7 @@ from cli import requirements
 from test_access import violations
 from test_pictures import Pictures, data
 
-PAGES = {"sync_copy.html": ("coalescing",)}
+PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill")}
 """Each page with its pictures."""
 
 
@@ -91,6 +92,93 @@ class Coalescing(First):
         for kernel, expected in (("loop_coalesced", 4), ("loop_strided", 16), ("vectorized", 16)):
             self.button(kernel)
             self.assertIn(f"counts {expected} sectors. {32 * expected} bytes move", self.said())
+
+
+class Little(First):
+    def test_every_point_is_the_measurement_and_the_law_is_a_product(self) -> None:
+        self.show("little", "sync_copy.html")
+        tables = json.loads((tools.ROOT / "docs/measurements/h200.json").read_text("utf-8"))["tables"]
+        table = tables["little"]
+        rows = [dict(zip(table["ids"], row, strict=True)) for row in table["rows"]]
+        nanoseconds = next(row[2] for row in tables["latencies"]["rows"] if row[0] == "global memory")
+        for row in rows[::5]:
+            self.choose(1, row["load_bytes"])
+            self.choose(0, row["threads_per_sm"])
+            self.choose(2, row["loads"])
+            self.assertNotIn("Measured", self.said())
+            self.assertEqual(self.count("path.guess") + self.count("rect.chosen"), 0)
+            self.answer(777)
+            law = row["threads_per_sm"] * row["load_bytes"] * row["loads"] * 132 / nanoseconds
+            share = 100 * row["gb_per_s"] / min(law, 4800)
+            self.assertIn(f"idle memory: {law:,.0f} GB/s", self.said())
+            self.assertIn(f"Measured: {row['gb_per_s']:,.0f} GB/s, {share:.0f} % of what both allow. You said 777.", self.said())
+        self.assertEqual(self.count("rect.point"), len(rows[::5]) + 1, "those seen, and the last one twice")
+        self.ask_first(False)
+        self.assertEqual(self.count("rect.point"), len(rows) + 1)
+        places = self.browser.evaluate(
+            f"[...document.querySelectorAll('{self.box} rect.point')].map((r) => [r.x, r.y, r.width].map((v) => v.baseVal.value)).map(([x, y, w]) => [x + w / 2, y + w / 2])"
+        )[: len(rows)]
+        (x0, y0), (x1, y1) = places[0], places[-1]
+        for (x, y), row in zip(places, rows, strict=True):
+            along = math.log(row["in_flight"] / rows[0]["in_flight"]) / math.log(rows[-1]["in_flight"] / rows[0]["in_flight"])
+            up = math.log(row["gb_per_s"] / rows[0]["gb_per_s"]) / math.log(rows[-1]["gb_per_s"] / rows[0]["gb_per_s"])
+            self.assertAlmostEqual((x - x0) / (x1 - x0), along, places=3)
+            self.assertAlmostEqual((y - y0) / (y1 - y0), up, places=3)
+
+    def test_what_was_not_measured_cannot_be_chosen(self) -> None:
+        self.show("little", "sync_copy.html")
+        self.choose(2, 8)
+        self.choose(1, 4)
+        self.assertEqual(
+            self.browser.evaluate(f"[...document.querySelectorAll('{self.box} select')[2].options].filter((o) => o.disabled).map((o) => o.value)"), ["2", "8"]
+        )
+        self.assertIn("1,024 threads with 1 load of 4 bytes", self.said())
+
+
+class Groups(First):
+    def test_emulator_lands_what_the_rules_promise(self) -> None:
+        cases = data("groups")["cases"]
+        self.assertEqual(len(cases), sum((groups + 1) * 5 for groups in range(1, 6)))
+        for case in cases:
+            copies = [g != case["empty"] for g in range(case["groups"])]
+            sure = [copy and g < case["groups"] - case["pending"] for g, copy in enumerate(copies)]
+            self.assertEqual(case["late"], [int(each) for each in sure], case)
+            self.assertEqual(case["early"], [int(each) for each in copies], case)
+
+    def test_answer_shows_what_is_sure(self) -> None:
+        self.open("cp_async.html", width=390)
+        self.box = '.picture[data-picture="groups"]'
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        heights = {self.height()}
+        for groups, empty, pending in ((4, -1, 3), (5, 4, 1), (3, 1, 0), (2, -1, 4)):
+            for number, value in ((0, groups), (1, empty), (2, pending)):
+                self.choose(number, value)
+            self.assertEqual(self.texts("svg .result"), [])
+            self.answer("2")
+            sure = sum(g != empty for g in range(max(0, groups - pending)))
+            self.assertEqual(self.texts("svg .result").count("✓ there"), sure)
+            self.assertEqual(len(self.texts("svg .result")), groups - (empty >= 0))
+            self.assertIn(f"{sure} {'tile is' if sure == 1 else 'tiles are'} sure. You said {'so' if sure == 2 else '2'}.", self.said())
+            heights.add(self.height())
+        self.assertEqual(len(heights), 1, heights)
+
+
+class ZeroFill(First):
+    def test_emulator_filled_with_zeros_what_lies_past_the_end(self) -> None:
+        for left, tile in enumerate(data("zero_fill")["tiles"]):
+            self.assertEqual(tile, [at + 1 if at < left else 0 for at in range(16)])
+
+    def test_answer_shows_the_sizes_and_the_tile(self) -> None:
+        self.show("zero_fill", "cp_async.html")
+        for left, thread in ((9, 2), (0, 0), (16, 3), (3, 0), (6, 3)):
+            self.choose(0, left)
+            self.choose(1, thread)
+            self.assertEqual(self.texts("svg .result"), [])
+            self.answer("4 bytes")
+            sizes = [4 * min(4, max(0, left - 4 * each)) for each in range(4)]
+            self.assertEqual(self.texts("svg .result"), [f"{size} bytes" for size in sizes])
+            self.assertIn(f"Its src-size is {sizes[thread]}. You said {'so' if sizes[thread] == 4 else '4 bytes'}.", self.said())
+            self.assertIn(f"On the emulator {4 - sizes[thread] // 4} of its 4 floats became zero", self.said())
 
 
 class Everybody(First):

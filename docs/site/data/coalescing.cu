@@ -1,6 +1,7 @@
 /// @file coalescing.cu
-/// Loads of one warp for the interactive picture of chapter 1: every width, stride and offset that it offers, one launch for
-/// each. What they cost is what the emulator counts for the launches (EMULATOR_COUNTERS), in the order that is printed here.
+/// Loads of one warp for the interactive picture of chapter 1: every width, stride and offset that it offers,
+/// one launch for each. What they cost is what the emulator counts for the launches (EMULATOR_COUNTERS), in
+/// the order that is printed here.
 #include "workbook/buffer.hpp"
 #include "workbook/check.hpp"
 #include "workbook/launch.hpp"

@@ -24,8 +24,11 @@ class Failed(Exception):
     """A program did not do what it should."""
 
 
-def run(build: Path, program: str, *arguments: str, record: str = "") -> str:
-    """What a program prints on the emulator, or, if `record` is EMULATOR_TRACE or EMULATOR_COUNTERS, that file of it."""
+def run(build: Path, program: str, *arguments: str, record: str = "", order: str = "") -> str:
+    """What a program prints on the emulator, or, if `record` is EMULATOR_TRACE or EMULATOR_COUNTERS, that file of it.
+
+    With an `order` copies land late or early, and reads that come too soon are let through.
+    """
     path = build / program
     if not path.exists():
         raise Failed(f"{path} is not built")
@@ -33,6 +36,8 @@ def run(build: Path, program: str, *arguments: str, record: str = "") -> str:
         file = Path(directory) / "record"
         env = {name: value for name, value in os.environ.items() if not name.startswith("EMULATOR_")}
         env |= {"LD_LIBRARY_PATH": str(build / "common/emulator/cuda"), "EMULATOR_THREADS": "1"}
+        if order:
+            env |= {"EMULATOR_ORDER": order, "EMULATOR_CHECKS": "none"}
         if record:
             env[record] = str(file)
         done = subprocess.run(
@@ -69,6 +74,23 @@ def coalescing(build: Path) -> str:
     return traces.dump({"lanes": 32, "sector_bytes": 32, "sectors": sectors})
 
 
+def groups(build: Path) -> str:
+    """What had landed after each wait where copies land as late, and as early, as they may."""
+    program = "docs/site/data/groups_data"
+    late, early = (json.loads(run(build, program, order=order)) for order in ("late", "early"))
+    cases = []
+    for one, other in zip(late, early, strict=True):
+        landed = {"late": one.pop("landed"), "early": other.pop("landed")}
+        if one != other:
+            raise Failed("groups_data does something else in another order")
+        cases.append(one | landed)
+    return traces.dump({"cases": cases})
+
+
+def zero_fill(build: Path) -> str:
+    return run(build, "docs/site/data/zero_fill_data")
+
+
 def mbarrier(build: Path) -> str:
     barriers, bulk = "chapters/03_barriers/barriers", "chapters/05_tma_1d/tma_1d"
     records = []
@@ -93,6 +115,8 @@ def pipeline(build: Path) -> str:
 
 MAKERS = {
     "coalescing": coalescing,
+    "groups": groups,
+    "zero_fill": zero_fill,
     "swizzle": swizzle, "tensor_box": tensor_box, "mbarrier": mbarrier, "pipeline": pipeline}
 
 
