@@ -11,7 +11,7 @@ from cli import requirements
 from test_access import violations
 from test_pictures import Pictures, data
 
-PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill")}
+PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill"), "barriers.html": ("parity",)}
 """Each page with its pictures."""
 
 
@@ -179,6 +179,73 @@ class ZeroFill(First):
             self.assertEqual(self.texts("svg .result"), [f"{size} bytes" for size in sizes])
             self.assertIn(f"Its src-size is {sizes[thread]}. You said {'so' if sizes[thread] == 4 else '4 bytes'}.", self.said())
             self.assertIn(f"On the emulator {4 - sizes[thread] // 4} of its 4 floats became zero", self.said())
+
+
+def lives(steps: list[dict]) -> list[tuple[int, int, int]]:
+    """Phase, arrivals missing and bytes missing after each step of an mbarrier's life (PTX ISA, 'Contents of the mbarrier object')."""
+    found = []
+    phase = expected = pending = transactions = 0
+    for step in steps:
+        number = step["number"]
+        match step["kind"]:
+            case "init":
+                expected = pending = number
+            case "arrive":
+                pending -= 1
+            case "drop":
+                pending, expected = pending - 1, expected - 1
+            case "expect":
+                transactions += number
+            case "arrive expect":
+                transactions, pending = transactions + number, pending - 1
+            case "land":
+                transactions -= number
+        if (pending, transactions) == (0, 0):
+            phase, pending = phase + 1, expected
+        found.append((phase, pending, transactions))
+    return found
+
+
+class Parity(First):
+    def test_emulator_answers_as_the_phase_says(self) -> None:
+        for life in data("parity")["lives"]:
+            states = lives(life["steps"])
+            self.assertGreaterEqual(states[-1][0], 2, "two phases end")
+            for step, (phase, _, _) in zip(life["steps"], states, strict=True):
+                self.assertEqual(step["returns"], [int(phase % 2 != parity) for parity in (0, 1)], life["name"])
+
+    def test_each_step_shows_the_barrier_and_answers(self) -> None:
+        self.open("barriers.html", width=390)
+        self.box = '.picture[data-picture="parity"]'
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        heights, right, asked = {self.height()}, 0, 0
+        for number, life in enumerate(data("parity")["lives"]):
+            self.choose(0, number)
+            self.button("Back")
+            for at, (step, (phase, arrivals, missing)) in enumerate(zip(life["steps"], lives(life["steps"]), strict=True)):
+                self.choose(1, at % 2)
+                self.assertIn(f"step {at + 1} of {len(life['steps'])}", self.text(f"{self.box} .controls"))
+                shown = [self.texts(f"svg .value.{name}")[-1] for name in ("phase", "parity", "arrivals", "bytes")]
+                self.assertEqual(shown, [str(value) for value in (phase, phase % 2, arrivals, missing)])
+                self.assertNotIn("test_wait", self.said())
+                self.answer("returns")
+                returns = bool(step["returns"][at % 2])
+                right, asked = right + returns, asked + 1
+                self.assertIn("It returns: " if returns else "It waits: ", self.said())
+                self.assertIn(f"on the emulator: {json.dumps(returns)}. {'You said so.' if returns else 'You said: it returns.'}", self.said())
+                self.assertIn(f"Right so far: {right} of {asked}.", self.said())
+                heights.add(self.height())
+                self.button("Next")
+        self.assertEqual(len(heights), 1, heights)
+
+    def test_arrow_keys_step_and_another_question_takes_the_answer_away(self) -> None:
+        self.show("parity", "barriers.html")
+        self.press("ArrowRight", "ArrowRight", "ArrowLeft")
+        self.assertIn("step 3 of 6", self.text(f"{self.box} .controls"))
+        self.answer("waits")
+        self.assertIn("test_wait", self.said())
+        self.button("Ask another")
+        self.assertNotIn("test_wait", self.said())
 
 
 class Everybody(First):

@@ -91,17 +91,8 @@ def zero_fill(build: Path) -> str:
     return run(build, "docs/site/data/zero_fill_data")
 
 
-def mbarrier(build: Path) -> str:
-    barriers, bulk = "chapters/03_barriers/barriers", "chapters/05_tma_1d/tma_1d"
-    records = []
-    for program, kernel, size, array in (
-        (barriers, "two_copies_native_handle", "1024", None),
-        (barriers, "producer_consumer_mbarrier", "4096", None),
-        (bulk, "axpy_ring", "8192", "full"),
-    ):
-        text = run(build, program, "--kernel", kernel, "--size", size, record="EMULATOR_TRACE")
-        records.append(traces.mbarrier_steps(text, kernel, array))
-    return traces.dump({"records": records})
+def parity(build: Path) -> str:
+    return run(build, "docs/site/data/parity_data")
 
 
 def pipeline(build: Path) -> str:
@@ -117,7 +108,7 @@ MAKERS = {
     "coalescing": coalescing,
     "groups": groups,
     "zero_fill": zero_fill,
-    "swizzle": swizzle, "tensor_box": tensor_box, "mbarrier": mbarrier, "pipeline": pipeline}
+    "swizzle": swizzle, "tensor_box": tensor_box, "parity": parity, "pipeline": pipeline}
 
 
 def main(arguments: list[str]) -> int:
