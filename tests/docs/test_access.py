@@ -34,6 +34,7 @@ PAINTED = """(async () => {
 
 
 def violations(browser: Browser, script: str, where: str = WITHOUT_LISTINGS) -> list[str]:
+    """What axe says of the part `where` of the page that is open."""
     browser.evaluate(f"{script}; 0")
     found = browser.evaluate(
         f"axe.run({where}, {{resultTypes: ['violations']}}).then((found) => found.violations.flatMap((each) => each.nodes.slice(0, 3)"

@@ -36,13 +36,22 @@ class Current(unittest.TestCase):
     def test_tensor_box(self) -> None:
         self.check("tensor_box")
 
+    def test_loads_of_a_warp(self) -> None:
+        self.check("coalescing")
+
+    def test_groups_and_tails(self) -> None:
+        self.check("groups", "zero_fill")
+
+    def test_waits_for_parities(self) -> None:
+        self.check("parity")
+
     def test_time_lines(self) -> None:
         build = Path(os.environ.get("WORKBOOK_BUILD") or tools.ROOT / "build")
         try:
             require_compiler(build / "chapters/04_pipeline/pipeline")
         except Unavailable as reason:
             self.skipTest(str(reason))
-        self.check("mbarrier", "pipeline")
+        self.check("pipeline")
 
 
 def event(phase: str, at: int, **more: object) -> dict[str, object]:

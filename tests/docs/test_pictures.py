@@ -12,7 +12,7 @@ def data(name: str) -> dict:
     return json.loads((tools.ROOT / f"docs/site/data/{name}.json").read_text("utf-8"))
 
 
-PAGES = {"mbarrier": "barriers.html", "pipeline": "pipeline.html", "tensor_box": "tma_2d.html", "swizzle": "swizzle.html"}
+PAGES = {"pipeline": "pipeline.html", "tensor_box": "tma_2d.html", "swizzle": "swizzle.html"}
 
 FIGURES_LOADED = """Promise.all([...document.querySelectorAll(".figure img")].map((image) => image.decode()))"""
 
@@ -142,13 +142,7 @@ class Phone(Pictures):
                 self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
                 height = f"document.querySelector('{self.box}').offsetHeight"
                 heights = {self.browser.evaluate(height)}
-                if name == "mbarrier":
-                    for number, record in enumerate(data("mbarrier")["records"]):
-                        self.choose(0, number)
-                        for _ in record["steps"]:
-                            heights.add(self.browser.evaluate(height))
-                            self.button("Next")
-                elif name == "tensor_box":
+                if name == "tensor_box":
                     for key in (*["ArrowLeft"] * 4, *["ArrowUp"] * 7, *["ArrowRight"] * 4):
                         self.press(key)
                         heights.add(self.browser.evaluate(height))
@@ -223,50 +217,6 @@ class TensorBox(Pictures):
         self.button("box to the left")
         self.button("box up")
         self.assertEqual(self.numbers()[:2], [x - 4, y - 1])
-
-
-class Mbarrier(Pictures):
-    def test_every_step_of_every_record_leaves_the_barriers_as_the_emulator_had_them(self) -> None:
-        self.show("mbarrier", "barriers.html")
-        for number, record in enumerate(data("mbarrier")["records"]):
-            self.choose(0, number)
-            state: dict[str, list[int]] = {}
-            expected: dict[str, int] = {}
-            for step in record["steps"]:
-                name = step["barrier"]
-                if step["step"] == "init":
-                    state[name], expected[name] = [0, step["count"], 0], step["count"]
-                elif step["step"] == "arrive":
-                    state[name][1] -= step["count"]
-                    state[name][2] += step["tx"]
-                elif step["step"] == "complete":
-                    self.assertEqual(state[name][1:], [0, 0], "a phase completes when nothing is missing")
-                    state[name] = [state[name][0] + 1, expected[name], 0]
-                elif step["step"] == "observed":
-                    self.assertLess(step["phase"], state[name][0], "only a complete phase is seen")
-                row = self.browser.evaluate(
-                    f"[...[...document.querySelectorAll('{self.box} tbody tr')].find((r) => "
-                    f"r.cells[0].textContent === {name!r}).cells].map((c) => c.textContent)"
-                )
-                phase, arrivals, missing = state[name]
-                self.assertEqual(row, [name, str(phase), str(phase % 2), str(arrivals), str(missing)])
-                self.button("Next")
-            self.assertIn(
-                f"step {len(record['steps'])} of {len(record['steps'])}", self.text(f"{self.box} .controls")
-            )
-
-    def test_slider_and_back_button_step_backwards(self) -> None:
-        self.show("mbarrier", "barriers.html")
-        first = self.said()
-        self.browser.evaluate(f"document.querySelector('{self.box} input').focus()")
-        self.browser.press("ArrowRight")
-        self.browser.evaluate(
-            f"(() => {{ const s = document.querySelector('{self.box} input'); s.value = 3; s.dispatchEvent(new Event('input')); }})()"
-        )
-        self.assertNotEqual(self.said(), first)
-        for _ in range(5):
-            self.button("Back")
-        self.assertEqual(self.said(), first)
 
 
 class Pipeline(Pictures):

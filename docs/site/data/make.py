@@ -29,17 +29,22 @@ class Failed(Exception):
     """A program did not do what it should."""
 
 
-def run(build: Path, program: str, *arguments: str, trace: bool = False) -> str:
-    """What a program prints on the emulator, or, with `trace`, its time line."""
+def run(build: Path, program: str, *arguments: str, record: str = "", order: str = "") -> str:
+    """What a program prints on the emulator, or, if `record` is EMULATOR_TRACE or EMULATOR_COUNTERS, that file of it.
+
+    With an `order` copies land late or early, and reads that come too soon are let through.
+    """
     path = build / program
     if not path.exists():
         raise Failed(f"{path} is not built")
     with tempfile.TemporaryDirectory() as directory:
-        file = Path(directory) / "trace.json"
+        file = Path(directory) / "record"
         env = {name: value for name, value in os.environ.items() if not name.startswith("EMULATOR_")}
         env |= {"LD_LIBRARY_PATH": str(build / "common/emulator/cuda"), "EMULATOR_THREADS": "1"}
-        if trace:
-            env["EMULATOR_TRACE"] = str(file)
+        if order:
+            env |= {"EMULATOR_ORDER": order, "EMULATOR_CHECKS": "none"}
+        if record:
+            env[record] = str(file)
         done = subprocess.run(
             [str(path), *arguments], env=env, capture_output=True, text=True, check=False, timeout=120
         )
@@ -47,7 +52,7 @@ def run(build: Path, program: str, *arguments: str, trace: bool = False) -> str:
             raise Failed(
                 f"{path.name} {' '.join(arguments)} ended with {done.returncode}: {done.stderr.strip()}"
             )
-        return file.read_text("utf-8") if trace else done.stdout
+        return file.read_text("utf-8") if record else done.stdout
 
 
 def swizzle(build: Path) -> str:
@@ -58,29 +63,61 @@ def tensor_box(build: Path) -> str:
     return run(build, "docs/site/data/tensor_box_data")
 
 
-def mbarrier(build: Path) -> str:
-    barriers, bulk = "chapters/03_barriers/barriers", "chapters/05_tma_1d/tma_1d"
-    records = []
-    for program, kernel, size, array in (
-        (barriers, "two_copies_native_handle", "1024", None),
-        (barriers, "producer_consumer_mbarrier", "4096", None),
-        (bulk, "axpy_ring", "8192", "full"),
-    ):
-        text = run(build, program, "--kernel", kernel, "--size", size, trace=True)
-        records.append(traces.mbarrier_steps(text, kernel, array))
-    return traces.dump({"records": records})
+def coalescing(build: Path) -> str:
+    """By size, offset and stride of the elements: the sectors that the emulator counted for the one load of the launch."""
+    program = "docs/site/data/coalescing_data"
+    launches = json.loads(run(build, program))
+    counted = [json.loads(line)["total"] for line in run(build, program, record="EMULATOR_COUNTERS").splitlines()]
+    if len(counted) != len(launches) or any(each["global_load_requests"] != 1 for each in counted):
+        raise Failed("not each launch of coalescing_data is one request")
+    sectors: dict[str, list[list[int]]] = {}
+    for launch, count in zip(launches, counted, strict=True):
+        rows = sectors.setdefault(str(launch["size"]), [])
+        if launch["stride"] == 0:
+            rows.append([])
+        rows[launch["offset"]].append(count["global_load_sectors"])
+    return traces.dump({"lanes": 32, "sector_bytes": 32, "sectors": sectors})
+
+
+def groups(build: Path) -> str:
+    """What had landed after each wait where copies land as late, and as early, as they may."""
+    program = "docs/site/data/groups_data"
+    late, early = (json.loads(run(build, program, order=order)) for order in ("late", "early"))
+    cases = []
+    for one, other in zip(late, early, strict=True):
+        landed = {"late": one.pop("landed"), "early": other.pop("landed")}
+        if one != other:
+            raise Failed("groups_data does something else in another order")
+        cases.append(one | landed)
+    return traces.dump({"cases": cases})
+
+
+def zero_fill(build: Path) -> str:
+    return run(build, "docs/site/data/zero_fill_data")
+
+
+def parity(build: Path) -> str:
+    return run(build, "docs/site/data/parity_data")
 
 
 def pipeline(build: Path) -> str:
     stages = {}
     for count in (1, 2, 4):
         arguments = ("--kernel", f"timeline_{count}", "--size", "8192")
-        text = run(build, "chapters/04_pipeline/pipeline", *arguments, trace=True)
+        text = run(build, "chapters/04_pipeline/pipeline", *arguments, record="EMULATOR_TRACE")
         stages[str(count)] = traces.pipeline_tiles(text, f"timeline<{count}>", count)
     return traces.dump({"name": "the emulator: order only", "unit": "events", "timed": False, "stages": stages})
 
 
-MAKERS = {"swizzle": swizzle, "tensor_box": tensor_box, "mbarrier": mbarrier, "pipeline": pipeline}
+MAKERS = {
+    "coalescing": coalescing,
+    "groups": groups,
+    "zero_fill": zero_fill,
+    "swizzle": swizzle,
+    "tensor_box": tensor_box,
+    "parity": parity,
+    "pipeline": pipeline,
+}
 MAKERS |= cluster_data.MAKERS | roles_data.MAKERS | wgmma_data.MAKERS | gemm_data.MAKERS
 
 

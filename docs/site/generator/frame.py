@@ -7,6 +7,7 @@ from pathlib import Path
 
 from weaving import tables
 
+from . import measured
 from .doxygen import Names
 from .pages import Page
 from .render import Rendered
@@ -161,6 +162,8 @@ def with_references(html: str, page: Page, names: Names) -> str:
 
 def picture_data(root: Path, name: str) -> object:
     """What a picture shows: the file that make.py wrote, and for the time line first a GPU's record, if there is one."""
+    if name in measured.PICTURES:
+        return measured.PICTURES[name](root)
     data = json.loads((root / "docs/site/data" / f"{name}.json").read_text("utf-8"))
     return {"sources": [*measured_time_lines(root), data]} if name == "pipeline" else data
 

@@ -1,0 +1,267 @@
+"""The interactive pictures of chapters 1 to 4: what they show is compared with what is computed here, in another way."""
+
+import json
+import math
+import unittest
+
+import tools
+from browser import Browser
+from built_site import site
+from cli import requirements
+from test_access import violations
+from test_pictures import Pictures, data
+
+PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill"), "barriers.html": ("parity",)}
+"""Each page with its pictures."""
+
+
+SMALLEST_WORDS = """Math.min(...[...document.querySelectorAll(".picture svg text")].map((text) =>
+    parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.clientWidth / text.ownerSVGElement.viewBox.baseVal.width))"""
+"""In pixels."""
+
+
+def setUpModule() -> None:
+    First.browser = Browser(tools.need(requirements.BROWSER)).__enter__()
+    unittest.addModuleCleanup(First.browser.__exit__, None, None, None)
+
+
+class First(Pictures):
+    """Tests that share one browser with all others of this file."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        pass
+
+    def answer(self, value: object) -> None:
+        """Types a number, or presses the button with these words."""
+        form = f"document.querySelector('{self.box} .question')"
+        if isinstance(value, str):
+            self.browser.evaluate(f"[...{form}.querySelectorAll('button')].find((b) => b.textContent === {value!r}).click()")
+        else:
+            self.browser.evaluate(f"{form}.querySelector('input[type=number]').value = {value}; {form}.requestSubmit()")
+
+    def ask_first(self, wanted: bool) -> None:
+        box = f"document.querySelector('{self.box} .question input[type=checkbox]')"
+        self.browser.evaluate(f"{box}.checked === {json.dumps(wanted)} || {box}.click()")
+
+    def count(self, selector: str) -> int:
+        return int(self.browser.evaluate(f"document.querySelectorAll('{self.box} {selector}').length"))
+
+    def texts(self, selector: str) -> list[str]:
+        return list(self.browser.evaluate(f"[...document.querySelectorAll('{self.box} {selector}')].map((t) => t.textContent)"))
+
+    def height(self) -> int:
+        return int(self.browser.evaluate(f"document.querySelector('{self.box}').offsetHeight"))
+
+
+def sectors(size: int, offset: int, stride: int) -> int:
+    """The sectors of 32 bytes in which any byte of 32 elements lies."""
+    return len({(size * (offset + lane * stride) + byte) // 32 for lane in range(32) for byte in range(size)})
+
+
+class Coalescing(First):
+    def test_emulator_counted_what_the_addresses_say(self) -> None:
+        for size, rows in data("coalescing")["sectors"].items():
+            for offset, row in enumerate(rows):
+                self.assertEqual(row, [sectors(int(size), offset, stride) for stride in range(9)], f"{size} {offset}")
+
+    def test_answer_shows_the_sectors(self) -> None:
+        for width in (1280, 390):
+            self.open("sync_copy.html", width=width)
+            self.box = '.picture[data-picture="coalescing"]'
+            self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+            heights = {self.height()}
+            for size, stride, offset in ((4, 1, 1), (4, 4, 0), (16, 8, 7), (1, 0, 3), (8, 3, 5)):
+                for number, value in enumerate((size, stride, offset)):
+                    self.choose(number, value)
+                self.assertEqual((self.count("rect.chosen"), self.texts("svg .count")), (0, []))
+                self.assertNotIn("counts", self.said())
+                self.answer(5)
+                expected = sectors(size, offset, stride)
+                self.assertEqual(self.count("rect.chosen"), expected)
+                self.assertEqual(sum(int(text) for text in self.texts("svg .count")), expected)
+                self.assertEqual(self.count("rect.wanted"), 32 if stride else 1)
+                self.assertRegex(self.said(), rf"The emulator counts {expected} sectors?\. You said {'so' if expected == 5 else '5'}\.")
+                self.assertIn(f"{32 * expected} bytes move, and {size * (32 if stride else 1)} of them", self.said())
+                heights.add(self.height())
+            self.assertEqual(len(heights), 1, heights)
+
+    def test_kernels_of_the_chapter_need_no_question(self) -> None:
+        self.show("coalescing", "sync_copy.html")
+        self.ask_first(False)
+        for kernel, expected in (("loop_coalesced", 4), ("loop_strided", 16), ("vectorized", 16)):
+            self.button(kernel)
+            self.assertIn(f"counts {expected} sectors. {32 * expected} bytes move", self.said())
+
+
+class Little(First):
+    def test_every_point_is_the_measurement_and_the_law_is_a_product(self) -> None:
+        self.show("little", "sync_copy.html")
+        tables = json.loads((tools.ROOT / "docs/measurements/h200.json").read_text("utf-8"))["tables"]
+        table = tables["little"]
+        rows = [dict(zip(table["ids"], row, strict=True)) for row in table["rows"]]
+        nanoseconds = next(row[2] for row in tables["latencies"]["rows"] if row[0] == "global memory")
+        for row in rows[::5]:
+            self.choose(1, row["load_bytes"])
+            self.choose(0, row["threads_per_sm"])
+            self.choose(2, row["loads"])
+            self.assertNotIn("Measured", self.said())
+            self.assertEqual(self.count("path.guess") + self.count("rect.chosen"), 0)
+            self.answer(777)
+            law = row["threads_per_sm"] * row["load_bytes"] * row["loads"] * 132 / nanoseconds
+            share = 100 * row["gb_per_s"] / min(law, 4800)
+            self.assertIn(f"idle memory: {law:,.0f} GB/s", self.said())
+            self.assertIn(f"Measured: {row['gb_per_s']:,.0f} GB/s, {share:.0f} % of what both allow. You said 777.", self.said())
+        self.assertEqual(self.count("rect.point"), len(rows[::5]) + 1, "those seen, and the last one twice")
+        self.ask_first(False)
+        self.assertEqual(self.count("rect.point"), len(rows) + 1)
+        places = self.browser.evaluate(
+            f"[...document.querySelectorAll('{self.box} rect.point')].map((r) => [r.x, r.y, r.width].map((v) => v.baseVal.value)).map(([x, y, w]) => [x + w / 2, y + w / 2])"
+        )[: len(rows)]
+        (x0, y0), (x1, y1) = places[0], places[-1]
+        for (x, y), row in zip(places, rows, strict=True):
+            along = math.log(row["in_flight"] / rows[0]["in_flight"]) / math.log(rows[-1]["in_flight"] / rows[0]["in_flight"])
+            up = math.log(row["gb_per_s"] / rows[0]["gb_per_s"]) / math.log(rows[-1]["gb_per_s"] / rows[0]["gb_per_s"])
+            self.assertAlmostEqual((x - x0) / (x1 - x0), along, places=3)
+            self.assertAlmostEqual((y - y0) / (y1 - y0), up, places=3)
+
+    def test_what_was_not_measured_cannot_be_chosen(self) -> None:
+        self.show("little", "sync_copy.html")
+        self.choose(2, 8)
+        self.choose(1, 4)
+        self.assertEqual(
+            self.browser.evaluate(f"[...document.querySelectorAll('{self.box} select')[2].options].filter((o) => o.disabled).map((o) => o.value)"), ["2", "8"]
+        )
+        self.assertIn("1,024 threads with 1 load of 4 bytes", self.said())
+
+
+class Groups(First):
+    def test_emulator_lands_what_the_rules_promise(self) -> None:
+        cases = data("groups")["cases"]
+        self.assertEqual(len(cases), sum((groups + 1) * 5 for groups in range(1, 6)))
+        for case in cases:
+            copies = [g != case["empty"] for g in range(case["groups"])]
+            sure = [copy and g < case["groups"] - case["pending"] for g, copy in enumerate(copies)]
+            self.assertEqual(case["late"], [int(each) for each in sure], case)
+            self.assertEqual(case["early"], [int(each) for each in copies], case)
+
+    def test_answer_shows_what_is_sure(self) -> None:
+        self.open("cp_async.html", width=390)
+        self.box = '.picture[data-picture="groups"]'
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        heights = {self.height()}
+        for groups, empty, pending in ((4, -1, 3), (5, 4, 1), (3, 1, 0), (2, -1, 4)):
+            for number, value in ((0, groups), (1, empty), (2, pending)):
+                self.choose(number, value)
+            self.assertEqual(self.texts("svg .result"), [])
+            self.answer("2")
+            sure = sum(g != empty for g in range(max(0, groups - pending)))
+            self.assertEqual(self.texts("svg .result").count("✓ there"), sure)
+            self.assertEqual(len(self.texts("svg .result")), groups - (empty >= 0))
+            self.assertIn(f"{sure} {'tile is' if sure == 1 else 'tiles are'} sure. You said {'so' if sure == 2 else '2'}.", self.said())
+            heights.add(self.height())
+        self.assertEqual(len(heights), 1, heights)
+
+
+class ZeroFill(First):
+    def test_emulator_filled_with_zeros_what_lies_past_the_end(self) -> None:
+        for left, tile in enumerate(data("zero_fill")["tiles"]):
+            self.assertEqual(tile, [at + 1 if at < left else 0 for at in range(16)])
+
+    def test_answer_shows_the_sizes_and_the_tile(self) -> None:
+        self.show("zero_fill", "cp_async.html")
+        for left, thread in ((9, 2), (0, 0), (16, 3), (3, 0), (6, 3)):
+            self.choose(0, left)
+            self.choose(1, thread)
+            self.assertEqual(self.texts("svg .result"), [])
+            self.answer("4 bytes")
+            sizes = [4 * min(4, max(0, left - 4 * each)) for each in range(4)]
+            self.assertEqual(self.texts("svg .result"), [f"{size} bytes" for size in sizes])
+            self.assertIn(f"Its src-size is {sizes[thread]}. You said {'so' if sizes[thread] == 4 else '4 bytes'}.", self.said())
+            self.assertIn(f"On the emulator {4 - sizes[thread] // 4} of its 4 floats became zero", self.said())
+
+
+def lives(steps: list[dict]) -> list[tuple[int, int, int]]:
+    """Phase, arrivals missing and bytes missing after each step of an mbarrier's life (PTX ISA, 'Contents of the mbarrier object')."""
+    found = []
+    phase = expected = pending = transactions = 0
+    for step in steps:
+        number = step["number"]
+        match step["kind"]:
+            case "init":
+                expected = pending = number
+            case "arrive":
+                pending -= 1
+            case "drop":
+                pending, expected = pending - 1, expected - 1
+            case "expect":
+                transactions += number
+            case "arrive expect":
+                transactions, pending = transactions + number, pending - 1
+            case "land":
+                transactions -= number
+        if (pending, transactions) == (0, 0):
+            phase, pending = phase + 1, expected
+        found.append((phase, pending, transactions))
+    return found
+
+
+class Parity(First):
+    def test_emulator_answers_as_the_phase_says(self) -> None:
+        for life in data("parity")["lives"]:
+            states = lives(life["steps"])
+            self.assertGreaterEqual(states[-1][0], 2, "two phases end")
+            for step, (phase, _, _) in zip(life["steps"], states, strict=True):
+                self.assertEqual(step["returns"], [int(phase % 2 != parity) for parity in (0, 1)], life["name"])
+
+    def test_each_step_shows_the_barrier_and_answers(self) -> None:
+        self.open("barriers.html", width=390)
+        self.box = '.picture[data-picture="parity"]'
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        heights, right, asked = {self.height()}, 0, 0
+        for number, life in enumerate(data("parity")["lives"]):
+            self.choose(0, number)
+            self.button("Back")
+            for at, (step, (phase, arrivals, missing)) in enumerate(zip(life["steps"], lives(life["steps"]), strict=True)):
+                self.choose(1, at % 2)
+                self.assertIn(f"step {at + 1} of {len(life['steps'])}", self.text(f"{self.box} .controls"))
+                shown = [self.texts(f"svg .value.{name}")[-1] for name in ("phase", "parity", "arrivals", "bytes")]
+                self.assertEqual(shown, [str(value) for value in (phase, phase % 2, arrivals, missing)])
+                self.assertNotIn("test_wait", self.said())
+                self.answer("returns")
+                returns = bool(step["returns"][at % 2])
+                right, asked = right + returns, asked + 1
+                self.assertIn("It returns: " if returns else "It waits: ", self.said())
+                self.assertIn(f"on the emulator: {json.dumps(returns)}. {'You said so.' if returns else 'You said: it returns.'}", self.said())
+                self.assertIn(f"Right so far: {right} of {asked}.", self.said())
+                heights.add(self.height())
+                self.button("Next")
+        self.assertEqual(len(heights), 1, heights)
+
+    def test_arrow_keys_step_and_another_question_takes_the_answer_away(self) -> None:
+        self.show("parity", "barriers.html")
+        self.press("ArrowRight", "ArrowRight", "ArrowLeft")
+        self.assertIn("step 3 of 6", self.text(f"{self.box} .controls"))
+        self.answer("waits")
+        self.assertIn("test_wait", self.said())
+        self.button("Ask another")
+        self.assertNotIn("test_wait", self.said())
+
+
+class Everybody(First):
+    """Who can use them."""
+
+    def test_axe_sees_no_barrier_and_words_can_be_read_on_a_phone(self) -> None:
+        axe = tools.need(requirements.AXE).read_text("utf-8")
+        for page, names in PAGES.items():
+            for width, dark in ((1280, False), (390, True)):
+                self.browser.shape(width, dark=dark)
+                self.assertEqual(self.browser.open((site() / page).as_uri()), [])
+                self.assertEqual(self.browser.evaluate("[...document.querySelectorAll('.picture')].map((p) => p.dataset.picture)"), list(names))
+                self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+                self.assertGreaterEqual(self.browser.evaluate(SMALLEST_WORDS), 11, page)
+                self.assertEqual(violations(self.browser, axe, "'.picture'"), [], f"{page} {width}")
+
+
+if __name__ == "__main__":
+    unittest.main()
