@@ -328,8 +328,20 @@ class Writer final : public ClusterListener {
         mine_.numbers.insert(mine_.numbers.end() - 1, {more[10], more[11]});
         return true;
     }
+    /// A copy that lands as soon as it has read its source does both in one event.
+    void forget_reading(std::int64_t id) {
+        if (mine_.cut || mine_.begins.empty() ||
+            mine_.at(mine_.begins.size() - 1, Head::kind) != number(Moment::source_read) ||
+            numbers(0) != id || numbers(1) != 1)
+            return;
+        mine_.numbers.resize(mine_.begins.back());
+        mine_.begins.pop_back();
+        all_.events.fetch_sub(1, std::memory_order_relaxed);
+    }
     void stage(Moment kind, const AsyncOperation& o) {
         const auto id = static_cast<std::int64_t>(o.id);
+        if (kind == Moment::landed && untold_.warp == nullptr)
+            forget_reading(id);
         const bool follows = !mine_.cut && !untold_.warp && !mine_.begins.empty() &&
                              mine_.at(mine_.begins.size() - 1, Head::kind) == number(kind) &&
                              numbers(0) + numbers(1) == id;

@@ -3,7 +3,7 @@
 
 (() => {
     const viewer = globalThis.hopperViewer ??= {};
-    const tiles = new Map();
+    const patterns = new Map(); // A pattern serves every canvas.
 
     /** A pen for an empty canvas of that size. */
     viewer.pen = (canvas, width, height) => {
@@ -26,24 +26,22 @@
         return name => known.get(name) ?? known.set(name, style.getPropertyValue(name).trim()).get(name);
     };
 
-    /** A tile of 6 pixels with a pattern in a colour. */
-    function tile(pattern, colour) {
+    /** 6 pixels with a pattern in a colour, over and over. */
+    function patternOf(pen, pattern, colour) {
         const key = `${pattern} ${colour}`;
-        if (tiles.has(key)) return tiles.get(key);
+        if (patterns.has(key)) return patterns.get(key);
         const canvas = document.createElement('canvas');
         canvas.width = canvas.height = 6;
-        const pen = canvas.getContext('2d');
-        pen.strokeStyle = pen.fillStyle = colour;
-        pen.lineWidth = 1.3;
-        if (pattern === 'dots') pen.fillRect(2, 2, 2, 2);
+        const tile = canvas.getContext('2d');
+        tile.strokeStyle = tile.fillStyle = colour;
+        if (pattern === 'dots') tile.fillRect(2, 2, 2, 2);
         else for (const at of [-6, 0, 6]) {
-            pen.beginPath();
-            pen.moveTo(at - 1, 7);
-            pen.lineTo(at + 7, -1);
-            pen.stroke();
+            tile.beginPath();
+            tile.moveTo(at - 1, 7);
+            tile.lineTo(at + 7, -1);
+            tile.stroke();
         }
-        tiles.set(key, canvas);
-        return canvas;
+        return patterns.set(key, pen.createPattern(canvas, 'repeat')).get(key);
     }
 
     /** A rectangle in a colour, with a pattern on it ('', 'slant' or 'dots'). */
@@ -51,7 +49,7 @@
         pen.fillStyle = colour;
         pen.fillRect(x, y, width, height);
         if (!pattern || width < 3) return;
-        pen.fillStyle = pen.createPattern(tile(pattern, stripe), 'repeat');
+        pen.fillStyle = patternOf(pen, pattern, stripe);
         pen.fillRect(x, y, width, height);
     };
 

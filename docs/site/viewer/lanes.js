@@ -215,15 +215,11 @@
                     pen.strokeStyle = colour('--hv-text');
                     pen.strokeRect(left + 0.5, y + 2.5, width - 1, ROW - 5);
                 }
-                if (label && width > 40) this.#label(pen, colour, viewer.cut(pen, label, width - 8), left + 4, y);
+                if (!label || width < 40) return;
+                pen.fillStyle = colour('--hv-text');
+                pen.fillText(viewer.cut(pen, label, width - 8), left + 4, y + ROW / 2);
             });
             pen.restore();
-        }
-        #label(pen, colour, text, x, y) {
-            pen.fillStyle = colour('--hv-back');
-            pen.fillRect(x - 2, y + 3, pen.measureText(text).width + 4, ROW - 6);
-            pen.fillStyle = colour('--hv-text');
-            pen.fillText(text, x, y + ROW / 2);
         }
         #line(pen, x, height, colour, dashes) {
             if (x < this.gutter || x > this.width) return;

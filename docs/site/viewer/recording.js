@@ -44,12 +44,16 @@
             return { written: list(9), read: list(10 + 2 * this.more(event, 9)) };
         }
 
-        /** The shared addresses of an access, one for each lane that takes part. */
+        /** Calls `take` for the shared address of each lane that takes part in an access. */
+        eachAddress(event, take) {
+            const regular = this.more(event, 4), count = regular ? viewer.lanesIn(this.lanes(event)) : this.moreCount(event) - 5;
+            const first = this.more(event, 5), step = regular ? this.more(event, 6) : 0;
+            for (let i = 0; i < count; ++i) take(regular ? first + i * step : this.more(event, 5 + i));
+        }
         addresses(event) {
-            if (!this.more(event, 4))
-                return Array.from({ length: this.moreCount(event) - 5 }, (_, i) => this.more(event, 5 + i));
-            const first = this.more(event, 5), step = this.more(event, 6);
-            return Array.from({ length: viewer.lanesIn(this.lanes(event)) }, (_, i) => first + i * step);
+            const all = [];
+            this.eachAddress(event, address => all.push(address));
+            return all;
         }
 
         /** The events of a warp, in order. */

@@ -21,7 +21,7 @@
                 [...written, ...read].forEach(([address, bytes]) => take(address, bytes));
             } else if (kind === 'shared_access') {
                 const bytes = events.more(event, 1);
-                for (const address of events.addresses(event)) take(address, bytes);
+                events.eachAddress(event, address => take(address, bytes));
             } else if (kind === 'mbarrier_init') {
                 take(events.more(event, 0), 8);
             }

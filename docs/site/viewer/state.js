@@ -4,7 +4,7 @@
 
 (() => {
     const viewer = globalThis.hopperViewer ??= {};
-    const EVERY = 512, EVERY_OF_MANY = 4096, MANY = 200_000; // Events between two states that are kept.
+    const EVERY = 512, EVERY_OF_MANY = 2048, MANY = 200_000; // Events between two states that are kept.
     const PAGE = 256; // Numbers that are copied together.
 
     /** Whole numbers by place; copies of it share the pages that neither has changed. */
@@ -12,22 +12,22 @@
         constructor(size) {
             this.pages = [];
             for (let at = 0; at < size; at += PAGE) this.pages.push(new Int32Array(PAGE).fill(-1));
-            this.own = new Set(this.pages.keys());
+            this.own = new Uint8Array(this.pages.length).fill(1); // Pages that no copy shares.
         }
         get(place) { return this.pages[place >> 8][place & 255]; }
         set(place, value) {
             const page = place >> 8;
-            if (!this.own.has(page)) {
+            if (!this.own[page]) {
                 this.pages[page] = this.pages[page].slice();
-                this.own.add(page);
+                this.own[page] = 1;
             }
             this.pages[page][place & 255] = value;
         }
         copy() {
             const copy = Object.create(Pages.prototype);
             copy.pages = this.pages.slice();
-            copy.own = new Set();
-            this.own = new Set(); // What is shared now is neither's own.
+            copy.own = new Uint8Array(this.own.length);
+            this.own.fill(0); // What is shared now is neither's own.
             return copy;
         }
     }
@@ -40,20 +40,14 @@
 
     /** A state, and how events change it. `event`: the last one that it knows, -1 at the beginning. */
     class State {
-        constructor(plan) {
+        constructor(plan, from = null) {
             this.plan = plan;
-            this.event = -1;
-            this.pages = new Pages(plan.size);
-            this.flying = new Set(); // Copies, by number.
-            this.dead = false;
+            this.event = from?.event ?? -1;
+            this.pages = from?.pages.copy() ?? new Pages(plan.size);
+            this.flying = new Set(from?.flying); // Copies, by number.
+            this.dead = from?.dead ?? false;
         }
-        copy() {
-            const copy = Object.create(State.prototype);
-            Object.assign(copy, this);
-            copy.pages = this.pages.copy();
-            copy.flying = new Set(this.flying);
-            return copy;
-        }
+        copy() { return new State(this.plan, this); }
 
         warp(track) { return this.#fields(this.plan.warpAt(track), WARP); }
         barrier(address) { return this.#fields(this.plan.barrierAt(address), BARRIER); }
@@ -84,7 +78,7 @@
         shared_access(event, events) {
             if (events.more(event, 0) === 0) return; // It reads.
             const bytes = events.more(event, 1);
-            for (const address of events.addresses(event)) this.#write(address, bytes, event);
+            events.eachAddress(event, address => this.#write(address, bytes, event));
         }
         #write(address, bytes, event) {
             for (let at = address & ~3; at < address + bytes; at += 4) this.pages.set(this.plan.wordAt(at), event);

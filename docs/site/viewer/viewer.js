@@ -4,7 +4,7 @@
 
 (() => {
     const viewer = globalThis.hopperViewer ??= {};
-    const TABLE_ROWS = 13, SOURCE_LINES = 27, MOST_RUNS = 24, MOST_ITEMS = 40;
+    const TABLE_ROWS = 13, SOURCE_LINES = 15, MOST_RUNS = 24, MOST_ITEMS = 40;
 
     /** An element with properties, attributes (`aria-…`, `role`, `for`) and children. */
     function make(tag, properties = {}, ...children) {
@@ -42,18 +42,18 @@
             this.memory = this.#canvas('hv-memory', 'Shared memory: the list below says the same in words');
             this.sharedView = new viewer.SharedView(this.memory.canvas, this.memory.scroller, recording);
             this.source = make('div', { className: 'hv-source', tabIndex: 0, role: 'region', 'aria-label': 'Source' });
-            this.facts = make('div', { className: 'hv-facts' });
+            this.facts = make('div', { className: 'hv-facts', tabIndex: 0, role: 'region', 'aria-label': 'Barriers, groups, copies' });
             this.table = make('div', { className: 'hv-table', tabIndex: 0, role: 'region', 'aria-label': 'Table of events' });
             this.findings = make('div', { className: 'hv-findings' });
             this.word = make('p', { className: 'hv-word', role: 'status' });
             this.runs = make('details', { className: 'hv-runs' }, make('summary', { textContent: 'Who wrote what' }), make('ul'));
             this.runs.ontoggle = () => this.#drawRuns();
-            this.memoryPart = make('div', {}, make('h4', { textContent: 'Shared memory' }), this.#legend(), this.memory.scroller, this.word, this.runs);
+            this.memoryPart = make('div', {}, make('p', { className: 'hv-head', textContent: 'Shared memory' }), this.#legend(), this.memory.scroller, this.word, this.runs);
             this.element.append(this.intro, this.findings, this.#bar(), this.status, this.lanes.scroller,
                 make('div', { className: 'hv-columns' },
-                    make('div', {}, make('h4', { textContent: 'Source' }), this.source,
-                        make('h4', { textContent: 'Barriers, groups, copies' }), this.facts), this.memoryPart),
-                make('h4', { textContent: 'Events' }), this.table, this.#help());
+                    make('div', {}, make('p', { className: 'hv-head', textContent: 'Source' }), this.source,
+                        make('p', { className: 'hv-head', textContent: 'Barriers, groups, copies' }), this.facts), this.memoryPart),
+                make('p', { className: 'hv-head', textContent: 'Events' }), this.table, this.#help());
             this.#listen();
         }
         #canvas(name, label) {
@@ -75,8 +75,8 @@
             this.link = make('a', { textContent: 'Link to this moment', href: '#' });
             return make('div', { className: 'hv-bar' }, this.slider,
                 make('div', { className: 'hv-buttons' },
-                    button('⏮', 'First event', () => this.go(0)), button('◀', 'Previous event', () => this.go(this.event - 1)),
-                    button('▶', 'Next event', () => this.go(this.event + 1)), button('⏭', 'Last event', () => this.go(Infinity)),
+                    button('|◀', 'First event', () => this.go(0)), button('◀', 'Previous event', () => this.go(this.event - 1)),
+                    button('▶', 'Next event', () => this.go(this.event + 1)), button('▶|', 'Last event', () => this.go(Infinity)),
                     button('◀ warp', 'Previous instruction of the warp', () => this.stepWarp(-1)),
                     button('warp ▶', 'Next instruction of the warp', () => this.stepWarp(1)),
                     button('◀ finding', 'Previous finding', () => this.stepFinding(-1)),
@@ -228,7 +228,7 @@
         // ---- What is shown of a moment.
 
         #draw() {
-            if (!this.events) return;
+            if (!this.states.has(this.clusterIndex)) return;
             this.state = this.states.get(this.clusterIndex).states.behind(this.event);
             const { recording, events, event } = this;
             const said = [viewer.words.who(events, event), viewer.words.what(recording, events, event)].filter(Boolean).join(' ');
