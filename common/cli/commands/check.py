@@ -53,7 +53,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     if options.html and outcome.stage != "compile":
         _show(options, workspace, tools, learner, exercise)
     elif outcome.diagnostic and where is backend.Backend.EMULATOR:
-        print(f"See it event by event: ./workbook check {exercise.name} --html page.html")
+        print(f"./workbook check {exercise.name} --html page.html  shows it event by event.")
     return 0 if outcome.passed else FAILURE
 
 

@@ -4,7 +4,8 @@
 
 (() => {
     const viewer = globalThis.hopperViewer ??= {};
-    const ROW = 18, MOST_ROWS = 10; // Pixels of a lane; lanes of copies in flight at the same time.
+    const ROW = 18, MOST_HEIGHT = 262; // Pixels of a lane, and of all that are seen.
+    const MOST_ROWS = 10; // Lanes of copies in flight at the same time.
 
     /** Spans of a lane in the order of their begin: [begin, end, style, label]; the end is the first event behind it. */
     class Lane {
@@ -177,7 +178,9 @@
         take(lanes) { this.all = lanes; }
         choose(block) {
             this.shown = this.all.filter(lane => lane.block === block);
-            this.scroller.firstElementChild.style.height = `${this.shown.length * ROW + 4}px`;
+            const height = this.shown.length * ROW + 4;
+            this.scroller.firstElementChild.style.height = `${height}px`;
+            this.scroller.style.height = `${Math.min(height + 2, MOST_HEIGHT)}px`;
         }
         get gutter() { return this.width < 500 ? 104 : 168; }
         /** Which event is at a place of the canvas. */

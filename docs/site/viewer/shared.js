@@ -4,7 +4,8 @@
 
 (() => {
     const viewer = globalThis.hopperViewer ??= {};
-    const WORDS = 32, COLOURS = 8, BANKS = 34; // In a row; of warps; pixels above the rows.
+    const WORDS = 32, COLOURS = 8; // In a row; of warps.
+    const BANKS = 34, MOST_HEIGHT = 302; // Pixels above the rows, and of all.
 
     /** The words of a block's shared memory that anything touches: [first, behind the last]; [0, 0] if nothing does. */
     function touched(events, rank) {
@@ -43,7 +44,9 @@
             this.width = this.scroller.clientWidth;
             this.gutter = 52;
             this.cell = Math.max(5, Math.min(16, Math.floor((this.width - this.gutter) / WORDS)));
-            this.scroller.firstElementChild.style.height = `${this.rows * this.cell + BANKS + 4}px`;
+            const height = this.rows * this.cell + BANKS + 4;
+            this.scroller.firstElementChild.style.height = `${height}px`;
+            this.scroller.style.height = `${Math.min(height + 2, MOST_HEIGHT)}px`;
         }
         get bytes() { return 4 * (this.end - this.first); }
 

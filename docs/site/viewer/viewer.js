@@ -295,7 +295,7 @@
             const flights = issues.filter(issue => events.warp(issue) >> 5 === this.rank);
             parts.push(make('p', { textContent: flights.length ? 'In flight:' : 'No copy is in flight.' }));
             if (flights.length) parts.push(make('ul', {}, ...flights.slice(0, MOST_ITEMS).map(issue => make('li', {
-                textContent: `${words.who(events, issue)} ${words.what(recording, events, issue)}` }))));
+                textContent: `${words.what(recording, events, issue).replace('issues ', '')}; issued by ${words.who(events, issue)} at event ${issue}` }))));
             parts.push(...this.#groups());
             const waiting = events.warps.filter(warp => warp >> 5 === this.rank && state.warp(warp).wait >= 0);
             if (waiting.length) parts.push(make('ul', {}, ...waiting.map(warp => make('li', {

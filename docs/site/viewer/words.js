@@ -19,7 +19,7 @@
 
     /** What each kind of event did; `instruction` and all that have no thread begin with a verb of their own. */
     const SAID = {
-        instruction: (recording, events, event) => recording.instruction(events.pc(event)).text,
+        instruction: (recording, events, event) => `executes ${recording.instruction(events.pc(event)).text}`,
         shared_access(recording, events, event) {
             const [kind, bytes, taken, fewest] = [0, 1, 2, 3].map(i => events.more(event, i));
             const addresses = events.addresses(event), low = Math.min(...addresses), high = Math.max(...addresses);
@@ -56,8 +56,9 @@
             const kind = recording.names.copies[events.more(event, 2)], completion = recording.names.completions[events.more(event, 3)];
             const told = completion === 'mbarrier' ? `, told at ${recording.barrierName(events.more(event, 4))}`
                 : completion === 'none' ? '' : `, in ${completion} ${events.more(event, 6)}`;
-            const proxy = events.more(event, 8) ? 'async proxy' : 'generic proxy';
-            return `issues ${copiesOf(events, event)}: ${kind}, ${plural(events.more(event, 7), 'byte')}, ${proxy}${told}`;
+            const proxy = events.more(event, 8) ? 'async proxy' : 'generic proxy', { written, read } = events.pieces(event);
+            const ends = [read.length ? ` from ${offset(read[0][0])}` : '', written.length ? ` to ${offset(written[0][0])}` : ''].join('');
+            return `issues ${copiesOf(events, event)}: ${kind}, ${plural(events.more(event, 7), 'byte')}${ends}, ${proxy}${told}`;
         },
         source_read: (recording, events, event) => `${copiesOf(events, event)}: the source has been read`,
         landed: (recording, events, event) => `${copiesOf(events, event)}: the bytes are there`,
@@ -76,7 +77,7 @@
 
     viewer.words = {
         plural,
-        /** "warp 3, lanes 0-31 (32)". */
+        /** "warp 3, 32 lanes". */
         who(events, event) {
             const warp = events.warp(event);
             if (warp < 0) return '';

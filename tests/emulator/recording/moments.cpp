@@ -64,7 +64,7 @@ TEST_CASE("A barrier is one event for each arrival, one wait and one completion"
     // By kind, warp, instruction, lanes: the block begins, warp 0 comes to barrier 0 at instruction 5 and
     // waits (kind 18, nobody of it can run, for a block barrier), warp 1 comes, and the barrier is complete.
     CHECK_THAT(json, ContainsSubstring("\"events\":[5,20,-1,0,0,0,"));
-    CHECK_THAT(json, ContainsSubstring(",6,4,0,5,4294967295,0,0,7,18,0,5,4294967295,1,5,0,"));
+    CHECK_THAT(json, ContainsSubstring(",6,4,0,5,4294967295,0,0,7,18,0,5,4294967295,1,4,0,"));
     CHECK_THAT(json, ContainsSubstring(",6,4,1,5,4294967295,0,0,7,5,-1,0,0,0,0,0,"));
     // Who comes last does not wait.
     CHECK(json.find(",7,18,1,") == std::string::npos);
