@@ -115,7 +115,8 @@ def _load_from(page: Path, chapter: Chapter) -> None:
     if not page.exists():
         print(f"site: {chapter.name} has no page {page.name}", file=sys.stderr)
         return
-    scripts = "".join(f'<script src="live/{name}.js" defer></script>\n' for name in ("emulator_worker", "emulator", "listings"))
+    names = ("live/emulator_worker", "live/emulator", "live/listings", "viewer/watch")
+    scripts = "".join(f'<script src="{name}.js" defer></script>\n' for name in names)
     head = f'<link href="live/live.css" rel="stylesheet"/>\n<meta name="hopper-live" content="{chapter.name}"/>\n</head>'
     text = page.read_text("utf-8")
     if 'name="hopper-live"' in text:

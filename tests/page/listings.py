@@ -50,6 +50,27 @@ RUN = """(async () => {
     return JSON.stringify(told);
 })()"""
 
+WATCH = """(async () => {
+    const listing = hopperListings.find(each => each.kernels.includes('axpy_ring')), told = [];
+    await listing.run();
+    told.push((await hopperWatch.watch(listing)).events.count);
+    await listing.showMutants();
+    await listing.choose((await listing.mutants()).find(each => each.name.startsWith('one store too many')));
+    told.push(listing.place.childElementCount);
+    const view = await hopperWatch.watch(listing);
+    view.stepFinding(1);
+    told.push(view.event, view.recording.findings.map(each => [each.finding.name, each.places]), view.link.href);
+    return JSON.stringify(told);
+})()"""
+"""Watches a run, then that of a mutant up to the first event of its finding."""
+
+FOLLOWED = """(async () => {
+    const watched = () => hopperListings.find(each => each.view);
+    for (let i = 0; i < 500 && !watched(); ++i) await new Promise((done) => setTimeout(done, 20));
+    return JSON.stringify([watched().view.event, watched().broken.name]);
+})()"""
+"""What a link to a moment shows."""
+
 PREPARE = "(async () => { for (const listing of hopperListings) await listing.showMutants(); })()"
 
 
@@ -63,7 +84,7 @@ class Listings(unittest.TestCase):
         import tools
         from browser import Browser
         from built_site import site
-        from cli import chapters, live_launches, requirements, setup
+        from cli import chapters, live_launches, requirements, setup, viewer
         from cli.workspace import Workspace
 
         browser = tools.need(requirements.BROWSER)
@@ -73,6 +94,7 @@ class Listings(unittest.TestCase):
         if nvcc is None:
             raise unittest.SkipTest("nvcc is missing")
         html = site()
+        viewer.add(workspace, html)
         live = html / "live"
         live.mkdir(exist_ok=True)
         for file in (ROOT / "docs/site/live").glob("*.*s"):
@@ -136,6 +158,20 @@ class Listings(unittest.TestCase):
         self.assertIn("error deadlock", deadlock)
         self.assertIn("expect_tx announced 16 bytes more than copies bring in this phase", deadlock)
         self.assertIn("chapters/05_tma_1d/tma_1d.cuh:", deadlock)
+
+    def test_a_run_can_be_watched_and_its_moments_linked(self) -> None:
+        page = (self.html / "tma_1d.html").as_uri()
+        self.assertEqual(self.browser.open(page), [])
+        count, stale, event, findings, link = json.loads(self.browser.evaluate(WATCH))
+        self.assertGreater(count, 1000)
+        self.assertEqual(stale, 0)  # A new run closes the viewer of the old one.
+        self.assertEqual([name for name, _ in findings], ["reuse-before-read-done"])
+        self.assertEqual(event, min(findings[0][1]))
+        self.browser.open("about:blank")
+        self.assertEqual(self.browser.open(link), [])
+        shown, broken = json.loads(self.browser.evaluate(FOLLOWED))
+        self.assertEqual((shown, broken), (event, "one store too many left unread"))
+        self.assertEqual(self.browser.problems(), [])
 
     def test_without_the_emulator_a_page_says_so(self) -> None:
         with tempfile.TemporaryDirectory() as directory:

@@ -16,6 +16,7 @@ import unittest
 from pathlib import Path
 
 from listings import Listings
+from viewer import Viewer
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("PAGE_BUILD") or ROOT / "build/page")

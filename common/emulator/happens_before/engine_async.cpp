@@ -6,13 +6,6 @@
 namespace emu::check {
 namespace {
 
-/// cp.async, st.async and red.async belong to the generic proxy; bulk and tensor copies to the async proxy
-/// (PTX ISA 9.7.9.25).
-bool in_async_proxy(AsyncKind kind) {
-    return kind != AsyncKind::cp_async && kind != AsyncKind::st_async && kind != AsyncKind::red_async &&
-           kind != AsyncKind::cp_async_arrive;
-}
-
 /// Reductions are relaxed atomics (of gpu scope, red.async of cluster scope), element by element, so several
 /// may be under way at one place.
 bool is_reduction(AsyncKind kind) {
@@ -58,7 +51,7 @@ std::uint32_t Engine::add_operation(const AsyncOperation& operation, WarpClock& 
     r.operation = index;
     r.warp = static_cast<std::uint16_t>(operation.warp->block().rank() * 32 + operation.warp->index());
     r.flags = Record::async;
-    if (in_async_proxy(operation.kind))
+    if (is_of_async_proxy(operation.kind))
         r.flags |= Record::async_proxy;
     const auto add = [&](Stream stream, bool shared, unsigned more) {
         Record mine = r;

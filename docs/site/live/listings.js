@@ -122,6 +122,7 @@
 
         async run() {
             const mine = this.turn = {};
+            this.tellRun(null);
             this.clear();
             this.say('Running…');
             this.runButton.disabled = true;
@@ -131,13 +132,24 @@
                 const right = await rightResult(index);
                 const { name, clocks } = (await launches())[index];
                 const replacement = this.broken && await this.replacementOf(name);
-                const result = await emulator.run({ launch: index, order: this.order.value, seed: 1 + Math.floor(Math.random() * 1e6), replacement });
-                if (mine === this.turn) this.show(name, result, clocks && !this.broken ? null : differing(result.arrays, right));
+                const how = { launch: index, order: this.order.value, seed: this.seed ?? 1 + Math.floor(Math.random() * 1e6), replacement };
+                this.seed = null;
+                const result = await emulator.run(how);
+                if (mine !== this.turn) return;
+                this.show(name, result, clocks && !this.broken ? null : differing(result.arrays, right));
+                // For what shows more of the same run (viewer/watch.js).
+                this.tellRun({ ...how, again: more => emulator.run({ ...how, ...more }) });
             } catch (error) {
                 if (mine === this.turn) this.say(error.reason === 'time' ? `${error.message}, and was stopped.` : error.message, 'wrong');
             } finally {
                 this.runButton.disabled = false;
             }
+        }
+
+        /** `ran`: how it ran last; null: it runs now, or did not run. */
+        tellRun(ran) {
+            this.ran = ran;
+            this.bar.parentElement.dispatchEvent(new CustomEvent('hopper-ran'));
         }
 
         /** The broken kernel as the emulator takes it. */
