@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import backend, build, chapters, live_mistakes, live_mutants, mutants, temporary
+from . import backend, build, chapters, live_home, live_mistakes, live_mutants, mutants, temporary
 from .backend import Backend
 from .chapters import Chapter
 from .errors import UserError
@@ -60,6 +60,9 @@ def add_chapters(workspace: Workspace, tools: Tools, html: Path, known: list[Cha
         for file in place.iterdir():
             shutil.copyfile(file, html / "live" / file.name)
         _load_from(html / f"{chapter.name}.html", chapter.name)
+        if chapter.name == live_home.CHAPTER:
+            _load_from(html / "index.html", chapter.name)
+            live_home.add(workspace, html / "index.html", chapter)
 
 
 def add_mistakes(workspace: Workspace, html: Path, known: list[Chapter]) -> None:

@@ -130,13 +130,13 @@
         /** `compared`: with what the right kernel leaves; null for one that stores the time, of which an emulator has none. */
         show(name, result, compared) {
             const { differ, all } = compared ?? { differ: 0, all: 0 };
-            const run = `${plainName(name)}: ${result.instructions.toLocaleString('en')} instructions of its threads were run`;
+            const run = `${plainName(name)} ran on the emulator: ${result.instructions.toLocaleString('en')} instructions, all threads together`;
             const unseen = this.broken && !differ && !result.findings.length;
             const wrong = differ ? `The result is wrong: ${differ.toLocaleString('en')} of ${all.toLocaleString('en')} words in memory are not as the right kernel leaves them.`
                 : compared ? 'Memory is as the right kernel leaves it.' : 'It stores what a clock says, so results are not compared.';
             const parts = result.findings.map(finding => this.findingOf(finding));
-            const found = result.findings.length === 1 ? 'a mistake was found' : `${result.findings.length} mistakes were found`;
-            const summary = result.findings.length ? `${run}, and ${found}.` : `${run}, and no rule was broken. ${wrong}`;
+            const found = result.findings.length === 1 ? 'A mistake was found' : `${result.findings.length} mistakes were found`;
+            const summary = result.findings.length ? `${run}. ${found}.` : `${run}. No rule was broken. ${wrong}`;
             const good = !result.findings.length && !differ;
             this.outcome.replaceChildren(make('p', { textContent: summary, className: good ? 'right' : 'wrong' }), ...parts);
             if (unseen) this.outcome.append(make('p', { textContent: 'It is wrong all the same: these inputs do not show it, and those of the chapter’s tests do.' }));
@@ -160,14 +160,15 @@
                 make('ul', {}, ...lines), make('p', {}, make('strong', { textContent: 'What to do: ' }), finding.advice));
         }
 
-        /** Says below the line what happened there, once. */
+        /** Says below the line, or below what a mutant has put in its place, what happened there, once. */
         blame(place, words) {
             if (place.file !== this.file) return;
             const row = this.rowOf(place.line);
             if (!row || row.classList.contains('live-blamed')) return;
             row.classList.add('live-blamed');
-            const mark = make('span', { className: 'live-role', textContent: words });
-            row.append(mark);
+            const mark = make('div', { className: 'said', textContent: words });
+            const fresh = row.nextElementSibling;
+            (fresh?.matches('.live-added') ? fresh : row).after(mark);
             this.marks.push(mark);
         }
 
@@ -209,9 +210,9 @@
         async showMutants() {
             this.breakButton.disabled = true;
             try {
-                if (!this.choices.childElementCount) {
+                if (!this.offered) {
                     await this.prepare();
-                    const mutants = await this.mutants();
+                    const mutants = this.offered = await this.mutants();
                     this.choices.append(...mutants.map(mutant => this.choiceOf(mutant)));
                     if (!mutants.length) this.choices.append(make('li', { textContent: 'No tested mutant changes a line of this listing.' }));
                 }

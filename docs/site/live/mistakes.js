@@ -55,13 +55,12 @@
         }
 
         show({ findings, instructions }) {
-            this.saidBefore.forEach(note => note.remove()); // The run tells it itself.
-            const steps = `${instructions.toLocaleString('en')} instructions of its threads`;
-            if (!findings.length)
-                return this.say(`Nothing was found in this order, in ${steps}. That does not make the kernel right: try another.`, 'right');
-            const count = findings.length === 1 ? 'a mistake' : `${findings.length} mistakes`;
+            this.saidBefore.forEach(note => note.remove()); // The run says it.
+            const ran = `The kernel ran on the emulator: ${instructions.toLocaleString('en')} instructions, all threads together.`;
+            if (!findings.length) return this.say(`${ran} Nothing was found in this order. That does not make the kernel right: try another.`);
+            const count = findings.length === 1 ? 'A mistake was found' : `${findings.length} mistakes were found`;
             this.outcome.replaceChildren(
-                make('p', { textContent: `The emulator ran ${steps} and found ${count}. The lines are marked above.`, className: 'wrong' }),
+                make('p', { textContent: `${ran} ${count}; the lines are marked above.`, className: 'wrong' }),
                 ...findings.map(finding => this.findingOf(finding)));
             this.blameAll(findings);
         }
@@ -83,8 +82,10 @@
     function definition(files, name) {
         for (const [file, text] of Object.entries(files)) {
             const lines = text.split('\n').map(withoutExpectation);
-            const head = lines.findIndex(line => new RegExp(`^__global__.*\\b${name}\\(`).test(line));
+            const begins = at => /^[^/]*__global__/.test(lines[at]) && new RegExp(`\\b${name}\\(`).test(lines.slice(at, at + 4).join(' ').split('{')[0]);
+            let head = lines.findIndex((_, at) => begins(at));
             if (head < 0) continue;
+            if (lines[head - 1].startsWith('template')) --head;
             const end = lines.indexOf('}', head);
             const comment = lines.slice(0, head).findLastIndex(line => !line.startsWith('///'));
             return { file, line: head + 1, comment: lines.slice(comment + 1, head).map(line => line.slice(4)).join(' '), lines: lines.slice(head, end + 1) };

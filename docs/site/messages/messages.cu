@@ -137,12 +137,12 @@ __global__ void barrier_in_a_branch(int* data) {
 /// The block ends while the TMA may still read its tile.
 __global__ void ends_too_early(int* data) {
     __shared__ alignas(16) int tile[block_threads];
+    const std::uint32_t bytes = sizeof(tile);
     tile[threadIdx.x] = static_cast<int>(threadIdx.x);
     fence_proxy_async(space_shared);
     __syncthreads();
     if (threadIdx.x == 0) {
-        cp_async_bulk(space_global, space_shared, data, tile,
-                      sizeof(tile)); // expect: exited-with-copies-in-flight
+        cp_async_bulk(space_global, space_shared, data, tile, bytes); // expect: exited-with-copies-in-flight
         cp_async_bulk_commit_group();
     }
 }
@@ -182,13 +182,14 @@ __device__ __noinline__ int depth_from(const int* data, int at) {
 
 /// Follows links until one is 0; the first leads to itself.
 __global__ void never_the_end(int* data) {
-    data[threadIdx.x] = depth_from(data, 0); // expect: stack-overflow
+    if (threadIdx.x == 0)
+        data[0] = depth_from(data, 0); // expect: stack-overflow
 }
 
 /// Waits for a flag by an ordinary load, which the compiler moves out of the loop.
 __global__ void waits_for_a_flag(int* data) {
-    while (data[0] == 1)  // expect: watchdog
-        asm volatile(""); // else the compiler may leave out the whole loop
+    while (threadIdx.x == 0 && data[0] == 1) // expect: watchdog
+        asm volatile("");                    // else the compiler may leave out the whole loop
     data[threadIdx.x] = 0;
 }
 
