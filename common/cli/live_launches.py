@@ -68,7 +68,7 @@ def add_chapters(workspace: Workspace, tools: Tools, html: Path, known: list[Cha
 def add_mistakes(workspace: Workspace, html: Path, known: list[Chapter]) -> None:
     """Writes live/NAME_mistakes.js for each of these chapters, whose programs are built, and for the error catalogue."""
     shown = {}
-    sets = {each.name: (live_mistakes.mistakes_of(workspace, each), f"chapters/{each.directory}") for each in known}
+    sets = {each.name: (each.mistakes(workspace), f"chapters/{each.directory}") for each in known}
     sets[live_mistakes.MESSAGES_SET] = (workspace.build / live_mistakes.MESSAGES, str(Path(live_mistakes.MESSAGES).parent))
     for name, (program, sources) in sets.items():
         with temporary.directory("live") as directory:
@@ -115,7 +115,7 @@ def _mutants(workspace: Workspace, tools: Tools, chapter: Chapter, directory: Pa
     """The chapter's mutants, each with the kernels that it changes."""
     all_of_it = mutants.load(workspace, chapter)
     nvcc = Path(tools.path("nvcc"))
-    made = live_mutants.compiled(workspace, nvcc, chapter, all_of_it, directory, _target(workspace, chapter))
+    made = live_mutants.compiled(workspace, nvcc, chapter, all_of_it, directory, target(workspace, chapter))
     return {"begin": made.begin, "end": made.end, "mutants": [
         {
             "name": each.mutant.name, "why": each.mutant.why, "file": each.mutant.file, "line": each.line,
@@ -126,7 +126,7 @@ def _mutants(workspace: Workspace, tools: Tools, chapter: Chapter, directory: Pa
     ]}
 
 
-def _target(workspace: Workspace, chapter: Chapter) -> list[str]:
+def target(workspace: Workspace, chapter: Chapter) -> list[str]:
     """The architecture that the chapter's program is compiled for, as its README's command has it."""
     readme = (workspace.root / "chapters" / chapter.directory / "README.md").read_text("utf-8")
     return ["-arch=compute_90a" if re.search(r"arch=compute_90a", readme) else "-arch=compute_90"]

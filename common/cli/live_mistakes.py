@@ -57,12 +57,8 @@ class Mistake:
 
 def programs(workspace: Workspace, known: Iterable[Chapter]) -> list[str]:
     """What has to be built for them, as Ninja calls it."""
-    made = [str(mistakes_of(workspace, chapter).relative_to(workspace.build)) for chapter in known]
+    made = [str(chapter.mistakes(workspace).relative_to(workspace.build)) for chapter in known]
     return [*made, MESSAGES, REPLAY, CATALOGUE]
-
-
-def mistakes_of(workspace: Workspace, chapter: Chapter) -> Path:
-    return workspace.build / "chapters" / chapter.directory / f"{chapter.name}_mistakes"
 
 
 def recorded(workspace: Workspace, program: Path, directory: Path) -> list[Mistake]:

@@ -26,16 +26,21 @@ def made():
     return _made
 
 
+def workspace():
+    from cli.workspace import Workspace
+
+    return Workspace(ROOT, Path(os.environ.get("WORKBOOK_BUILD") or ROOT / "build"))
+
+
 def _make():
     import tools
     from browser import Browser
     from built_site import site
     from cli import chapters, live_launches, requirements, setup
-    from cli.workspace import Workspace
 
     browser = tools.need(requirements.BROWSER)
-    workspace = Workspace(ROOT, Path(os.environ.get("WORKBOOK_BUILD") or ROOT / "build"))
-    nvcc = setup.known(workspace, requirements.CHAPTERS)
+    place = workspace()
+    nvcc = setup.known(place, requirements.CHAPTERS)
     if nvcc is None:
         raise unittest.SkipTest("nvcc is missing")
     html = site()
@@ -48,11 +53,11 @@ def _make():
     text = base64.b64encode(module).decode("ascii")
     (live / "emulator_wasm.js").write_text(f'globalThis.hopperEmulatorWasm = "{text}";\n', "ascii")
     os.environ["WORKBOOK_BUILT"] = "1"
-    known = chapters.all_chapters(workspace)
+    known = chapters.all_chapters(place)
     kept = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, kept, ignore_errors=True)
-    live_launches.add_chapters(workspace, nvcc, html, [each for each in known if each.name in CHAPTERS], kept)
-    live_launches.add_mistakes(workspace, html, known)
+    live_launches.add_chapters(place, nvcc, html, [each for each in known if each.name in CHAPTERS], kept)
+    live_launches.add_mistakes(place, html, known)
     opened = Browser(browser, 120).__enter__()
     atexit.register(opened.__exit__, None, None, None)
     return html, opened

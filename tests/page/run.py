@@ -16,6 +16,7 @@ import unittest
 from pathlib import Path
 
 import live_site
+from edit import Edit
 from listings import Listings
 from mistakes import Home, Mistakes
 

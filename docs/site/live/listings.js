@@ -88,19 +88,42 @@
             return indices.find(index => this.kernels.includes(plainName(all[index].name))) ?? (names ? indices[0] : undefined);
         }
 
+        /** Its launch: number, and the kernel's names; without a number if there is none. */
+        async recorded() {
+            const index = await this.launch();
+            return index === undefined ? {} : { ...(await launches())[index], index };
+        }
+
+        /** Runs a launch, perhaps with another kernel in its place: what show() takes. */
+        async outcomeOf(index, replacement) {
+            const right = await rightResult(index);
+            const { name, clocks } = (await launches())[index];
+            const result = await run({ launch: index, order: this.order.value, seed: 1 + Math.floor(Math.random() * 1e6), replacement });
+            return [name, result, clocks && !replacement ? null : differing(result.arrays, right)];
+        }
+
+        /** The same with a kernel that is none of the mutants, and its file. */
+        async runReplaced(index, replacement) {
+            this.clear();
+            this.broken = { file: replacement.file, source: replacement.source };
+            try {
+                this.show(...await this.outcomeOf(index, replacement));
+            } finally {
+                this.broken = null;
+            }
+        }
+
         async run() {
             const mine = this.turn = {};
             this.clear();
             this.say('Running on the emulator, in this page…');
             this.runButton.disabled = true;
             try {
-                const index = await this.launch();
+                const { index, name } = await this.recorded();
                 if (index === undefined) return this.say('The chapter’s program does not launch this kernel.');
-                const right = await rightResult(index);
-                const { name, clocks } = (await launches())[index];
                 const replacement = this.broken && await this.replacementOf(name);
-                const result = await run({ launch: index, order: this.order.value, seed: 1 + Math.floor(Math.random() * 1e6), replacement });
-                if (mine === this.turn) this.show(name, result, clocks && !this.broken ? null : differing(result.arrays, right));
+                const outcome = await this.outcomeOf(index, replacement);
+                if (mine === this.turn) this.show(...outcome);
             } catch (error) {
                 if (mine === this.turn) this.say(error.reason === 'time' ? `${error.message}, and was stopped.` : error.message, 'wrong');
             } finally {
@@ -131,14 +154,15 @@
         show(name, result, compared) {
             const { differ, all } = compared ?? { differ: 0, all: 0 };
             const run = `${plainName(name)} ran on the emulator: ${result.instructions.toLocaleString('en')} instructions, all threads together`;
-            const unseen = this.broken && !differ && !result.findings.length;
+            const unseen = this.broken?.why && !differ && !result.findings.length;
             const wrong = differ ? `The result is wrong: ${differ.toLocaleString('en')} of ${all.toLocaleString('en')} words in memory are not as the right kernel leaves them.`
                 : compared ? 'Memory is as the right kernel leaves it.' : 'It stores what a clock says, so results are not compared.';
             const parts = result.findings.map(finding => this.findingOf(finding));
             const found = result.findings.length === 1 ? 'A mistake was found' : `${result.findings.length} mistakes were found`;
             const summary = result.findings.length ? `${run}. ${found}.` : `${run}. No rule was broken. ${wrong}`;
             const good = !result.findings.length && !differ;
-            this.outcome.replaceChildren(make('p', { textContent: summary, className: good ? 'right' : 'wrong' }), ...parts);
+            const why = this.broken?.why ? [make('p', { textContent: `Broken on purpose: ${this.broken.why}.` })] : [];
+            this.outcome.replaceChildren(...why, make('p', { textContent: summary, className: good ? 'right' : 'wrong' }), ...parts);
             if (unseen) this.outcome.append(make('p', { textContent: 'It is wrong all the same: these inputs do not show it, and those of the chapter’s tests do.' }));
             if (result.findings.length && differ) this.outcome.append(make('p', { textContent: wrong }));
             this.blameAll(result.findings);
