@@ -113,7 +113,7 @@ def _launches(workspace: Workspace, chapter: Chapter, directory: Path) -> dict[s
 
 def _mutants(workspace: Workspace, tools: Tools, chapter: Chapter, directory: Path) -> dict[str, Any]:
     """The chapter's mutants, each with the kernels that it changes."""
-    all_of_it = mutants.load(workspace, chapter)
+    all_of_it = [*mutants.load(workspace, chapter), *mutants.load_together(workspace, chapter)]
     nvcc = Path(tools.path("nvcc"))
     made = live_mutants.compiled(workspace, nvcc, chapter, all_of_it, directory, target(workspace, chapter))
     return {"begin": made.begin, "end": made.end, "mutants": [
