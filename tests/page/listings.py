@@ -81,6 +81,16 @@ class Listings(unittest.TestCase):
                 self.assertRegex(text, rf"instructions, all threads together\. No rule was broken\. (?:{as_it_is})\.$")
 
     def test_every_mutant_is_shown_and_noticed(self) -> None:
+        from cli import chapters, mutants
+
+        workspace = live_site.workspace()
+        together = {
+            several.name: several.expect
+            for chapter in chapters.all_chapters(workspace)
+            if chapter.name in CHAPTERS
+            for several in mutants.load_together(workspace, chapter)
+        }
+        self.assertGreater(len(together), 0)
         for address in self.of_each_page():
             self.browser.evaluate(PREPARE)
             told = json.loads(self.browser.evaluate(BREAK))
@@ -90,6 +100,7 @@ class Listings(unittest.TestCase):
                     self.assertGreater(changed, 0)
                     noticed = r"these inputs do not show" if name in UNSEEN else r"A mistake was found|\d mistakes were found|The result is wrong"
                     self.assertRegex(text, noticed)
+                    self.assertIn(f"error {together[name]} " if name in together else "", text)
                     if "What to do:" in text and kernel and kernel in text.split(" ran ")[0]:
                         self.assertGreater(blamed, 0, text)
 

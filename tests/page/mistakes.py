@@ -132,6 +132,18 @@ class Home(unittest.TestCase):
         for text, name in zip(noticed, ("deadlock", "barrier-init-not-visible", "read-before-completion"), strict=True):
             self.assertIn(f"error {name} ", text)
         self.assertEqual(self.browser.problems(), [])
+        self.no_barriers()
+
+    def no_barriers(self) -> None:
+        """What axe-core says of the page as it is now, in light and dark."""
+        import tools
+        from cli import requirements
+        from test_access import violations
+
+        script = tools.need(requirements.AXE).read_text("utf-8")
+        self.assertEqual(violations(self.browser, script), [])
+        self.browser.evaluate("document.getElementById('dark').click()")
+        self.assertEqual(violations(self.browser, script), [])
 
 
 OUTCOME = """(async () => {
