@@ -64,9 +64,8 @@
             const again = make('button', { type: 'button', textContent: 'As it was' });
             again.onclick = () => { this.text.value = all.slice(this.first, this.first + this.count).join('\n'); };
             this.said = make('ol', { className: 'live-errors' });
-            this.said.setAttribute('role', 'status');
             const hint = make('p', { textContent: 'Compiled on this machine, run in this page. Your files stay as they are.' });
-            this.form = make('div', { hidden: true }, this.text, make('div', { className: 'live-bar' }, this.send, again), hint, this.said);
+            this.form = make('div', { hidden: true }, this.text, make('div', { className: 'live-bar' }, this.send, again), hint);
             listing.bar.after(this.form);
             return true;
         }
@@ -110,6 +109,7 @@
                 return make('li', {}, make('code', { textContent: own ? lines[at].trim() : `${file}:${line}` }), ` ${own ? `line ${at + 1}: ` : ''}${message}`);
             });
             this.said.replaceChildren(...items);
+            listing.outcome.append(this.said);
             const first = errors.map(({ file, line }) => file === listing.file ? line - 1 - this.first : -1).find(at => at >= 0 && at < lines.length);
             if (first === undefined) return;
             const begin = lines.slice(0, first).join('\n').length + (first ? 1 : 0);

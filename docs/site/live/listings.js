@@ -105,7 +105,7 @@
         /** The same with a kernel that is none of the mutants, and its file. */
         async runReplaced(index, replacement) {
             this.clear();
-            this.broken = { file: replacement.file, source: replacement.source };
+            this.broken = { file: replacement.file, source: replacement.source, edited: true };
             try {
                 this.show(...await this.outcomeOf(index, replacement));
             } finally {
@@ -178,7 +178,9 @@
 
         findingOf(finding) {
             const link = make('a', { href: `errors.html#errors-${finding.name}`, textContent: finding.name });
-            const lines = finding.locations.map(({ file, line, role }) => make('li', { textContent: `${file}:${line}: ${role}` }));
+            // The line's own text where it is not to be seen above, as the reader has written it.
+            const own = ({ file, line }) => this.broken?.edited && file === this.file ? [make('code', { textContent: this.broken.source.split('\n')[line - 1]?.trim() })] : [];
+            const lines = finding.locations.map(place => make('li', {}, `${place.file}:${place.line}: ${place.role} `, ...own(place)));
             return make('div', { className: `live-finding ${finding.severity}` },
                 make('p', {}, make('strong', {}, `${finding.severity} `, link), ` ${finding.message}`),
                 make('ul', {}, ...lines), make('p', {}, make('strong', { textContent: 'What to do: ' }), finding.advice));
