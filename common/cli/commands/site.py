@@ -5,14 +5,12 @@
 
 import argparse
 import contextlib
-import functools
-import http.server
 import subprocess
 import sys
 import webbrowser
 from pathlib import Path
 
-from .. import build, live_emulator, live_launches, requirements, setup
+from .. import build, live_compile, live_emulator, live_launches, live_server, requirements, setup
 from ..errors import FAILURE, UserError
 from ..lock import exclusive
 from ..workspace import Workspace
@@ -49,7 +47,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
         )
     index = build_site(workspace)
     if options.serve is not None:
-        return serve(index.parent, options.serve, opened=options.open)
+        return serve(index.parent, options.serve, opened=options.open, compiler=_compiler(workspace))
     if options.open and not webbrowser.open(index.as_uri()):
         raise UserError(f"there is no browser to open {index} with")
     return 0
@@ -98,16 +96,22 @@ def command(workspace: Workspace, tools: setup.Tools, output: Path) -> list[str]
     ]
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        """Says nothing: the reader has a browser to look at."""
+def _compiler(workspace: Workspace) -> live_server.Compiler | None:
+    """What compiles an edited listing; None where nvcc is not here."""
+    tools = setup.known(workspace, requirements.CHAPTERS)
+    if tools is None:
+        return None
+
+    def compiled(request: object) -> dict[str, object]:
+        return live_compile.compiled(workspace, Path(tools.path("nvcc")), request)
+
+    return compiled
 
 
-def serve(directory: Path, port: int, *, opened: bool) -> int:
-    """Serves the site to this machine until Ctrl-C."""
-    handler = functools.partial(_Quiet, directory=str(directory))
+def serve(directory: Path, port: int, *, opened: bool, compiler: live_server.Compiler | None = None) -> int:
+    """Serves the site to this machine until Ctrl-C. With `compiler` its listings can be edited."""
     try:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+        server = live_server.server(directory, port, compiler)
     except OSError as error:
         raise UserError(
             f"cannot serve on port {port} ({error.strerror}); name another: --serve PORT"

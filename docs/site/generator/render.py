@@ -10,7 +10,7 @@ from markdown_it.token import Token
 from weaving import code
 from weaving.errors import WeaveError
 
-from . import highlight, slides
+from . import highlight, mistakes, slides
 from .links import SOURCE, Links, slug
 from .pages import Page, SiteError
 
@@ -111,7 +111,8 @@ class Renderer:
 
     def _translate(self, result: Rendered, tokens: list[Token]) -> list[Token]:
         kept: list[Token] = []
-        origin = ""
+        origin = mistake = ""
+        listed: tuple[int, Token, str] | None = None  # The last listing: where it is in `kept`, its code, its origin.
         measured = folded = False
         index = 0
         while index < len(tokens):
@@ -132,11 +133,16 @@ class Renderer:
                     index = _after_paragraph(tokens, index + 1)
                     continue
                 origin = self._origin(result.page, match["argument"]) if match["kind"] == "code" else ""
+                mistake = match["argument"] if match["kind"] == "mistake" else ""
             elif token.type == "html_block" and token.content.strip().startswith("<!--"):
                 origin, measured = "", False
             elif token.type == "fence":
+                if origin:
+                    listed = len(kept), token, origin
+                elif mistake and listed:
+                    kept[listed[0]] = _html(mistakes.annotated(mistake, listed[1].content, listed[2], token.content))
                 kept.append(_html(origin + _folded(result.page, token)))
-                origin = ""
+                origin = mistake = ""
             elif token.type == "code_block":
                 kept.append(_html(highlight.fragment(token.content, "")))
             else:
