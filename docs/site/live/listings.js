@@ -106,6 +106,7 @@
 
         /** The same with a kernel that is none of the mutants, and its file. */
         async runReplaced(index, replacement) {
+            this.tellRun(null);
             this.clear();
             this.broken = { file: replacement.file, source: replacement.source, edited: true };
             try {
