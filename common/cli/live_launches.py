@@ -28,6 +28,11 @@ _ELEMENTS = {"barriers": 2501, "transpose": 40_000, "roles": 40_000, "gemm": 40_
 _SECONDS = 120
 
 
+def elements(chapter: Chapter) -> int:
+    """How many a recorded launch of the chapter's program gets."""
+    return _ELEMENTS.get(chapter.name, ELEMENTS)
+
+
 def add(workspace: Workspace, tools: Tools, html: Path) -> None:
     """Writes live/NAME.js and live/NAME_mutants.js for each chapter, and has the chapters' pages load what runs them.
 
@@ -50,8 +55,8 @@ def add_chapters(workspace: Workspace, tools: Tools, html: Path, known: list[Cha
             with temporary.directory("live") as directory:
                 made = directory / "made"
                 made.mkdir()
-                _write(made / f"{chapter.name}.js", "launches", chapter, _launches(workspace, chapter, directory))
-                _write(made / f"{chapter.name}_mutants.js", "mutants", chapter, _mutants(workspace, tools, chapter, directory))
+                write(made / f"{chapter.name}.js", "launches", chapter, _launches(workspace, chapter, directory))
+                write(made / f"{chapter.name}_mutants.js", "mutants", chapter, _mutants(workspace, tools, chapter, directory))
                 shutil.copytree(made, place)
         for file in place.iterdir():
             shutil.copyfile(file, html / "live" / file.name)
@@ -67,7 +72,8 @@ def _stamp(workspace: Workspace, chapter: Chapter) -> str:
     return hashlib.sha256("".join(sums).encode()).hexdigest()[:16]
 
 
-def _write(path: Path, what: str, chapter: Chapter, value: dict[str, Any]) -> None:
+def write(path: Path, what: str, chapter: Chapter, value: dict[str, Any]) -> None:
+    """A script that hands over `value` as hopperLive.CHAPTER.what, packed."""
     packed = base64.b64encode(gzip.compress(json.dumps(value).encode(), 9, mtime=0)).decode("ascii")
     path.write_text(f'((globalThis.hopperLive ??= {{}}).{chapter.name} ??= {{}}).{what} = "{packed}";\n', "ascii")
 
@@ -76,7 +82,7 @@ def _launches(workspace: Workspace, chapter: Chapter, directory: Path) -> dict[s
     """The program's recording and the text of the files that its kernels' lines are in."""
     recording = directory / "recording"
     env = backend.environment(Backend.EMULATOR, workspace) | {"EMULATOR_RECORD": str(recording)}
-    command = [str(chapter.program(workspace)), "--size", str(_ELEMENTS.get(chapter.name, ELEMENTS))]
+    command = [str(chapter.program(workspace)), "--size", str(elements(chapter))]
     done = subprocess.run(
         command, env=env, cwd=workspace.root, capture_output=True, text=True, timeout=_SECONDS, check=False
     )
