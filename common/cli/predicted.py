@@ -150,7 +150,7 @@ class Runner:
             raise UserError(f"{prediction.name}: '{run.name}' does not compile: {problem[0]}")
         program = [exercise.judge(self.workspace), ptx]
         outcome = judging.recorded(self.workspace, exercise, program, capsule)
-        said = outcome.diagnostic["name"] if outcome.diagnostic else " ".join(outcome.lines)
+        said = outcome.diagnostic["name"] if outcome.diagnostic else " ".join(line for line in outcome.lines if str(self.directory) not in line)
         return Recorded(capsule, list(range(len(self._launches(capsule)))), outcome.passed, said)
 
     # ---- Measures.
@@ -209,7 +209,11 @@ def as_data(runner: Runner, found: list[Outcome]) -> dict[str, Any]:
     for each in found:
         asked = each.prediction
         runs = [packed(what, run.order) for what, run in zip(each.recorded, asked.runs(), strict=True)]
-        data: dict[str, Any] = {"form": asked.form, "runs": runs, "measured": each.measured, "right": each.right}
+        data: dict[str, Any] = {"form": asked.form, "runs": runs, "measured": each.measured}
+        if asked.measure:
+            data["measure"] = vars(asked.measure)
+        data["most"] = asked.most
+        data["choices"] = [choice.number if asked.form == "number" else choice.finding for choice in asked.choices]
         if asked.form == "answers":
             exercise = exercises.resolve(asked.exercise, exercises.all_exercises(runner.workspace))
             data["solution"] = packed(runner.solution(asked), "late")

@@ -33,6 +33,8 @@ from .workspace import Workspace
 ORDERS = ("late", "early", "random")
 FORMS = {"number": "number", "finding": "finding", "kernel": "runs", "mistake": "runs", "answer": "answers"}
 """The form of a question by what its choices have."""
+NEAR = 0.03
+"""Of a number that counts as said: blocks at an edge do less than others."""
 _KEYS = {"name", "question", "why", "kernel", "mistake", "exercise", "launch", "order", "number", "choices", "most", "least"}
 
 
@@ -88,7 +90,7 @@ class Prediction:
     def right(self, measured: list[Any]) -> list[int]:
         """Which choices are right by what was measured: of each run a number, the name of a finding, or whether it passed."""
         if self.form == "number":
-            return [i for i, choice in enumerate(self.choices) if abs(choice.number - measured[0]) <= abs(measured[0]) / 200]  # type: ignore[operator]
+            return [i for i, choice in enumerate(self.choices) if abs(choice.number - measured[0]) <= abs(measured[0]) * NEAR]  # type: ignore[operator]
         if self.form == "finding":
             return [i for i, choice in enumerate(self.choices) if choice.finding == measured[0]]
         if self.form == "runs":
