@@ -97,6 +97,7 @@ class Tasks:
                 raise SiteError(f"{asked.name}: {asked.exercise} has no answer '{choice.run.name}'")
             texts = given.holes
         code = "\n…\n".join(text.strip("\n") for text in map(_unindented, texts))
+        code = re.sub(r"^\s*// YOUR CODE.*\n|\s*// YOUR CODE.*$", "", code, flags=re.MULTILINE)
         return highlight.fragment(code, "cuda") if code.strip() else ""
 
     # ---- Exercises.
@@ -119,7 +120,7 @@ class Tasks:
         parts = [
             f'<div class="exercise"><p class="exercise-about">{_KINDS[exercise.kind]}, {exercise.minutes} minutes · '
             f"<code>./workbook check {exercise.name}</code></p>",
-            "<dl>" + "".join(f"<dt>{escape(word)}</dt><dd>{_said(text)}</dd>" for word, text in about) + "</dl>",
+            "<dl>" + "".join(f"<dt>{escape(word)}</dt><dd>{self._said(text)}</dd>" for word, text in about) + "</dl>",
             self._skeleton(exercise, code),
             questions,
             self._hints(exercise),
@@ -127,6 +128,10 @@ class Tasks:
         if self._solutions:
             parts.append(self._solution(exercise, source))
         return "".join([*parts, "</div>\n"])
+
+    def _said(self, text: str) -> str:
+        """A comment's text, with steps that are numbered in it on lines of their own."""
+        return re.sub(r"(?<=[:;.,]) (?=\d\. )", "<br>", self._markdown(_marked_code(text)))
 
     def _skeleton(self, exercise: Exercise, code: str) -> str:
         count = code.count("\n") + 1
@@ -183,11 +188,6 @@ def _parted(text: str) -> tuple[list[tuple[str, str]], str]:
         elif about and said.strip():
             about[-1] = (about[-1][0], f"{about[-1][1]} {said.strip()}")
     return about, "\n".join(lines[end:]).strip("\n")
-
-
-def _said(text: str) -> str:
-    """A comment's text, with steps that are numbered in it on lines of their own."""
-    return re.sub(r"(?<=[:;.,]) (?=\d\. )", "<br>", escape(text))
 
 
 def _marked_code(hint: str) -> str:

@@ -77,7 +77,11 @@
     }
 
     const total = outcome => JSON.parse(outcome.countersText);
-    const same = (a, b) => a.byteLength === b.byteLength && new Uint8Array(a).every((byte, i) => byte === b[i]);
+
+    function same(a, b) {
+        const left = new Uint8Array(a), right = new Uint8Array(b);
+        return left.length === right.length && left.every((byte, i) => byte === right[i]);
+    }
 
     /** Whether counters meet a condition of the exercise's manifest, over these launches (common/cli/evidence.py). */
     function meets(condition, launches) {
@@ -104,7 +108,7 @@
             return [make('p', { textContent: 'Memory is not as the solution leaves it.' })];
         const counters = mine.map(total);
         const missed = question.conditions.find(condition => !meets(condition, counters));
-        return missed ? [make('p', { textContent: `Right results, but ${missed.says}` })] : null;
+        return missed ? [make('p', { textContent: `The results are right. ${missed.says}` })] : null;
     }
 
     /** What the solution leaves in memory, launch by launch. */
