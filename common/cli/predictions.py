@@ -36,6 +36,7 @@ FORMS = {"number": "number", "finding": "finding", "kernel": "runs", "mistake": 
 NEAR = 0.03
 """Of a number that counts as said: blocks at an edge do less than others."""
 _KEYS = {"name", "question", "why", "kernel", "mistake", "exercise", "launch", "order", "number", "choices", "most", "least"}
+_NEEDED = {"name", "question", "why", "choices"}
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def of_chapter(workspace: Workspace, chapter: Chapter) -> list[Prediction]:
 
 
 def _prediction(entry: dict[str, Any], chapter: Chapter) -> Prediction:
-    if wrong := set(entry) - _KEYS or {"name", "question", "why", "choices"} - set(entry):
+    if wrong := (set(entry) - _KEYS) | (_NEEDED - set(entry)):
         raise ValueError(f"missing or unknown: {', '.join(sorted(wrong))}")
     if not str(entry["name"]).isidentifier():
         raise ValueError("its name is no identifier")

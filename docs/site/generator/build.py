@@ -108,7 +108,8 @@ def _stage(paths: Paths, rendered: list[Rendered]) -> None:
     for name in ("pages", "parts"):
         (paths.stage / name).mkdir()
     header = (paths.site / "theme/header.html").read_text("utf-8")
-    header = header.replace("@NAVIGATION@", frame.navigation(pages))
+    questions = {each.page.name: sum(section.html.count('<form class="predict"') for section in each.sections) for each in rendered}
+    header = header.replace("@NAVIGATION@", frame.navigation(pages, questions))
     (paths.stage / "header.html").write_text(header, "utf-8")
     shutil.copyfile(paths.site / "theme/footer.html", paths.stage / "footer.html")
     (paths.stage / "pages/namespaces.dox").write_text(_namespaces(paths.root), "utf-8")
