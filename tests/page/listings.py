@@ -53,6 +53,23 @@ RUN = """(async () => {
 PREPARE = "(async () => { for (const listing of hopperListings) await listing.showMutants(); })()"
 
 
+def live_site(wasm: Path) -> Path:
+    """The site with the emulator in it, built once."""
+    from built_site import site
+
+    html = site()
+    live = html / "live"
+    if not live.exists():
+        live.mkdir()
+        for file in (ROOT / "docs/site/live").glob("*.*s"):
+            shutil.copyfile(file, live / file.name)
+        module = wasm.read_bytes()
+        (live / "emulator.wasm").write_bytes(module)
+        text = base64.b64encode(module).decode("ascii")
+        (live / "emulator_wasm.js").write_text(f'globalThis.hopperEmulatorWasm = "{text}";\n', "ascii")
+    return html
+
+
 class Listings(unittest.TestCase):
     """Needs the chapters' programs built, the tools of the site, and a browser."""
 
@@ -62,7 +79,6 @@ class Listings(unittest.TestCase):
     def setUpClass(cls) -> None:
         import tools
         from browser import Browser
-        from built_site import site
         from cli import chapters, live_launches, requirements, setup
         from cli.workspace import Workspace
 
@@ -72,15 +88,7 @@ class Listings(unittest.TestCase):
         nvcc = setup.known(workspace, requirements.CHAPTERS)
         if nvcc is None:
             raise unittest.SkipTest("nvcc is missing")
-        html = site()
-        live = html / "live"
-        live.mkdir(exist_ok=True)
-        for file in (ROOT / "docs/site/live").glob("*.*s"):
-            shutil.copyfile(file, live / file.name)
-        module = cls.wasm.read_bytes()
-        (live / "emulator.wasm").write_bytes(module)
-        text = base64.b64encode(module).decode("ascii")
-        (live / "emulator_wasm.js").write_text(f'globalThis.hopperEmulatorWasm = "{text}";\n', "ascii")
+        html = live_site(cls.wasm)
         os.environ["WORKBOOK_BUILT"] = "1"
         known = [each for each in chapters.all_chapters(workspace) if each.name in CHAPTERS]
         kept = tempfile.TemporaryDirectory()
