@@ -24,8 +24,10 @@ ANSWER = """(async () => {
             await question.done;
             return form.querySelector('.predict-outcome').innerText;
         };
+        question.button.focus();
         const first = await answer(0), right = marked(), again = await answer((right.indexOf(true) || 0));
         told.push({ name: form.dataset.prediction, right, first, again, open: question.why.open,
+            note: question.note.closest('.predict-bar') !== null, focus: document.activeElement === question.button,
             marks: choices.map(choice => choice.querySelector('label .predict-mark')?.innerText ?? '') });
     }
     return JSON.stringify(told);
@@ -96,7 +98,7 @@ class Predictions(unittest.TestCase):
                     self.assertIn("As you said." if each["right"][0] else "It came out otherwise.", each["first"])
                     self.assertIn("As you said.", each["again"])
                     self.assertNotIn("Nothing ran in this page", each["first"])
-                    self.assertTrue(each["open"])
+                    self.assertTrue(each["open"] and each["note"] and each["focus"])
                     for right, mark in zip(each["right"], each["marks"], strict=True):
                         self.assertEqual(mark.startswith("✓"), right)
 

@@ -180,13 +180,16 @@
     class Question {
         constructor(form) {
             this.form = form;
-            this.button = form.querySelector('button');
+            this.button = form.querySelector('.predict-bar button');
             this.outcome = form.querySelector('.predict-outcome');
             this.why = form.querySelector('.predict-why');
             this.choices = [...form.querySelectorAll('.predict-choice')];
             this.note = make('span', { className: 'predict-note' });
             this.button.after(this.note);
-            form.onsubmit = event => { event.preventDefault(); this.done = this.answer(); };
+            form.onsubmit = event => {
+                event.preventDefault();
+                if (this.button.getAttribute('aria-disabled') !== 'true') this.done = this.answer();
+            };
             form.onchange = () => this.forgetMarks();
             this.remember();
         }
@@ -207,7 +210,7 @@
 
         async answer() {
             const chosen = Number(new FormData(this.form).get(`predict-${this.form.dataset.prediction}`));
-            this.button.disabled = true;
+            this.button.setAttribute('aria-disabled', 'true'); // Disabled, it would lose the focus.
             this.forgetMarks();
             try {
                 const question = (await data()).questions[this.form.dataset.prediction];
@@ -222,7 +225,7 @@
             } catch (error) {
                 this.say(`Nothing can be run here: ${error.message}. In a clone of the repository, python3 docs/predictions.py ${chapter} says what comes out.`);
             } finally {
-                this.button.disabled = false;
+                this.button.removeAttribute('aria-disabled');
             }
         }
 
