@@ -29,6 +29,11 @@ _SECONDS = 120
 _SCRIPTS = ("live/emulator_worker", "live/emulator", "live/capsules", "live/listings", "viewer/watch", "live/mistakes")
 
 
+def elements(chapter: Chapter) -> int:
+    """How many a recorded launch of the chapter's program gets."""
+    return _ELEMENTS.get(chapter.name, ELEMENTS)
+
+
 def add(workspace: Workspace, tools: Tools, html: Path) -> None:
     """Writes live/NAME.js and live/NAME_mutants.js for each chapter, and has the chapters' pages load what runs them.
 
@@ -54,8 +59,8 @@ def add_chapters(workspace: Workspace, tools: Tools, html: Path, known: list[Cha
             with temporary.directory("live") as directory:
                 made = directory / "made"
                 made.mkdir()
-                _write(made / f"{chapter.name}.js", "launches", chapter.name, _launches(workspace, chapter, directory))
-                _write(made / f"{chapter.name}_mutants.js", "mutants", chapter.name, _mutants(workspace, tools, chapter, directory))
+                write(made / f"{chapter.name}.js", "launches", chapter.name, _launches(workspace, chapter, directory))
+                write(made / f"{chapter.name}_mutants.js", "mutants", chapter.name, _mutants(workspace, tools, chapter, directory))
                 shutil.copytree(made, place)
         for file in place.iterdir():
             shutil.copyfile(file, html / "live" / file.name)
@@ -74,9 +79,9 @@ def add_mistakes(workspace: Workspace, html: Path, known: list[Chapter]) -> None
         with temporary.directory("live") as directory:
             mistakes = live_mistakes.recorded(workspace, program, directory)
         files = sorted((workspace.root / sources).glob("*.cu*"))
-        _write(html / "live" / f"{name}_mistakes.js", "mistakes", name, live_mistakes.as_data(workspace, mistakes, files))
+        write(html / "live" / f"{name}_mistakes.js", "mistakes", name, live_mistakes.as_data(workspace, mistakes, files))
         shown[name] = live_mistakes.shown(mistakes)
-    _write(html / "live" / "errors_catalogue.js", "catalogue", "errors", live_mistakes.catalogue(workspace, shown))
+    write(html / "live" / "errors_catalogue.js", "catalogue", "errors", live_mistakes.catalogue(workspace, shown))
     _load_from(html / "errors.html", "errors")
 
 
@@ -89,7 +94,8 @@ def _stamp(workspace: Workspace, chapter: Chapter) -> str:
     return hashlib.sha256("".join(sums).encode()).hexdigest()[:16]
 
 
-def _write(path: Path, what: str, name: str, value: dict[str, Any]) -> None:
+def write(path: Path, what: str, name: str, value: dict[str, Any]) -> None:
+    """A script that hands over `value` as hopperLive.NAME.what, packed."""
     packed = base64.b64encode(gzip.compress(json.dumps(value).encode(), 9, mtime=0)).decode("ascii")
     path.write_text(f'((globalThis.hopperLive ??= {{}}).{name} ??= {{}}).{what} = "{packed}";\n', "ascii")
 
@@ -98,7 +104,7 @@ def _launches(workspace: Workspace, chapter: Chapter, directory: Path) -> dict[s
     """The program's recording and the text of the files that its kernels' lines are in."""
     recording = directory / "recording"
     env = backend.environment(Backend.EMULATOR, workspace) | {"EMULATOR_RECORD": str(recording)}
-    command = [str(chapter.program(workspace)), "--size", str(_ELEMENTS.get(chapter.name, ELEMENTS))]
+    command = [str(chapter.program(workspace)), "--size", str(elements(chapter))]
     done = subprocess.run(
         command, env=env, cwd=workspace.root, capture_output=True, text=True, timeout=_SECONDS, check=False
     )

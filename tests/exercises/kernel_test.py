@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common"))
 
-from answers import answers  # noqa: E402
+from cli.answers import answers  # noqa: E402
 from cli import backend, compiling, exercises, holes, judging, verdict  # noqa: E402
 from cli.judging import Outcome  # noqa: E402
 from cli.requirements import Found  # noqa: E402

@@ -19,6 +19,7 @@ import live_site
 from edit import Edit
 from listings import Listings
 from mistakes import Home, Mistakes
+from predictions import Predictions
 from viewer import Viewer
 
 ROOT = Path(__file__).resolve().parents[2]

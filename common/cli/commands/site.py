@@ -10,7 +10,7 @@ import sys
 import webbrowser
 from pathlib import Path
 
-from .. import build, live_compile, live_emulator, live_launches, live_server, requirements, setup
+from .. import build, live_compile, live_emulator, live_launches, live_predictions, live_server, requirements, setup
 from ..errors import FAILURE, UserError
 from ..lock import exclusive
 from ..workspace import Workspace
@@ -31,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"serve it to this machine only, until Ctrl-C (default port: {DEFAULT_PORT})",
     )
     parser.add_argument("--open", action="store_true", help="open it in a browser")
+    parser.add_argument(
+        "--without-solutions", action="store_true", help="leave out the solutions of exercises, for a course that keeps them"
+    )
     parser.add_argument("--check", action="store_true", help="run the tests of the documentation instead")
 
 
@@ -45,7 +48,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
         return test.execute(
             argparse.Namespace(names=["docs"], list=False, backend=None, with_docs=True), workspace
         )
-    index = build_site(workspace)
+    index = build_site(workspace, solutions=not options.without_solutions)
     if options.serve is not None:
         return serve(index.parent, options.serve, opened=options.open, compiler=_compiler(workspace))
     if options.open and not webbrowser.open(index.as_uri()):
@@ -53,31 +56,38 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     return 0
 
 
-def build_site(workspace: Workspace) -> Path:
+def build_site(workspace: Workspace, *, solutions: bool = True) -> Path:
     """Builds the site into the build directory and returns its first page."""
     workspace.prepare()
     with exclusive(workspace.state / "lock", "setting up"):
         tools = setup.ensure(workspace, requirements.SITE)
     output = workspace.build / "site"
     with exclusive(workspace.state / "site.lock", "building the site"):
-        done = subprocess.run(command(workspace, tools, output), stdin=subprocess.DEVNULL, check=False)
+        words = [] if solutions else ["--without-solutions"]
+        done = subprocess.run([*command(workspace, tools, output), *words], stdin=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
         raise UserError("the site was not built", code=FAILURE)
     html = output / "out" / "html"
-    if live_emulator.add(workspace, html):
-        _add_launches(workspace, html)
+    runs = live_emulator.add(workspace, html)
+    _add_launches(workspace, html, listings=runs)
     return html / "index.html"
 
 
-def _add_launches(workspace: Workspace, html: Path) -> None:
-    """What the listings run needs the chapters' programs; a site without them is one that runs nothing."""
+def _add_launches(workspace: Workspace, html: Path, *, listings: bool) -> None:
+    """What listings and predictions run needs the chapters' programs; a site without them is one that runs nothing.
+
+    Predictions without the emulator in the page say what came out here.
+    """
     if setup.known(workspace, requirements.CHAPTERS) is None:
-        print("site: its listings do not run: nvcc is missing (./workbook run fetches it)", file=sys.stderr)
+        print("site: listings and predictions do not run: nvcc is missing (./workbook run fetches it)", file=sys.stderr)
         return
     try:
-        live_launches.add(workspace, build.ready(workspace), html)
+        tools = build.ready(workspace)
+        if listings:
+            live_launches.add(workspace, tools, html)
+        live_predictions.add(workspace, tools, html)
     except UserError as error:
-        print(f"site: its listings do not run: {error}", file=sys.stderr)
+        print(f"site: listings or predictions do not run: {error}", file=sys.stderr)
 
 
 def command(workspace: Workspace, tools: setup.Tools, output: Path) -> list[str]:

@@ -26,8 +26,8 @@ REFERENCE = (
 )
 
 
-def navigation(pages: list[Page]) -> str:
-    """The side bar: every page under its group, then the API reference."""
+def navigation(pages: list[Page], questions: dict[str, int]) -> str:
+    """The side bar: every page under its group, then the API reference. `questions`: how many a chapter has to answer."""
     parts = ["<ul>"]
     group = ""
     for page in pages:
@@ -35,16 +35,16 @@ def navigation(pages: list[Page]) -> str:
             group = page.group
             parts.append(f"</ul>\n<h2>{escape(group)}</h2>\n<ul>")
         parts.append(
-            f'<li><a href="{page.file}"{_read_mark(page)}>{escape(page.label if page.name != "index" else "Home")}</a></li>'
+            f'<li><a href="{page.file}"{_read_mark(page, questions)}>{escape(page.label if page.name != "index" else "Home")}</a></li>'
         )
     parts.append("</ul>\n<h2>API reference</h2>\n<ul>")
     parts += [f'<li><a href="{file}">{escape(label)}</a></li>' for file, label in REFERENCE]
     return "\n".join([*parts, "</ul>"])
 
 
-def _read_mark(page: Page) -> str:
-    """By which the browser keeps how far a chapter was read."""
-    return f' data-chapter="{page.name}"' if page.chapter else ""
+def _read_mark(page: Page, questions: dict[str, int]) -> str:
+    """By which the browser keeps how far a chapter was read, and how many of its predictions were answered."""
+    return f' data-chapter="{page.name}" data-questions="{questions.get(page.name, 0)}"' if page.chapter else ""
 
 
 def neighbours(pages: list[Page], page: Page) -> str:

@@ -13,6 +13,7 @@ from weaving.errors import WeaveError
 from . import highlight, mistakes, slides
 from .links import SOURCE, Links, slug
 from .pages import Page, SiteError
+from .tasks import Tasks
 
 _MARK = re.compile(r"^<!-- (?P<kind>[a-z]+): (?P<argument>.*\S) -->\s*$")
 _MOST_ROWS = 16
@@ -72,8 +73,9 @@ def _plain(inline: Token) -> str:
 class Renderer:
     """Renders pages one by one; problems are gathered in `links.problems`."""
 
-    def __init__(self, root: Path, links: Links, pictures: frozenset[str]) -> None:
+    def __init__(self, root: Path, links: Links, pictures: frozenset[str], *, solutions: bool = True) -> None:
         self._root = root
+        self._tasks = Tasks(root, lambda text: self._parser.renderInline(text).strip(), solutions=solutions)
         self._links = links
         self._pictures = pictures
         self._parser = parser()
@@ -98,7 +100,15 @@ class Renderer:
             part.append(token)
             index += 1
         self._finish(result, part)
+        self._add_exercises(result)
         return result
+
+    def _add_exercises(self, result: Rendered) -> None:
+        """Behind the chapter's list of its exercises, each of them."""
+        at = next((i for i, section in enumerate(result.sections, 1) if section.title == "Exercises"), len(result.sections))
+        result.sections[at:at] = [
+            Section(title, f"{result.page.name}-exercise-{name}", 3, html) for name, title, html in self._tasks.sections(result.page)
+        ]
 
     def _finish(self, result: Rendered, tokens: list[Token]) -> None:
         """Adds the HTML of `tokens` to the last section."""
@@ -123,6 +133,10 @@ class Renderer:
                 if match["kind"] == "interactive":
                     kept.append(self._picture(result, match["argument"], tokens, index, line))
                     index = _after_paragraph(tokens, index + 1)
+                    continue
+                if match["kind"] == "predict":
+                    kept.append(_html(self._tasks.prediction(result.page, match["argument"])))
+                    index += 1
                     continue
                 if match["kind"] == "home":
                     kept.append(_html(f"<!-- {match['argument']} -->"))

@@ -1,4 +1,4 @@
-"""The answers to an exercise that its judge has to refuse, and those that it has to take: answers/NAME.toml.
+"""The answers to an exercise that its judge has to refuse, and those that it has to take: tests/exercises/answers/NAME.toml.
 
     [[cheat]]
     what = "one thread brings the whole tile"
@@ -17,9 +17,9 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli import holes
+from . import holes
 
-DIRECTORY = Path(__file__).with_name("answers")
+DIRECTORY = Path(__file__).resolve().parents[2] / "tests/exercises/answers"
 _MARKS = ("//@ hole", "//@ end")
 
 
@@ -30,6 +30,8 @@ class Answer:
     what: str
     text: str
     says: str
+    holes: tuple[str, ...] = ()
+    """What stands in the holes, if that is all that is different."""
 
 
 def answers(name: str, solution: str) -> list[Answer]:
@@ -53,7 +55,7 @@ def _answer(entry: dict[str, object], solution: str, says: str) -> Answer:
         if old not in text:
             raise ValueError(f"{what}: the solution has no '{old}'")
         text = text.replace(old, new)
-    return Answer(what, text, says)
+    return Answer(what, text, says, () if changes else tuple(texts or ()))
 
 
 def _filled(solution: str, texts: list[str], what: str) -> str:
