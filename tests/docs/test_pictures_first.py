@@ -11,7 +11,7 @@ from cli import requirements
 from test_access import violations
 from test_pictures import Pictures, data
 
-PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill"), "barriers.html": ("parity",)}
+PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill"), "barriers.html": ("parity",), "pipeline.html": ("pipeline",)}
 """Each page with its pictures."""
 
 
@@ -246,6 +246,70 @@ class Parity(First):
         self.assertIn("test_wait", self.said())
         self.button("Ask another")
         self.assertNotIn("test_wait", self.said())
+
+
+def simulate(copy: int, compute: int, stages: int, units: int) -> tuple[int, int, int]:
+    """A pipeline unit by unit: computations begun, computations done, and units in which the threads computed."""
+    landing = [copy] * stages  # by stage: the units until its copy has landed
+    begun = done = busy = left = 0
+    for _ in range(units):
+        if left == 0 and landing[begun % stages] == 0:
+            begun, left = begun + 1, compute
+        landing = [max(0, wait - 1) for wait in landing]
+        if left:
+            busy, left = busy + 1, left - 1
+            if left == 0:
+                landing[done % stages], done = copy, done + 1
+    return begun, done, busy
+
+
+class Pipeline(First):
+    def test_model_is_that_of_a_simulation(self) -> None:
+        self.open("pipeline.html", width=390)
+        self.box = '.picture[data-picture="pipeline"]'
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        heights = {self.height()}
+        for copy, compute, stages in ((3, 1, 4), (7, 1, 8), (2, 3, 2), (5, 4, 1), (7, 4, 3)):
+            for number, value in enumerate((copy, compute, stages)):
+                self.choose(number, value)
+            self.assertEqual((self.count("rect.model"), self.count("path.law"), self.texts("svg .knee")), (0, 0, []))
+            self.answer("3")
+            begun, done, _ = simulate(copy, compute, stages, 32)
+            self.assertEqual(self.count("rect.thread.compute"), begun)
+            self.assertIn(f"{done} tiles are done after 32 units", self.said())
+            long = [simulate(copy, compute, count, 10_000)[2] / 10_000 for count in range(1, 9)]
+            enough = next(count for count, part in enumerate(long, 1) if part > 0.99)
+            self.assertIn(f"{enough} stages are enough. You said {'so' if enough == 3 else '3'}.", self.said())
+            for part, shown in zip(long, self.shares("rect.model"), strict=True):
+                self.assertAlmostEqual(part, shown, delta=0.005)
+            heights.add(self.height())
+        self.assertEqual(len(heights), 1, heights)
+
+    def shares(self, selector: str) -> list[float]:
+        """What the bars or dots say, and their heights: the same."""
+        given = self.browser.evaluate(
+            f"[...document.querySelectorAll('{self.box} {selector}')].map((r) => [Number(r.dataset.share), r.y.baseVal.value + (r.rx.baseVal.value ? 6 : 0)])"
+        )
+        axis = self.browser.evaluate(f"[...document.querySelectorAll('{self.box} line.grid')].map((l) => l.y1.baseVal.value)")
+        for share, y in given:
+            self.assertAlmostEqual((axis[0] - y) / (axis[-1] - axis[0]), -share, places=3)
+        return [share for share, _ in given]
+
+    def test_dots_are_the_measurements(self) -> None:
+        self.show("pipeline", "pipeline.html")
+        table = json.loads((tools.ROOT / "docs/measurements/h200.json").read_text("utf-8"))["tables"]["pipeline_stages"]
+        rows = [dict(zip(table["ids"], row, strict=True)) for row in table["rows"]]
+        self.ask_first(False)
+        for number, work in enumerate((1, 16, 64)):
+            self.choose(3, number)
+            rates = [
+                row["gb_per_s"] for row in rows
+                if row["kernel"] in ("single_stage", "n_stages") and row["blocks_per_sm"] == 1 and row["work"] == work
+            ]
+            self.assertEqual(len(rates), 6)
+            for rate, shown in zip(rates, self.shares("rect.point"), strict=True):
+                self.assertAlmostEqual(rate / max(rates), shown, places=6)
+            self.assertIn(f"{100 * rates[0] / max(rates):.0f} % with 1, ", self.said())
 
 
 class Everybody(First):

@@ -95,20 +95,25 @@ def parity(build: Path) -> str:
     return run(build, "docs/site/data/parity_data")
 
 
-def pipeline(build: Path) -> str:
+def ring(build: Path) -> str:
+    """The order in which a block's copies were issued and landed, and its tiles computed, by the number of stages."""
     stages = {}
     for count in (1, 2, 4):
         arguments = ("--kernel", f"timeline_{count}", "--size", "8192")
         text = run(build, "chapters/04_pipeline/pipeline", *arguments, record="EMULATOR_TRACE")
         stages[str(count)] = traces.pipeline_tiles(text, f"timeline<{count}>", count)
-    return traces.dump({"name": "the emulator: order only", "unit": "events", "timed": False, "stages": stages})
+    return traces.dump({"stages": stages})
 
 
 MAKERS = {
     "coalescing": coalescing,
     "groups": groups,
     "zero_fill": zero_fill,
-    "swizzle": swizzle, "tensor_box": tensor_box, "parity": parity, "pipeline": pipeline}
+    "parity": parity,
+    "ring": ring,
+    "swizzle": swizzle,
+    "tensor_box": tensor_box,
+}
 
 
 def main(arguments: list[str]) -> int:
