@@ -11,7 +11,7 @@ from cli import requirements
 from test_access import violations
 from test_pictures import Pictures, data
 
-PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill"), "barriers.html": ("parity",), "pipeline.html": ("pipeline",)}
+PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill"), "barriers.html": ("parity",), "pipeline.html": ("pipeline", "ring")}
 """Each page with its pictures."""
 
 
@@ -310,6 +310,58 @@ class Pipeline(First):
             for rate, shown in zip(rates, self.shares("rect.point"), strict=True):
                 self.assertAlmostEqual(rate / max(rates), shown, places=6)
             self.assertIn(f"{100 * rates[0] / max(rates):.0f} % with 1, ", self.said())
+
+
+class Ring(First):
+    @staticmethod
+    def events(tiles: list[dict]) -> list[tuple[str, int]]:
+        """What happened, in order."""
+        found = [(tile[kind], kind, tile["tile"]) for tile in tiles for kind in ("issued", "landed", "computed")]
+        return [(kind, tile) for _, kind, tile in sorted(found)]
+
+    def test_emulator_keeps_the_rules_of_a_ring(self) -> None:
+        for stages, tiles in data("ring")["stages"].items():
+            held: list[int] = []
+            most, landed = 0, -1
+            for kind, tile in self.events(tiles):
+                if kind == "issued":
+                    held.append(tile)
+                elif kind == "landed":
+                    self.assertIn(tile, held)
+                    landed = tile
+                else:
+                    self.assertEqual((held.pop(0), landed), (tile, tile), "first in, first out, and none before it has landed")
+                self.assertLessEqual(len(held), int(stages))
+                most = max(most, len(held))
+            self.assertEqual(most, int(stages), "the ring is full at some time")
+
+    def test_each_event_shows_the_ring_and_answers(self) -> None:
+        self.open("pipeline.html", width=390)
+        self.box = '.picture[data-picture="ring"]'
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        heights = {self.height()}
+        for stages in (2, 4):
+            self.choose(0, stages)
+            self.press(*["ArrowLeft"] * 24)
+            held: dict[int, str] = {}
+            for at, (kind, tile) in enumerate(self.events(data("ring")["stages"][str(stages)])[:14], 1):
+                self.button("Next")
+                if kind == "computed":
+                    del held[tile]
+                else:
+                    held[tile] = "landed" if kind == "landed" else "copy under way"
+                by_stage = {each % stages: (f"tile {each}", what) for each, what in held.items()}
+                shown = list(zip(self.texts("svg .tile"), self.texts("svg .status"), strict=True))
+                self.assertEqual(shown, [by_stage.get(stage, ("free", "")) for stage in range(stages)])
+                self.assertNotIn("It ", self.said())
+                self.choose(1, at % 2)
+                self.answer("waits")
+                returns = len(held) < stages if at % 2 == 0 else "landed" in held.values()
+                self.assertIn("It returns: " if returns else "It waits: ", self.said())
+                self.assertTrue(self.said().endswith("You said: it waits." if returns else "You said so."))
+                heights.add(self.height())
+        self.assertEqual(len(heights), 1, heights)
+        self.assertEqual(self.count("svg .end"), 4)
 
 
 class Everybody(First):
