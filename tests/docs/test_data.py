@@ -42,8 +42,8 @@ class Current(unittest.TestCase):
     def test_groups_and_tails(self) -> None:
         self.check("groups", "zero_fill")
 
-    def test_waits_for_parities(self) -> None:
-        self.check("parity")
+    def test_waits_for_parities_and_hand_overs(self) -> None:
+        self.check("parity", "fence")
 
     def test_time_lines(self) -> None:
         build = Path(os.environ.get("WORKBOOK_BUILD") or tools.ROOT / "build")

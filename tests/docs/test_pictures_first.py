@@ -1,5 +1,6 @@
 """The interactive pictures of chapters 1 to 4: what they show is compared with what is computed here, in another way."""
 
+import itertools
 import json
 import math
 import unittest
@@ -11,7 +12,7 @@ from cli import requirements
 from test_access import violations
 from test_pictures import Pictures, data
 
-PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill"), "barriers.html": ("parity",), "pipeline.html": ("pipeline", "ring")}
+PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill"), "barriers.html": ("fence", "parity"), "pipeline.html": ("pipeline", "ring")}
 """Each page with its pictures."""
 
 
@@ -31,6 +32,10 @@ class First(Pictures):
     @classmethod
     def setUpClass(cls) -> None:
         pass
+
+    def settle(self) -> None:
+        """Until the page has been laid out, and laid out again for what depends on its widths."""
+        self.browser.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20))))")
 
     def answer(self, value: object) -> None:
         """Types a number, or presses the button with these words."""
@@ -69,7 +74,7 @@ class Coalescing(First):
         for width in (1280, 390):
             self.open("sync_copy.html", width=width)
             self.box = '.picture[data-picture="coalescing"]'
-            self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+            self.settle()
             heights = {self.height()}
             for size, stride, offset in ((4, 1, 1), (4, 4, 0), (16, 8, 7), (1, 0, 3), (8, 3, 5)):
                 for number, value in enumerate((size, stride, offset)):
@@ -148,7 +153,7 @@ class Groups(First):
     def test_answer_shows_what_is_sure(self) -> None:
         self.open("cp_async.html", width=390)
         self.box = '.picture[data-picture="groups"]'
-        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        self.settle()
         heights = {self.height()}
         for groups, empty, pending in ((4, -1, 3), (5, 4, 1), (3, 1, 0), (2, -1, 4)):
             for number, value in ((0, groups), (1, empty), (2, pending)):
@@ -217,7 +222,7 @@ class Parity(First):
     def test_each_step_shows_the_barrier_and_answers(self) -> None:
         self.open("barriers.html", width=390)
         self.box = '.picture[data-picture="parity"]'
-        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        self.settle()
         heights, right, asked = {self.height()}, 0, 0
         for number, life in enumerate(data("parity")["lives"]):
             self.choose(0, number)
@@ -267,7 +272,7 @@ class Pipeline(First):
     def test_model_is_that_of_a_simulation(self) -> None:
         self.open("pipeline.html", width=390)
         self.box = '.picture[data-picture="pipeline"]'
-        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        self.settle()
         heights = {self.height()}
         for copy, compute, stages in ((3, 1, 4), (7, 1, 8), (2, 3, 2), (5, 4, 1), (7, 4, 3)):
             for number, value in enumerate((copy, compute, stages)):
@@ -312,6 +317,46 @@ class Pipeline(First):
             self.assertIn(f"{100 * rates[0] / max(rates):.0f} % with 1, ", self.said())
 
 
+def outcomes(case: dict) -> list[bool]:
+    """For each order of the four accesses that a hand-over allows: whether the reader gets the old value."""
+    found = []
+    for order in itertools.permutations(("write value", "raise", "look", "read value")):
+        at = {step: place for place, step in enumerate(order)}
+        allowed = not case["writer"] or at["write value"] < at["raise"]
+        allowed &= not case["reader"] or at["look"] < at["read value"]
+        if case["wait"] == "flag":
+            allowed &= at["raise"] < at["look"]
+        if case["wait"] == "barrier":
+            allowed &= max(at["write value"], at["raise"]) < min(at["look"], at["read value"])
+        if allowed:
+            found.append(at["read value"] < at["write value"])
+    return found
+
+
+class Fence(First):
+    def test_emulator_reports_where_an_order_gives_the_old_value(self) -> None:
+        cases = data("fence")["cases"]
+        self.assertEqual({bool(case["found"]) for case in cases}, {False, True})
+        for case in cases:
+            self.assertEqual(case["found"], ["race-shared"] if any(outcomes(case)) else [], case["name"])
+
+    def test_answer_shows_every_order(self) -> None:
+        self.open("barriers.html", width=390)
+        self.box = '.picture[data-picture="fence"]'
+        self.settle()
+        heights = {self.height()}
+        for number, case in enumerate(data("fence")["cases"]):
+            self.choose(0, number)
+            self.assertEqual((self.texts("svg .result"), self.texts("svg .code").count("fence")), ([], case["writer"] + case["reader"]))
+            self.answer("yes")
+            expected = outcomes(case)
+            self.assertEqual(sorted(self.texts("svg .result")), sorted("OLD" if old else "new" for old in expected))
+            self.assertIn(f"{len(expected)} order{'s' * (len(expected) > 1)} can happen", self.said())
+            self.assertIn("You said so. The emulator reports race-shared." if any(expected) else "You said yes. The emulator has nothing to report.", self.said())
+            heights.add(self.height())
+        self.assertEqual(len(heights), 1, heights)
+
+
 class Ring(First):
     @staticmethod
     def events(tiles: list[dict]) -> list[tuple[str, int]]:
@@ -338,7 +383,7 @@ class Ring(First):
     def test_each_event_shows_the_ring_and_answers(self) -> None:
         self.open("pipeline.html", width=390)
         self.box = '.picture[data-picture="ring"]'
-        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        self.settle()
         heights = {self.height()}
         for stages in (2, 4):
             self.choose(0, stages)
@@ -374,7 +419,7 @@ class Everybody(First):
                 self.browser.shape(width, dark=dark)
                 self.assertEqual(self.browser.open((site() / page).as_uri()), [])
                 self.assertEqual(self.browser.evaluate("[...document.querySelectorAll('.picture')].map((p) => p.dataset.picture)"), list(names))
-                self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+                self.settle()
                 self.assertGreaterEqual(self.browser.evaluate(SMALLEST_WORDS), 11, page)
                 self.assertEqual(violations(self.browser, axe, "'.picture'"), [], f"{page} {width}")
 
