@@ -230,27 +230,17 @@ class Tree(unittest.TestCase):
         inside = '<a href="x"><code>copy_all</code></a>'
         self.assertEqual(frame.with_references(inside, page, names), inside)
 
-    def test_time_line_of_a_gpu_appears_when_it_was_measured(self) -> None:
+    def test_rates_of_a_gpu_are_those_with_one_block_on_each_sm(self) -> None:
         import json
 
         from generator import frame
 
-        self.put("docs/site/data/pipeline.json", '{"name": "the emulator", "stages": {}}')
-        self.assertEqual(len(frame.picture_data(self.root, "pipeline")["sources"]), 1)
-        ids = ["stages", "tile", "issued", "landed", "computed"]
-        table = {
-            "title": "t",
-            "columns": ids,
-            "ids": ids,
-            "rows": [[2, 0, 1, 5, 9], [2, 3, 2, 6, 12], [1, 0, 0, 1, 2]],
-        }
-        self.put("docs/measurements/h200.json", json.dumps({"tables": {"pipeline_timeline": table}}))
-        gpu, emulator = frame.picture_data(self.root, "pipeline")["sources"]
-        self.assertTrue(gpu["timed"], "what a reader sees first is time")
-        self.assertFalse(emulator.get("timed"))
-        self.assertEqual(list(gpu["stages"]), ["2", "1"])
+        ids = ["kernel", "stages", "work", "blocks_per_sm", "gb_per_s"]
+        rows = [["n_stages", 2, 16, 1, 3.5], ["n_stages", 2, 16, 4, 9.5], ["with_staging", 2, 16, 1, 4.5], ["single_stage", 1, 1, 1, 2.5]]
+        table = {"title": "t", "columns": ids, "ids": ids, "rows": rows}
+        self.put("docs/measurements/h200.json", json.dumps({"tables": {"pipeline_stages": table}}))
         self.assertEqual(
-            gpu["stages"]["2"][1], {"tile": 3, "stage": 1, "issued": 2, "landed": 6, "computed": 12}
+            frame.picture_data(self.root, "pipeline"), {"measured": [{"work": 1, "points": [[1, 2.5]]}, {"work": 16, "points": [[2, 3.5]]}]}
         )
 
     def test_titles_say_nothing_to_doxygen(self) -> None:

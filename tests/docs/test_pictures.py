@@ -12,7 +12,7 @@ def data(name: str) -> dict:
     return json.loads((tools.ROOT / f"docs/site/data/{name}.json").read_text("utf-8"))
 
 
-PAGES = {"pipeline": "pipeline.html", "tensor_box": "tma_2d.html", "swizzle": "swizzle.html"}
+PAGES = {"tensor_box": "tma_2d.html", "swizzle": "swizzle.html"}
 
 FIGURES_LOADED = """Promise.all([...document.querySelectorAll(".figure img")].map((image) => image.decode()))"""
 
@@ -146,10 +146,6 @@ class Phone(Pictures):
                     for key in (*["ArrowLeft"] * 4, *["ArrowUp"] * 7, *["ArrowRight"] * 4):
                         self.press(key)
                         heights.add(self.browser.evaluate(height))
-                elif name == "pipeline":
-                    for _ in range(8):
-                        self.button("Next tile")
-                        heights.add(self.browser.evaluate(height))
                 self.assertEqual(len(heights), 1, f"{name} at {width}: {heights}")
 
 
@@ -217,78 +213,6 @@ class TensorBox(Pictures):
         self.button("box to the left")
         self.button("box up")
         self.assertEqual(self.numbers()[:2], [x - 4, y - 1])
-
-
-class Pipeline(Pictures):
-    def sources(self) -> list[dict]:
-        tools.import_generator()
-        from generator.frame import picture_data
-
-        return picture_data(tools.ROOT, "pipeline")["sources"]  # type: ignore[index]
-
-    @staticmethod
-    def in_order(tiles: list[dict]) -> list[dict]:
-        """The tiles with the place of each event among the events."""
-        names = ("issued", "landed", "computed")
-        moments = sorted({tile[name] for tile in tiles for name in names})
-        return [{**tile, **{name: moments.index(tile[name]) + 1 for name in names}} for tile in tiles]
-
-    def last_bar(self) -> float:
-        """Where the last computation ends, in the drawing's own units."""
-        return self.browser.evaluate(
-            f"Math.max(...[...document.querySelectorAll('{self.box} rect')].map((r) =>"
-            " Number(r.getAttribute('x')) + Number(r.getAttribute('width'))))"
-        )
-
-    def test_tiles_are_the_records(self) -> None:
-        self.show("pipeline", "pipeline.html")
-        for number, source in enumerate(self.sources()):
-            self.choose(1, number)
-            for stages, record in source["stages"].items():
-                tiles = record if source["timed"] else self.in_order(record)
-                self.choose(0, stages)
-                self.press(*["ArrowLeft"] * len(tiles))
-                for tile in tiles:
-                    self.assertEqual(
-                        self.numbers()[:5],
-                        [tile["tile"], tile["stage"], tile["issued"], tile["landed"], tile["computed"]],
-                    )
-                    self.press("ArrowRight")
-                whole = f"All {len(tiles)} tiles were computed at {tiles[-1]['computed']}."
-                (self.assertIn if source["timed"] else self.assertNotIn)(whole, self.said())
-
-    def test_what_is_shown_first_is_time_and_an_order_is_called_one(self) -> None:
-        self.show("pipeline", "pipeline.html")
-        drawn = f"{self.box} svg"
-        self.assertIn("time →", self.text(drawn))
-        self.assertIn("clock cycles", self.text(drawn))
-        self.choose(1, next(n for n, source in enumerate(self.sources()) if not source["timed"]))
-        self.assertIn("order of events, not time", self.text(drawn))
-        self.assertIn("cannot say", self.said())
-
-    def test_all_numbers_of_stages_have_one_scale(self) -> None:
-        self.show("pipeline", "pipeline.html")
-        for number, source in enumerate(self.sources()):
-            self.choose(1, number)
-            ends = {}
-            for stages, record in source["stages"].items():
-                tiles = record if source["timed"] else self.in_order(record)
-                self.choose(0, stages)
-                ends[tiles[-1]["computed"]] = self.last_bar()
-            (least, at), (most, end) = min(ends.items()), max(ends.items())
-            left = 70  # where time begins in the drawing
-            self.assertAlmostEqual((at - left) / (end - left), least / most, places=3)
-            if source["timed"]:
-                computed = {stages: tiles[-1]["computed"] for stages, tiles in source["stages"].items()}
-                self.assertEqual(max(computed, key=lambda stages: computed[stages]), "1")
-
-    def test_more_stages_let_the_emulator_have_more_copies_under_way(self) -> None:
-        stages = data("pipeline")["stages"]
-        for count, tiles in stages.items():
-            most = max(
-                sum(other["issued"] <= tile["issued"] < other["landed"] for other in tiles) for tile in tiles
-            )
-            self.assertEqual(most, int(count))
 
 
 if __name__ == "__main__":

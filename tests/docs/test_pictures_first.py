@@ -1,5 +1,6 @@
 """The interactive pictures of chapters 1 to 4: what they show is compared with what is computed here, in another way."""
 
+import itertools
 import json
 import math
 import unittest
@@ -11,7 +12,7 @@ from cli import requirements
 from test_access import violations
 from test_pictures import Pictures, data
 
-PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill"), "barriers.html": ("parity",)}
+PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill"), "barriers.html": ("fence", "parity"), "pipeline.html": ("pipeline", "ring")}
 """Each page with its pictures."""
 
 
@@ -31,6 +32,10 @@ class First(Pictures):
     @classmethod
     def setUpClass(cls) -> None:
         pass
+
+    def settle(self) -> None:
+        """Until the page has been laid out, and laid out again for what depends on its widths."""
+        self.browser.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20))))")
 
     def answer(self, value: object) -> None:
         """Types a number, or presses the button with these words."""
@@ -69,7 +74,7 @@ class Coalescing(First):
         for width in (1280, 390):
             self.open("sync_copy.html", width=width)
             self.box = '.picture[data-picture="coalescing"]'
-            self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+            self.settle()
             heights = {self.height()}
             for size, stride, offset in ((4, 1, 1), (4, 4, 0), (16, 8, 7), (1, 0, 3), (8, 3, 5)):
                 for number, value in enumerate((size, stride, offset)):
@@ -148,7 +153,7 @@ class Groups(First):
     def test_answer_shows_what_is_sure(self) -> None:
         self.open("cp_async.html", width=390)
         self.box = '.picture[data-picture="groups"]'
-        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        self.settle()
         heights = {self.height()}
         for groups, empty, pending in ((4, -1, 3), (5, 4, 1), (3, 1, 0), (2, -1, 4)):
             for number, value in ((0, groups), (1, empty), (2, pending)):
@@ -217,7 +222,7 @@ class Parity(First):
     def test_each_step_shows_the_barrier_and_answers(self) -> None:
         self.open("barriers.html", width=390)
         self.box = '.picture[data-picture="parity"]'
-        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        self.settle()
         heights, right, asked = {self.height()}, 0, 0
         for number, life in enumerate(data("parity")["lives"]):
             self.choose(0, number)
@@ -248,6 +253,162 @@ class Parity(First):
         self.assertNotIn("test_wait", self.said())
 
 
+def simulate(copy: int, compute: int, stages: int, units: int) -> tuple[int, int, int]:
+    """A pipeline unit by unit: computations begun, computations done, and units in which the threads computed."""
+    landing = [copy] * stages  # by stage: the units until its copy has landed
+    begun = done = busy = left = 0
+    for _ in range(units):
+        if left == 0 and landing[begun % stages] == 0:
+            begun, left = begun + 1, compute
+        landing = [max(0, wait - 1) for wait in landing]
+        if left:
+            busy, left = busy + 1, left - 1
+            if left == 0:
+                landing[done % stages], done = copy, done + 1
+    return begun, done, busy
+
+
+class Pipeline(First):
+    def test_model_is_that_of_a_simulation(self) -> None:
+        self.open("pipeline.html", width=390)
+        self.box = '.picture[data-picture="pipeline"]'
+        self.settle()
+        heights = {self.height()}
+        for copy, compute, stages in ((3, 1, 4), (7, 1, 8), (2, 3, 2), (5, 4, 1), (7, 4, 3)):
+            for number, value in enumerate((copy, compute, stages)):
+                self.choose(number, value)
+            self.assertEqual((self.count("rect.model"), self.count("path.law"), self.texts("svg .knee")), (0, 0, []))
+            self.answer("3")
+            begun, done, _ = simulate(copy, compute, stages, 32)
+            self.assertEqual(self.count("rect.thread.compute"), begun)
+            self.assertIn(f"{done} tiles are done after 32 units", self.said())
+            long = [simulate(copy, compute, count, 10_000)[2] / 10_000 for count in range(1, 9)]
+            enough = next(count for count, part in enumerate(long, 1) if part > 0.99)
+            self.assertIn(f"{enough} stages are enough. You said {'so' if enough == 3 else '3'}.", self.said())
+            for part, shown in zip(long, self.shares("rect.model"), strict=True):
+                self.assertAlmostEqual(part, shown, delta=0.005)
+            heights.add(self.height())
+        self.assertEqual(len(heights), 1, heights)
+
+    def shares(self, selector: str) -> list[float]:
+        """What the bars or dots say, and their heights: the same."""
+        given = self.browser.evaluate(
+            f"[...document.querySelectorAll('{self.box} {selector}')].map((r) => [Number(r.dataset.share), r.y.baseVal.value + (r.rx.baseVal.value ? 6 : 0)])"
+        )
+        axis = self.browser.evaluate(f"[...document.querySelectorAll('{self.box} line.grid')].map((l) => l.y1.baseVal.value)")
+        for share, y in given:
+            self.assertAlmostEqual((axis[0] - y) / (axis[-1] - axis[0]), -share, places=3)
+        return [share for share, _ in given]
+
+    def test_dots_are_the_measurements(self) -> None:
+        self.show("pipeline", "pipeline.html")
+        table = json.loads((tools.ROOT / "docs/measurements/h200.json").read_text("utf-8"))["tables"]["pipeline_stages"]
+        rows = [dict(zip(table["ids"], row, strict=True)) for row in table["rows"]]
+        self.ask_first(False)
+        for number, work in enumerate((1, 16, 64)):
+            self.choose(3, number)
+            rates = [
+                row["gb_per_s"] for row in rows
+                if row["kernel"] in ("single_stage", "n_stages") and row["blocks_per_sm"] == 1 and row["work"] == work
+            ]
+            self.assertEqual(len(rates), 6)
+            for rate, shown in zip(rates, self.shares("rect.point"), strict=True):
+                self.assertAlmostEqual(rate / max(rates), shown, places=6)
+            self.assertIn(f"{100 * rates[0] / max(rates):.0f} % with 1, ", self.said())
+
+
+def outcomes(case: dict) -> list[bool]:
+    """For each order of the four accesses that a hand-over allows: whether the reader gets the old value."""
+    found = []
+    for order in itertools.permutations(("write value", "raise", "look", "read value")):
+        at = {step: place for place, step in enumerate(order)}
+        allowed = not case["writer"] or at["write value"] < at["raise"]
+        allowed &= not case["reader"] or at["look"] < at["read value"]
+        if case["wait"] == "flag":
+            allowed &= at["raise"] < at["look"]
+        if case["wait"] == "barrier":
+            allowed &= max(at["write value"], at["raise"]) < min(at["look"], at["read value"])
+        if allowed:
+            found.append(at["read value"] < at["write value"])
+    return found
+
+
+class Fence(First):
+    def test_emulator_reports_where_an_order_gives_the_old_value(self) -> None:
+        cases = data("fence")["cases"]
+        self.assertEqual({bool(case["found"]) for case in cases}, {False, True})
+        for case in cases:
+            self.assertEqual(case["found"], ["race-shared"] if any(outcomes(case)) else [], case["name"])
+
+    def test_answer_shows_every_order(self) -> None:
+        self.open("barriers.html", width=390)
+        self.box = '.picture[data-picture="fence"]'
+        self.settle()
+        heights = {self.height()}
+        for number, case in enumerate(data("fence")["cases"]):
+            self.choose(0, number)
+            self.assertEqual((self.texts("svg .result"), self.texts("svg .code").count("fence")), ([], case["writer"] + case["reader"]))
+            self.answer("yes")
+            expected = outcomes(case)
+            self.assertEqual(sorted(self.texts("svg .result")), sorted("OLD" if old else "new" for old in expected))
+            self.assertIn(f"{len(expected)} order{'s' * (len(expected) > 1)} can happen", self.said())
+            self.assertIn("You said so. The emulator reports race-shared." if any(expected) else "You said yes. The emulator has nothing to report.", self.said())
+            heights.add(self.height())
+        self.assertEqual(len(heights), 1, heights)
+
+
+class Ring(First):
+    @staticmethod
+    def events(tiles: list[dict]) -> list[tuple[str, int]]:
+        """What happened, in order."""
+        found = [(tile[kind], kind, tile["tile"]) for tile in tiles for kind in ("issued", "landed", "computed")]
+        return [(kind, tile) for _, kind, tile in sorted(found)]
+
+    def test_emulator_keeps_the_rules_of_a_ring(self) -> None:
+        for stages, tiles in data("ring")["stages"].items():
+            held: list[int] = []
+            most, landed = 0, -1
+            for kind, tile in self.events(tiles):
+                if kind == "issued":
+                    held.append(tile)
+                elif kind == "landed":
+                    self.assertIn(tile, held)
+                    landed = tile
+                else:
+                    self.assertEqual((held.pop(0), landed), (tile, tile), "first in, first out, and none before it has landed")
+                self.assertLessEqual(len(held), int(stages))
+                most = max(most, len(held))
+            self.assertEqual(most, int(stages), "the ring is full at some time")
+
+    def test_each_event_shows_the_ring_and_answers(self) -> None:
+        self.open("pipeline.html", width=390)
+        self.box = '.picture[data-picture="ring"]'
+        self.settle()
+        heights = {self.height()}
+        for stages in (2, 4):
+            self.choose(0, stages)
+            self.press(*["ArrowLeft"] * 24)
+            held: dict[int, str] = {}
+            for at, (kind, tile) in enumerate(self.events(data("ring")["stages"][str(stages)])[:14], 1):
+                self.button("Next")
+                if kind == "computed":
+                    del held[tile]
+                else:
+                    held[tile] = "landed" if kind == "landed" else "copy under way"
+                by_stage = {each % stages: (f"tile {each}", what) for each, what in held.items()}
+                shown = list(zip(self.texts("svg .tile"), self.texts("svg .status"), strict=True))
+                self.assertEqual(shown, [by_stage.get(stage, ("free", "")) for stage in range(stages)])
+                self.assertNotIn("It ", self.said())
+                self.choose(1, at % 2)
+                self.answer("waits")
+                returns = len(held) < stages if at % 2 == 0 else "landed" in held.values()
+                self.assertIn("It returns: " if returns else "It waits: ", self.said())
+                self.assertTrue(self.said().endswith("You said: it waits." if returns else "You said so."))
+                heights.add(self.height())
+        self.assertEqual(len(heights), 1, heights)
+        self.assertEqual(self.count("svg .end"), 4)
+
+
 class Everybody(First):
     """Who can use them."""
 
@@ -258,7 +419,7 @@ class Everybody(First):
                 self.browser.shape(width, dark=dark)
                 self.assertEqual(self.browser.open((site() / page).as_uri()), [])
                 self.assertEqual(self.browser.evaluate("[...document.querySelectorAll('.picture')].map((p) => p.dataset.picture)"), list(names))
-                self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+                self.settle()
                 self.assertGreaterEqual(self.browser.evaluate(SMALLEST_WORDS), 11, page)
                 self.assertEqual(violations(self.browser, axe, "'.picture'"), [], f"{page} {width}")
 

@@ -30,7 +30,7 @@ class Failed(Exception):
 
 
 def run(build: Path, program: str, *arguments: str, record: str = "", order: str = "") -> str:
-    """What a program prints on the emulator, or, if `record` is EMULATOR_TRACE or EMULATOR_COUNTERS, that file of it.
+    """What a program prints on the emulator, or, if `record` is EMULATOR_TRACE or its like, that file of it.
 
     With an `order` copies land late or early, and reads that come too soon are let through.
     """
@@ -52,7 +52,7 @@ def run(build: Path, program: str, *arguments: str, record: str = "", order: str
             raise Failed(
                 f"{path.name} {' '.join(arguments)} ended with {done.returncode}: {done.stderr.strip()}"
             )
-        return file.read_text("utf-8") if record else done.stdout
+        return done.stdout if not record else file.read_text("utf-8") if file.exists() else ""
 
 
 def swizzle(build: Path) -> str:
@@ -100,23 +100,35 @@ def parity(build: Path) -> str:
     return run(build, "docs/site/data/parity_data")
 
 
-def pipeline(build: Path) -> str:
+def fence(build: Path) -> str:
+    """Each hand-over with the names of what the emulator finds in it."""
+    program = "docs/site/data/fence_data"
+    cases = json.loads(run(build, program))
+    for number, case in enumerate(cases):
+        report = run(build, program, str(number), record="EMULATOR_REPORT")
+        case["found"] = sorted({json.loads(line)["name"] for line in report.splitlines()})
+    return traces.dump({"cases": cases})
+
+
+def ring(build: Path) -> str:
+    """The order in which a block's copies were issued and landed, and its tiles computed, by the number of stages."""
     stages = {}
     for count in (1, 2, 4):
         arguments = ("--kernel", f"timeline_{count}", "--size", "8192")
         text = run(build, "chapters/04_pipeline/pipeline", *arguments, record="EMULATOR_TRACE")
         stages[str(count)] = traces.pipeline_tiles(text, f"timeline<{count}>", count)
-    return traces.dump({"name": "the emulator: order only", "unit": "events", "timed": False, "stages": stages})
+    return traces.dump({"stages": stages})
 
 
 MAKERS = {
     "coalescing": coalescing,
     "groups": groups,
     "zero_fill": zero_fill,
+    "parity": parity,
+    "fence": fence,
+    "ring": ring,
     "swizzle": swizzle,
     "tensor_box": tensor_box,
-    "parity": parity,
-    "pipeline": pipeline,
 }
 MAKERS |= cluster_data.MAKERS | roles_data.MAKERS | wgmma_data.MAKERS | gemm_data.MAKERS
 

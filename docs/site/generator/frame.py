@@ -5,8 +5,6 @@ import re
 from html import escape
 from pathlib import Path
 
-from weaving import tables
-
 from . import measured
 from .doxygen import Names
 from .pages import Page
@@ -161,25 +159,11 @@ def with_references(html: str, page: Page, names: Names) -> str:
 
 
 def picture_data(root: Path, name: str) -> object:
-    """What a picture shows: the file that make.py wrote, and for the time line first a GPU's record, if there is one."""
+    """What a picture shows: measurements, or the file that make.py wrote."""
     if name in measured.PICTURES:
         return measured.PICTURES[name](root)
-    data = json.loads((root / "docs/site/data" / f"{name}.json").read_text("utf-8"))
-    return {"sources": [*measured_time_lines(root), data]} if name == "pipeline" else data
-
-
-def measured_time_lines(root: Path) -> list[dict[str, object]]:
-    """The table `pipeline_timeline` of docs/measurements/h200.json in the form of the emulator's record."""
-    path = root / "docs/measurements/h200.json"
-    if not path.exists():
-        return []
-    table = tables.load(root).get("pipeline_timeline")
-    stages: dict[str, list[dict[str, object]]] = {}
-    for row in tables.rows(table) if table else ():
-        count = int(str(row["stages"]))
-        tile = {key: row[key] for key in ("tile", "issued", "landed", "computed")}
-        stages.setdefault(str(count), []).append({**tile, "stage": int(str(row["tile"])) % count})
-    return [{"name": "an H200", "unit": "clock cycles", "timed": True, "stages": stages}] if stages else []
+    data: object = json.loads((root / "docs/site/data" / f"{name}.json").read_text("utf-8"))
+    return data
 
 
 def pictures(root: Path, wanted: list[str]) -> str:

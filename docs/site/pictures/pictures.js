@@ -82,12 +82,14 @@ const Pictures = (function () {
     /** Calls `draw(width)` with the pixels that `node` has room for, now and when that changes: words keep their size. */
     function fitted(node, draw) {
         let width = 0;
-        new ResizeObserver(() => {
+        function fit() {
             const room = Math.min(node.clientWidth - 8, 860); // Without the node's padding.
             if (room === width || room <= 0) return;
             width = room;
             draw(width);
-        }).observe(node);
+        }
+        fit();
+        new ResizeObserver(fit).observe(node);
     }
 
     /**
