@@ -79,9 +79,51 @@ const Pictures = (function () {
         });
     }
 
+    /** Calls `draw(width)` with the pixels that `node` has room for, now and when that changes: words keep their size. */
+    function fitted(node, draw) {
+        let width = 0;
+        new ResizeObserver(() => {
+            const room = Math.min(node.clientWidth - 8, 860); // Without the node's padding.
+            if (room === width || room <= 0) return;
+            width = room;
+            draw(width);
+        }).observe(node);
+    }
+
+    /**
+     * A question to be answered before something is shown: by one of the words `answers`, or by a number if there are none.
+     * `changed(answer)` is called with the answer; with null when there is none again; with undefined when nothing is asked.
+     * `again(text)` asks once more, perhaps something else, and takes the answer away, unless the reader does not want to be asked.
+     */
+    function question(text, answers, changed) {
+        const words = make("span", { class: "words", text }), input = make("input", { type: "number", min: 0, step: "any", inputmode: "decimal", "aria-label": "your answer" });
+        const asked = make("input", { type: "checkbox", onchange: () => clear() });
+        const choices = (answers || []).map((each) => make("button", { type: "button", text: each, "aria-pressed": "false", onclick: () => answer(each) }));
+        const fields = answers ? choices : [input, make("button", { type: "submit", text: "Show" })];
+        asked.checked = true;
+
+        function answer(value) {
+            for (const each of choices) each.setAttribute("aria-pressed", String(each.textContent === value));
+            changed(value);
+        }
+        function clear() {
+            input.value = "";
+            for (const each of fields) each.disabled = !asked.checked;
+            for (const each of choices) each.setAttribute("aria-pressed", "false");
+            changed(asked.checked ? null : undefined);
+        }
+        const node = make("form", {
+            class: "question", onsubmit: (event) => {
+                event.preventDefault();
+                if (input.value !== "") answer(Number(input.value));
+            },
+        }, words, make("span", { class: "answers" }, ...fields), make("label", {}, asked, "ask me first"));
+        return { node, again: (other) => { words.textContent = other || words.textContent; clear(); } };
+    }
+
     const readout = () => make("p", { class: "readout", "aria-live": "polite" });
     const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
     const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-    return { make, start, choice, button, arrows, reveal, reserve, reserveWords, readout, clamp, plural };
+    return { make, start, choice, button, arrows, reveal, reserve, reserveWords, fitted, question, readout, clamp, plural };
 })();
