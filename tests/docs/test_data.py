@@ -31,7 +31,7 @@ class Current(unittest.TestCase):
         self.assertEqual((status, said.getvalue()), (0, ""))
 
     def test_swizzle(self) -> None:
-        self.check("swizzle")
+        self.check("xor_bits", "bank_turns")
 
     def test_tensor_box(self) -> None:
         self.check("tensor_box")

@@ -12,7 +12,7 @@ def data(name: str) -> dict:
     return json.loads((tools.ROOT / f"docs/site/data/{name}.json").read_text("utf-8"))
 
 
-PAGES = {"mbarrier": "barriers.html", "pipeline": "pipeline.html", "tensor_box": "tma_2d.html", "swizzle": "swizzle.html"}
+PAGES = {"mbarrier": "barriers.html", "pipeline": "pipeline.html", "tensor_box": "tma_2d.html"}
 
 FIGURES_LOADED = """Promise.all([...document.querySelectorAll(".figure img")].map((image) => image.decode()))"""
 
@@ -20,20 +20,6 @@ SMALLEST_WORDS = """Math.min(...[...document.querySelectorAll(".picture svg text
     parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.clientWidth / text.ownerSVGElement.viewBox.baseVal.width),
     ...[...document.querySelectorAll(".figure img")].map((image) => 12 * image.clientWidth / image.naturalWidth))"""
 """In pixels. The smallest words of a figure are of 12 units, and its size is in units."""
-
-CONTRAST_OF_BANKS = """(() => {
-    const parse = (text) => text.match(/[\\d.]+/g).map(Number).slice(0, 3);
-    const light = (rgb) => {
-        const [r, g, b] = rgb.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const cells = [...document.querySelectorAll('%s rect.bank')].slice(0, 32), words = light(parse(getComputedStyle(cells[0].nextElementSibling).fill));
-    const colours = cells.map((cell) => parse(getComputedStyle(cell).fill));
-    const ratios = colours.map(light).map((ground) => (Math.max(words, ground) + 0.05) / (Math.min(words, ground) + 0.05));
-    return [Math.min(...ratios), Math.hypot(...colours[0].map((part, n) => part - colours[31][n]))];
-})()"""
-"""The least contrast of a bank's number, and how far the colours of the first and the last bank are apart."""
-
 
 class Pictures(BrowserCase):
     page: str
@@ -64,55 +50,6 @@ class Pictures(BrowserCase):
             f"[...document.querySelectorAll('{self.box} button')].find((b) => b.textContent === {label!r}"
             f" || b.getAttribute('aria-label') === {label!r}).click()"
         )
-
-
-class Swizzle(Pictures):
-    def test_places_banks_and_passes_are_the_programs(self) -> None:
-        self.show("swizzle", "swizzle.html")
-        given = data("swizzle")
-        for mode, offset, size, row, column in (
-            (3, 0, 4, 5, 3),
-            (0, 0, 4, 5, 3),
-            (2, 128, 2, 7, 9),
-            (1, 896, 16, 31, 1),
-        ):
-            with self.subTest(mode=mode, offset=offset, size=size):
-                for number, value in enumerate((mode, size, offset)):
-                    self.choose(number, value)
-                self.press(
-                    *["ArrowUp"] * 31, *["ArrowLeft"] * 63, *["ArrowDown"] * row, *["ArrowRight"] * column
-                )
-                layout = next(each for each in given["modes"][mode]["layouts"] if each["offset"] == offset)
-                byte = column * size
-                address = layout["chunks"][row][byte // 16] + byte % 16
-                passes = layout["passes"][given["element_sizes"].index(size)][column]
-                said = self.said()
-                self.assertIn(f"Row {row}, column {column}:", said)
-                self.assertIn(f"here at byte {address} ", said)
-                first, wide = address // 4 % 32, max(1, size // 4)
-                self.assertIn(f"banks {first} to {first + wide - 1}. " if wide > 1 else f"bank {first}. ", said)
-                self.assertRegex(said, rf"reads column {column} needs {passes} pass(es)?;")
-
-    def test_pointing_at_an_element_chooses_it_and_shows_its_conflicts(self) -> None:
-        self.show("swizzle", "swizzle.html")
-        self.choose(0, 0)
-        self.browser.evaluate(
-            f"document.querySelectorAll('{self.box} rect.bank')[32 * 2 + 4].dispatchEvent(new MouseEvent('mouseenter'))"
-        )
-        self.assertIn("Row 2, column 4:", self.said())
-        self.assertIn("needs 32 passes", self.said())
-        clash = f"document.querySelectorAll('{self.box} .clash').length"
-        self.assertEqual(self.browser.evaluate(clash), 32)
-
-
-    def test_banks_can_be_read_and_told_apart_in_light_and_dark(self) -> None:
-        for dark in (False, True):
-            self.show("swizzle", "swizzle.html")
-            self.browser.shape(1280, dark=dark)
-            self.browser.evaluate(f"document.documentElement.classList.toggle('dark-mode', {json.dumps(dark)})")
-            least, apart = self.browser.evaluate(CONTRAST_OF_BANKS % self.box)
-            self.assertGreaterEqual(least, 4.5, f"dark: {dark}")
-            self.assertGreaterEqual(apart, 60, f"dark: {dark}: banks 0 and 31")
 
 
 class Phone(Pictures):

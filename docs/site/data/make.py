@@ -24,17 +24,17 @@ class Failed(Exception):
     """A program did not do what it should."""
 
 
-def run(build: Path, program: str, *arguments: str, trace: bool = False) -> str:
-    """What a program prints on the emulator, or, with `trace`, its time line."""
+def run(build: Path, program: str, *arguments: str, record: str = "") -> str:
+    """What a program prints on the emulator, or, if `record` is EMULATOR_TRACE or EMULATOR_COUNTERS, that file of it."""
     path = build / program
     if not path.exists():
         raise Failed(f"{path} is not built")
     with tempfile.TemporaryDirectory() as directory:
-        file = Path(directory) / "trace.json"
+        file = Path(directory) / "record"
         env = {name: value for name, value in os.environ.items() if not name.startswith("EMULATOR_")}
         env |= {"LD_LIBRARY_PATH": str(build / "common/emulator/cuda"), "EMULATOR_THREADS": "1"}
-        if trace:
-            env["EMULATOR_TRACE"] = str(file)
+        if record:
+            env[record] = str(file)
         done = subprocess.run(
             [str(path), *arguments], env=env, capture_output=True, text=True, check=False, timeout=120
         )
@@ -42,11 +42,25 @@ def run(build: Path, program: str, *arguments: str, trace: bool = False) -> str:
             raise Failed(
                 f"{path.name} {' '.join(arguments)} ended with {done.returncode}: {done.stderr.strip()}"
             )
-        return file.read_text("utf-8") if trace else done.stdout
+        return file.read_text("utf-8") if record else done.stdout
 
 
-def swizzle(build: Path) -> str:
-    return run(build, "docs/site/data/swizzle_data")
+def xor_bits(build: Path) -> str:
+    return run(build, "docs/site/data/swizzle_data", "places")
+
+
+def bank_turns(build: Path) -> str:
+    """The columns of tiles, and for each read of one the wavefronts that the emulator counted."""
+    program = ("docs/site/data/swizzle_data", "turns")
+    given = json.loads(run(build, *program))
+    launches = [json.loads(line) for line in run(build, *program, record="EMULATOR_COUNTERS").splitlines()]
+    counted = [each["total"]["shared_load_wavefronts"] for each in launches if "read_column" in each["kernel"]]
+    reads = len(given["reads"])
+    if len(counted) != reads * len(given["boxes"]):
+        raise Failed("not each entry of swizzle_data was read once")
+    for number, box in enumerate(given["boxes"]):
+        box["wavefronts"] = counted[reads * number : reads * (number + 1)]
+    return traces.dump(given)
 
 
 def tensor_box(build: Path) -> str:
@@ -61,7 +75,7 @@ def mbarrier(build: Path) -> str:
         (barriers, "producer_consumer_mbarrier", "4096", None),
         (bulk, "axpy_ring", "8192", "full"),
     ):
-        text = run(build, program, "--kernel", kernel, "--size", size, trace=True)
+        text = run(build, program, "--kernel", kernel, "--size", size, record="EMULATOR_TRACE")
         records.append(traces.mbarrier_steps(text, kernel, array))
     return traces.dump({"records": records})
 
@@ -70,12 +84,15 @@ def pipeline(build: Path) -> str:
     stages = {}
     for count in (1, 2, 4):
         arguments = ("--kernel", f"timeline_{count}", "--size", "8192")
-        text = run(build, "chapters/04_pipeline/pipeline", *arguments, trace=True)
+        text = run(build, "chapters/04_pipeline/pipeline", *arguments, record="EMULATOR_TRACE")
         stages[str(count)] = traces.pipeline_tiles(text, f"timeline<{count}>", count)
     return traces.dump({"name": "the emulator: order only", "unit": "events", "timed": False, "stages": stages})
 
 
-MAKERS = {"swizzle": swizzle, "tensor_box": tensor_box, "mbarrier": mbarrier, "pipeline": pipeline}
+MAKERS = {
+    "xor_bits": xor_bits,
+    "bank_turns": bank_turns,
+    "tensor_box": tensor_box, "mbarrier": mbarrier, "pipeline": pipeline}
 
 
 def main(arguments: list[str]) -> int:

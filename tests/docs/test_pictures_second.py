@@ -1,0 +1,180 @@
+"""The interactive pictures of chapters 5 to 8: what they show is compared with what is computed here, in another way."""
+
+import json
+import unittest
+from collections import Counter
+
+import tools
+from browser import Browser
+from built_site import site
+from cli import requirements
+from test_access import violations
+from test_pictures import Pictures, data
+
+PAGES = {"swizzle.html": ("bank_turns", "xor_bits")}
+"""Each page with its pictures."""
+
+SMALLEST_WORDS = """Math.min(...[...document.querySelectorAll(".picture svg text")].map((text) =>
+    parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.clientWidth / text.ownerSVGElement.viewBox.baseVal.width))"""
+"""In pixels."""
+
+
+def setUpModule() -> None:
+    Second.browser = Browser(tools.need(requirements.BROWSER)).__enter__()
+    unittest.addModuleCleanup(Second.browser.__exit__, None, None, None)
+
+
+class Second(Pictures):
+    """Tests that share one browser with all others of this file."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        site()
+
+    def show_at(self, name: str, page: str, width: int) -> None:
+        self.open(page, width=width)
+        self.box = f'.picture[data-picture="{name}"]'
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+
+    def ask_first(self, wanted: bool) -> None:
+        box = f"document.querySelector('{self.box} .question input[type=checkbox]')"
+        self.browser.evaluate(f"{box}.checked === {json.dumps(wanted)} || {box}.click()")
+
+    def slide(self, value: int) -> None:
+        self.browser.evaluate(
+            f"(() => {{ const s = document.querySelector('{self.box} input[type=range]'); s.value = {value}; s.dispatchEvent(new Event('input')); }})()"
+        )
+
+    def count(self, selector: str) -> int:
+        return int(self.browser.evaluate(f"document.querySelectorAll('{self.box} {selector}').length"))
+
+    def texts(self, selector: str) -> list[str]:
+        return list(self.browser.evaluate(f"[...document.querySelectorAll('{self.box} {selector}')].map((t) => t.textContent)"))
+
+    def height(self) -> int:
+        return int(self.browser.evaluate(f"document.querySelector('{self.box}').offsetHeight"))
+
+
+def swizzled(address: int, mode: int) -> int:
+    """By PTX ISA, 'Tensor Swizzling Modes': bits 7 and up go into bits 4 and up; modes 0 to 3 have as many of them."""
+    for bit in range(mode):
+        address ^= (address >> 7 + bit & 1) << 4 + bit
+    return address
+
+
+def turns(addresses: list[int], size: int) -> int:
+    """Turns of a warp's read: 128 bytes are served at a time, in a turn each bank delivers one word."""
+    together, total = 128 // size, 0
+    for first in range(0, len(addresses), together):
+        words = {address // 4 + word for address in addresses[first : first + together] for word in range(size // 4)}
+        total += max(Counter(word % 32 for word in words).values())
+    return total
+
+
+class XorBits(Second):
+    def test_copies_put_chunks_where_the_rule_says(self) -> None:
+        for number, mode in enumerate(data("xor_bits")["modes"], 1):
+            self.assertEqual(mode["width"], 16 << number)
+            for offset, rows in enumerate(mode["offsets"]):
+                begin = 128 * offset
+                expected = [[swizzled(begin + row * mode["width"] + 16 * chunk, number) for chunk in range(1 << number)] for row in range(1024 // mode["width"])]
+                self.assertEqual(rows, expected)
+
+    def test_bits_and_places_are_those_of_the_address(self) -> None:
+        for width in (1280, 390):
+            self.show_at("xor_bits", "swizzle.html", width)
+            heights = set()
+            for mode, base, row, chunk in ((3, 0, 5, 2), (2, 640, 7, 3), (1, 128, 31, 1), (3, 896, 7, 7)):
+                self.choose(0, mode - 1)
+                self.slide(base)
+                self.press(*["ArrowUp"] * 31, *["ArrowLeft"] * 7, *["ArrowDown"] * row, *["ArrowRight"] * chunk)
+                plain = base + row * (16 << mode) + 16 * chunk
+                lands = swizzled(plain, mode)
+                self.assertIn(f"at byte {plain}, at place {plain // 16 % 8} of line {plain // 128}.", self.said())
+                self.assertNotIn("put it at", self.said())
+                self.assertNotIn("⊕", " ".join(self.texts("svg text")))
+                place = lands // 16 % 8
+                guess = place if mode == 3 else (place + 1) % 8
+                self.button(str(guess))
+                self.assertIn(f"The copy put it at byte {lands}, at place {place} of the same line.", self.said())
+                self.assertIn("You said so." if guess == place else f"You said place {guess}.", self.said())
+                self.assertIn(f"bit{'s' if mode > 1 else ''} {6 + mode}", self.said())
+                shown = "".join(self.texts("svg text"))
+                self.assertIn(f"lands{lands:011b}", shown)
+                self.assertIn(f"plain{plain:011b}", shown)
+                self.assertIn(f"XOR{plain // 128 % (1 << mode):0{mode}b}", shown)
+                heights.add(self.height())
+            self.assertEqual(len(heights), 1, heights)
+
+    def test_numbers_of_lines_stay_when_the_tile_moves(self) -> None:
+        self.show_at("xor_bits", "swizzle.html", 1280)
+        self.ask_first(False)
+        seen = []
+        for base in (0, 384):
+            self.slide(base)
+            seen.append([text for text in self.texts("svg text") if text.startswith("⊕")])
+        self.assertEqual(seen[0], [f"⊕ {line % 8}" for line in range(15)])
+        self.assertEqual(seen[0], seen[1])
+
+
+class BankTurns(Second):
+    def test_emulator_counted_what_the_addresses_say(self) -> None:
+        given = data("bank_turns")
+        seen = []
+        for box in given["boxes"]:
+            pitch = (box["row_bytes"], 32, 64, 128)[box["mode"]]
+            self.assertEqual(box["column"], [swizzled(row * pitch, box["mode"]) for row in range(32)])
+            self.assertEqual(box["wavefronts"], [turns(box["column"], size) for size in given["reads"]])
+            seen.append((box["row_bytes"], box["mode"]))
+        self.assertEqual(seen, [(rows, mode) for rows in (32, 64, 128) for mode in range(4) if mode == 0 or rows <= 16 << mode])
+
+    def test_turns_are_played_side_by_side(self) -> None:
+        names = ("no swizzle", "32-byte mode", "64-byte mode", "128-byte mode")
+        for width in (1280, 390):
+            self.show_at("bank_turns", "swizzle.html", width)
+            heights = {self.height()}
+            for rows, read in ((32, 0), (128, 1), (64, 0)):
+                self.choose(0, rows)
+                self.choose(1, read)
+                self.assertEqual(self.count("rect[data-lane]"), 0)
+                self.button("8")
+                self.button("To the end")
+                counted = {box["mode"]: box["wavefronts"][read] for box in data("bank_turns")["boxes"] if box["row_bytes"] == rows}
+                self.assertIn("counted: " + ", ".join(f"{names[mode]}: {count}" for mode, count in counted.items()) + ".", self.said())
+                self.assertIn("You said 8 for the 128-byte mode.", self.said())
+                self.assertEqual(self.count("rect[data-lane]"), 32 * len(counted))
+                self.assertEqual([text for text in self.texts("svg text") if text.endswith("turns")], [f"{count} turns" for count in counted.values()])
+                heights.add(self.height())
+                for _ in range(max(counted.values()) - 1):
+                    self.button("Back")
+                together = 128 // (4, 16)[read]
+                first = sum(len({at // 16 % 8 for at in box["column"][:together]}) for box in data("bank_turns")["boxes"] if box["row_bytes"] == rows)
+                self.assertEqual(self.count("rect[data-lane]"), first, "one lane of each group of banks in the first turn")
+                heights.add(self.height())
+            self.assertEqual(len(heights), 1, heights)
+
+    def test_playing_comes_to_an_end_by_itself(self) -> None:
+        self.show_at("bank_turns", "swizzle.html", 1280)
+        self.choose(0, 32)
+        self.button("4")
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 2000))")
+        self.assertIn("You said so.", self.said())
+
+
+class Everybody(Second):
+    """Who can use them."""
+
+    def test_axe_sees_no_barrier_and_words_can_be_read_on_a_phone(self) -> None:
+        axe = tools.need(requirements.AXE).read_text("utf-8")
+        for page, names in PAGES.items():
+            for width, dark in ((1280, False), (390, True)):
+                self.browser.shape(width, dark=dark)
+                self.assertEqual(self.browser.open((site() / page).as_uri()), [])
+                self.assertEqual(self.browser.evaluate("[...document.querySelectorAll('.picture')].map((p) => p.dataset.picture)"), list(names))
+                self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+                self.assertGreaterEqual(self.browser.evaluate(SMALLEST_WORDS), 11, page)
+                self.assertEqual(violations(self.browser, axe, "'.picture'"), [], f"{page} {width}")
+
+
+if __name__ == "__main__":
+    unittest.main()
