@@ -12,7 +12,7 @@ def data(name: str) -> dict:
     return json.loads((tools.ROOT / f"docs/site/data/{name}.json").read_text("utf-8"))
 
 
-PAGES = {"mbarrier": "barriers.html", "pipeline": "pipeline.html", "tensor_box": "tma_2d.html"}
+PAGES = {"mbarrier": "barriers.html", "pipeline": "pipeline.html"}
 
 FIGURES_LOADED = """Promise.all([...document.querySelectorAll(".figure img")].map((image) => image.decode()))"""
 
@@ -59,18 +59,6 @@ class Phone(Pictures):
             self.browser.evaluate(FIGURES_LOADED)
             self.assertGreaterEqual(self.browser.evaluate(SMALLEST_WORDS), 11, name)
 
-    def test_box_is_in_sight_when_the_page_opens(self) -> None:
-        self.open("tma_2d.html", width=390)
-        seen = self.browser.evaluate(
-            """(() => {
-                const part = document.querySelector(".picture .box").getBoundingClientRect(), whole = document.querySelector(".picture .drawing");
-                const { left, right } = whole.getBoundingClientRect();
-                return [part.left >= left, part.right <= right,
-                    [...whole.querySelectorAll(".faint")].every((words) => words.getBoundingClientRect().left >= left)];
-            })()"""
-        )
-        self.assertEqual(seen, [True, True, True])
-
     def test_nothing_below_a_picture_jumps(self) -> None:
         for name, page in PAGES.items():
             for width in (390, 1280):
@@ -85,81 +73,11 @@ class Phone(Pictures):
                         for _ in record["steps"]:
                             heights.add(self.browser.evaluate(height))
                             self.button("Next")
-                elif name == "tensor_box":
-                    for key in (*["ArrowLeft"] * 4, *["ArrowUp"] * 7, *["ArrowRight"] * 4):
-                        self.press(key)
-                        heights.add(self.browser.evaluate(height))
                 elif name == "pipeline":
                     for _ in range(8):
                         self.button("Next tile")
                         heights.add(self.browser.evaluate(height))
                 self.assertEqual(len(heights), 1, f"{name} at {width}: {heights}")
-
-
-class TensorBox(Pictures):
-    def test_what_cannot_be_stored_was_not_stored(self) -> None:
-        self.show("tensor_box", "tma_2d.html")
-        self.button("Store the box")
-        self.press(*["ArrowLeft"] * 4)
-        self.assertIn("must not begin before the matrix", self.said())
-        state = f"(() => {{ const store = [...document.querySelectorAll('{self.box} button')].at(-1); return [store.textContent, store.disabled]; }})()"
-        self.assertEqual(self.browser.evaluate(state), ["Store the box", True])
-        self.press("ArrowRight")
-        self.assertEqual(self.browser.evaluate(state), ["Store the box", False])
-
-    def test_box_brings_counts_and_stores_what_the_program_saw(self) -> None:
-        self.show("tensor_box", "tma_2d.html")
-        given = data("tensor_box")
-        for keys in (
-            (),
-            ("ArrowLeft",) * 9 + ("ArrowUp",) * 20,
-            ("ArrowDown",) * 3,
-            ("ArrowRight",) * 2,
-            ("ArrowDown",) * 20,
-        ):
-            self.press(*keys)
-            x, y, *_ = self.numbers()
-            corner = next(each for each in given["corners"] if (each["x"], each["y"]) == (x, y))
-            inside = sum(
-                0 <= x + i < given["width"] and 0 <= y + j < given["height"]
-                for j in range(given["box_height"])
-                for i in range(given["box_width"])
-            )
-            self.assertIn(f"{inside} of 32 elements", self.said())
-            self.assertIn(f"{corner['tile'].count(0)} are filled with zeros", self.said())
-            self.assertIn(f"counts {given['counted_bytes']} bytes", self.said())
-            if corner["memory"] is None:
-                self.assertIn("must not begin before the matrix", self.said())
-                continue
-            changed = [at for at, value in enumerate(corner["memory"]) if value != given["memory"][at]]
-            padding = sum(at % given["pitch"] >= given["width"] for at in changed)
-            self.assertIn(
-                f"changes {len(changed) - padding} elements and {padding} words of padding", self.said()
-            )
-
-    def test_store_shows_the_memory_after_it(self) -> None:
-        self.show("tensor_box", "tma_2d.html")
-        x, y, *_ = self.numbers()
-        corner = next(each for each in data("tensor_box")["corners"] if (each["x"], each["y"]) == (x, y))
-        self.button("Store the box")
-        texts = self.browser.evaluate(
-            f"[...document.querySelectorAll('{self.box} text')].map((t) => t.textContent)"
-        )
-        stored = [value for value in corner["memory"] if value >= 1000]
-        self.assertTrue(stored)
-        self.assertLessEqual({str(value) for value in stored}, set(texts))
-        self.button("Before the store")
-        texts = self.browser.evaluate(
-            f"[...document.querySelectorAll('{self.box} text')].map((t) => t.textContent)"
-        )
-        self.assertFalse(any(re.fullmatch(r"1\d{3}", text) for text in texts))
-
-    def test_buttons_move_the_box(self) -> None:
-        self.show("tensor_box", "tma_2d.html")
-        x, y, *_ = self.numbers()
-        self.button("box to the left")
-        self.button("box up")
-        self.assertEqual(self.numbers()[:2], [x - 4, y - 1])
 
 
 class Mbarrier(Pictures):

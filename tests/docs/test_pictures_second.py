@@ -11,7 +11,7 @@ from cli import requirements
 from test_access import violations
 from test_pictures import Pictures, data
 
-PAGES = {"swizzle.html": ("bank_turns", "xor_bits")}
+PAGES = {"tma_2d.html": ("tensor_box",), "swizzle.html": ("bank_turns", "xor_bits")}
 """Each page with its pictures."""
 
 SMALLEST_WORDS = """Math.min(...[...document.querySelectorAll(".picture svg text")].map((text) =>
@@ -44,6 +44,10 @@ class Second(Pictures):
         self.browser.evaluate(
             f"(() => {{ const s = document.querySelector('{self.box} input[type=range]'); s.value = {value}; s.dispatchEvent(new Event('input')); }})()"
         )
+
+    def answer(self, number: int) -> None:
+        form = f"document.querySelector('{self.box} .question')"
+        self.browser.evaluate(f"{form}.querySelector('input[type=number]').value = {number}; {form}.requestSubmit()")
 
     def count(self, selector: str) -> int:
         return int(self.browser.evaluate(f"document.querySelectorAll('{self.box} {selector}').length"))
@@ -159,6 +163,99 @@ class BankTurns(Second):
         self.button("4")
         self.browser.evaluate("new Promise((done) => setTimeout(done, 2000))")
         self.assertIn("You said so.", self.said())
+
+
+class TensorBox(Second):
+    def corner(self) -> tuple[int, int]:
+        x, y, *_ = self.numbers()
+        return x, y
+
+    def test_emulator_loaded_counted_and_stored_what_the_rule_says(self) -> None:
+        given = data("tensor_box")
+        width, height, pitch, wide, high = (given[name] for name in ("width", "height", "pitch", "box_width", "box_height"))
+        element = lambda x, y: y * width + x + 1 if 0 <= x < width and 0 <= y < height else 0  # noqa: E731
+        self.assertEqual(given["counted_bytes"], 4 * wide * high)
+        for corner in given["corners"]:
+            x, y = corner["x"], corner["y"]
+            tile = [element(x + i, y + j) for j in range(high) for i in range(wide)]
+            self.assertEqual(corner["tile"], tile)
+            if x < 0 or y < 0:
+                self.assertIsNone(corner["memory"])
+                continue
+            memory = list(given["memory"])
+            for number, value in enumerate(tile):
+                to_x, to_y = x + number % wide, y + number // wide
+                if to_x < pitch and to_y < height:  # A row of 56 bytes is stored up to the next multiple of 16.
+                    memory[to_y * pitch + to_x] = value + given["added"]
+            self.assertEqual(corner["memory"], memory)
+
+    def test_box_brings_counts_and_stores_what_the_program_saw(self) -> None:
+        given = data("tensor_box")
+        for width in (1280, 390):
+            self.show_at("tensor_box", "tma_2d.html", width)
+            heights = {self.height()}
+            for keys in ((), ("ArrowLeft",) * 9 + ("ArrowUp",) * 20, ("ArrowDown",) * 3, ("ArrowRight",) * 2, ("ArrowDown",) * 20):
+                self.press(*keys)
+                corner = next(each for each in given["corners"] if (each["x"], each["y"]) == self.corner())
+                self.assertNotIn("zeros", self.said())
+                self.assertNotIn("0", self.texts("svg text"))
+                zeros = corner["tile"].count(0)
+                self.answer(zeros if keys else 1)
+                self.assertIn(f"{32 - zeros} of 32 elements lie in the matrix, {zeros} are filled with zeros. You said {'so' if keys else '1'}.", self.said())
+                self.assertIn(f"counts {given['counted_bytes']} bytes", self.said())
+                heights.add(self.height())
+                if corner["memory"] is None:
+                    self.assertIn("must not begin before the matrix", self.said())
+                    continue
+                changed = [at for at, value in enumerate(corner["memory"]) if value != given["memory"][at]]
+                padding = sum(at % given["pitch"] >= given["width"] for at in changed)
+                self.assertRegex(self.said(), rf"changes {len(changed) - padding} elements? and {padding} words? of padding")
+                self.assertEqual(self.count("rect.wrong"), 0)
+                self.button("Store the box")
+                self.assertEqual((self.count("rect.wrong"), self.count("rect.compute")), (padding, len(changed) - padding))
+            self.assertEqual(len(heights), 1, heights)
+
+    def test_store_shows_the_memory_after_it(self) -> None:
+        self.show_at("tensor_box", "tma_2d.html", 1280)
+        corner = next(each for each in data("tensor_box")["corners"] if (each["x"], each["y"]) == self.corner())
+        self.answer(0)
+        self.button("Store the box")
+        stored = {str(value) for value in corner["memory"] if value >= 1000}
+        self.assertTrue(stored)
+        self.assertLessEqual(stored, set(self.texts("svg text")))
+        self.button("Before the store")
+        self.assertFalse(stored & set(self.texts("svg text")))
+
+    def test_what_cannot_be_stored_was_not_stored(self) -> None:
+        self.show_at("tensor_box", "tma_2d.html", 1280)
+        self.ask_first(False)
+        self.button("Store the box")
+        self.press(*["ArrowLeft"] * 4)
+        self.assertIn("must not begin before the matrix", self.said())
+        state = f"(() => {{ const store = [...document.querySelectorAll('{self.box} .controls button')].at(-1); return [store.textContent, store.disabled]; }})()"
+        self.assertEqual(self.browser.evaluate(state), ["Store the box", True])
+        self.press("ArrowRight")
+        self.assertEqual(self.browser.evaluate(state), ["Store the box", False])
+
+    def test_box_is_in_sight_and_follows_buttons_and_pointer(self) -> None:
+        for width in (390, 1280):
+            self.show_at("tensor_box", "tma_2d.html", width)
+            self.browser.evaluate(f"document.querySelector('{self.box} svg').scrollIntoView()")
+            part, whole = f"document.querySelector('{self.box} .held').getBoundingClientRect()", f"document.querySelector('{self.box}').getBoundingClientRect()"
+            seen = self.browser.evaluate(f"(() => {{ const [a, b] = [{part}, {whole}]; return [a.left > b.left, a.right < b.right, a.left + 3, a.top + 3, a.width / 8]; }})()")
+            self.assertEqual(seen[:2], [True, True])
+            x, y = self.corner()
+            mouse = lambda kind, dx, dy: self.browser.call(  # noqa: E731
+                "Input.dispatchMouseEvent", type=kind, x=seen[2] + dx * seen[4], y=seen[3] + dy * seen[4], button="left", buttons=1, clickCount=1)
+            mouse("mousePressed", 0, 0)
+            mouse("mouseMoved", -4, -1)
+            mouse("mouseMoved", -8, -2)
+            mouse("mouseReleased", -8, -2)
+            mouse("mouseMoved", 0, 0)
+            self.assertEqual(self.corner(), (x - 8, y - 2))
+            self.button("box to the right")
+            self.button("box up")
+            self.assertEqual(self.corner(), (x - 4, y - 3))
 
 
 class Everybody(Second):
