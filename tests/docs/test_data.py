@@ -34,7 +34,7 @@ class Current(unittest.TestCase):
         self.check("xor_bits", "bank_turns")
 
     def test_tensor_box(self) -> None:
-        self.check("tensor_box")
+        self.check("tensor_box", "map_rules")
 
     def test_time_lines(self) -> None:
         build = Path(os.environ.get("WORKBOOK_BUILD") or tools.ROOT / "build")

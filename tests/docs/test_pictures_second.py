@@ -11,7 +11,7 @@ from cli import requirements
 from test_access import violations
 from test_pictures import Pictures, data
 
-PAGES = {"tma_2d.html": ("tensor_box",), "swizzle.html": ("bank_turns", "xor_bits")}
+PAGES = {"tma_2d.html": ("tensor_box", "map_rules"), "swizzle.html": ("bank_turns", "xor_bits")}
 """Each page with its pictures."""
 
 SMALLEST_WORDS = """Math.min(...[...document.querySelectorAll(".picture svg text")].map((text) =>
@@ -256,6 +256,68 @@ class TensorBox(Second):
             self.button("box to the right")
             self.button("box up")
             self.assertEqual(self.corner(), (x - 4, y - 3))
+
+
+class MapRules(Second):
+    def given(self) -> list[dict]:
+        return data("map_rules")["cases"]
+
+    def put(self, case: dict) -> None:
+        """Types the case into the fields."""
+        for number, value in enumerate((case["element_bytes"], case["rank"], case["swizzle"])):
+            self.choose(number, value)
+        fields = {f"{title}, dimension {i}": value for title, name in (("size", "dims"), ("stride", "strides"), ("box", "box"), ("step", "steps"))
+                  for i, value in enumerate(case[name])}
+        self.browser.evaluate(
+            f"Object.entries({json.dumps(fields)}).forEach(([name, value]) => {{ const field = document.querySelector(`{self.box} [aria-label=\"${{name}}\"]`);"
+            " field.value = value; field.dispatchEvent(new Event('input')); })"
+        )
+
+    def test_builder_and_driver_agree(self) -> None:
+        answers = {bool(case["builder"]) for case in self.given()}
+        self.assertEqual(answers, {True, False})
+        for case in self.given():
+            self.assertEqual(bool(case["builder"]), case["driver"] == 1, case)
+            if not case["builder"]:  # The rule of the programming guide, counted here another way.
+                elements = 1
+                for i, side in enumerate(case["box"]):
+                    elements *= len(range(0, side, case["steps"][i] if i else 1))
+                self.assertEqual(case["counted"], elements * case["element_bytes"], case)
+
+    def test_picture_says_what_builder_and_driver_say(self) -> None:
+        self.show_at("map_rules", "tma_2d.html", 1280)
+        for case in self.given():
+            self.put(case)
+            self.assertNotRegex(self.said(), "The driver (takes|says)")
+            self.assertEqual(self.count("td.broken"), 0)
+            self.button("takes it")
+            if case["builder"]:
+                self.assertIn(f"CUDA_ERROR_INVALID_VALUE. You said the opposite. The builder of this book: {case['builder']}.", self.said())
+                self.assertGreater(self.count("td.broken"), 0)
+            else:
+                self.assertEqual(self.said(), f"The driver takes it. You said so. A copy moves {case['counted']} bytes, and its barrier counts as many.")
+                self.assertEqual(self.count("td.broken"), 0)
+
+    def test_all_broken_rules_are_marked(self) -> None:
+        self.show_at("map_rules", "tma_2d.html", 1280)
+        self.put(self.given()[-1])
+        self.button("refuses it")
+        marked = self.browser.evaluate(f"[...document.querySelectorAll('{self.box} [aria-invalid=true]')].map((field) => field.getAttribute('aria-label'))")
+        self.assertEqual(sorted(marked), ["box, dimension 0", "box, dimension 1", "step, dimension 1", "stride, dimension 0", "stride, dimension 1"])
+        self.assertIn("You said so.", self.said())
+
+    def test_maps_are_asked_one_after_the_other_and_nothing_jumps(self) -> None:
+        for width in (1280, 390):
+            self.show_at("map_rules", "tma_2d.html", width)
+            heights = set()
+            for case in [*self.given()[1 : data("map_rules")["asked"]], self.given()[0]]:
+                self.button("takes it")
+                self.assertIn("The driver says" if case["builder"] else "The driver takes it", self.said())
+                heights.add(self.height())
+                self.button("Next map")
+            self.assertEqual(len(heights), 1, heights)
+            fits = f"(() => {{ const part = document.querySelector('{self.box} .drawing'); return part.scrollWidth <= part.clientWidth; }})()"
+            self.assertIs(self.browser.evaluate(fits), True)
 
 
 class Everybody(Second):

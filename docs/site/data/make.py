@@ -67,6 +67,10 @@ def tensor_box(build: Path) -> str:
     return run(build, "docs/site/data/tensor_box_data")
 
 
+def map_rules(build: Path) -> str:
+    return run(build, "docs/site/data/map_rules_data")
+
+
 def mbarrier(build: Path) -> str:
     barriers, bulk = "chapters/03_barriers/barriers", "chapters/05_tma_1d/tma_1d"
     records = []
@@ -92,6 +96,7 @@ def pipeline(build: Path) -> str:
 MAKERS = {
     "xor_bits": xor_bits,
     "bank_turns": bank_turns,
+    "map_rules": map_rules,
     "tensor_box": tensor_box, "mbarrier": mbarrier, "pipeline": pipeline}
 
 
