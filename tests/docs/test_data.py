@@ -36,6 +36,9 @@ class Current(unittest.TestCase):
     def test_tensor_box(self) -> None:
         self.check("tensor_box", "map_rules")
 
+    def test_bulk_stores(self) -> None:
+        self.check("proxies", "store_waits")
+
     def test_time_lines(self) -> None:
         build = Path(os.environ.get("WORKBOOK_BUILD") or tools.ROOT / "build")
         try:

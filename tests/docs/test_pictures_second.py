@@ -11,7 +11,11 @@ from cli import requirements
 from test_access import violations
 from test_pictures import Pictures, data
 
-PAGES = {"tma_2d.html": ("tensor_box", "map_rules"), "swizzle.html": ("bank_turns", "xor_bits")}
+PAGES = {
+    "tma_1d.html": ("proxies", "store_waits"),
+    "tma_2d.html": ("tensor_box", "map_rules"),
+    "swizzle.html": ("bank_turns", "xor_bits"),
+}
 """Each page with its pictures."""
 
 SMALLEST_WORDS = """Math.min(...[...document.querySelectorAll(".picture svg text")].map((text) =>
@@ -318,6 +322,70 @@ class MapRules(Second):
             self.assertEqual(len(heights), 1, heights)
             fits = f"(() => {{ const part = document.querySelector('{self.box} .drawing'); return part.scrollWidth <= part.clientWidth; }})()"
             self.assertIs(self.browser.evaluate(fits), True)
+
+
+class Proxies(Second):
+    @staticmethod
+    def sure(loaded: int, fence: int, meet: int, chunk: int) -> bool:
+        """By PTX ISA, 'Async Proxy': thread `chunk` wrote; a proxy fence has to lie between that and the issue by thread 0."""
+        if loaded:
+            return True  # The async proxy wrote, and thread 0 has seen the completion.
+        known = chunk == 0 or bool(meet)  # Thread 0 knows of the write.
+        return known and (fence in (2, 3) or fence == 1 and chunk == 0)
+
+    def test_emulator_finds_what_the_rule_says(self) -> None:
+        for each in data("proxies")["variants"]:
+            where = (each["loaded"], each["fence"], each["meet"])
+            self.assertEqual([name is None for name in each["found"]], [self.sure(*where, chunk) for chunk in range(8)], where)
+            self.assertEqual(each["message"] is None, all(name is None for name in each["found"]))
+            self.assertLessEqual(set(each["found"]), {None, "missing-proxy-fence", "race-shared"})
+            if each["meet"]:
+                self.assertNotIn("race-shared", each["found"])
+
+    def test_store_sees_what_is_ordered(self) -> None:
+        for width in (1280, 390):
+            self.show_at("proxies", "tma_1d.html", width)
+            heights = set()
+            for each in data("proxies")["variants"]:
+                for number, value in enumerate((each["loaded"], each["fence"], each["meet"])):
+                    self.choose(number, value)
+                self.assertEqual(self.texts("svg text").count("?"), 8)
+                expected = sum(self.sure(each["loaded"], each["fence"], each["meet"], chunk) for chunk in range(8))
+                self.assertIn(expected, (0, 1, 8))
+                self.button("one")
+                texts = self.texts("svg text")
+                self.assertEqual((texts.count("new"), texts.count("old?"), self.count("svg line")), (expected, 8 - expected, expected))
+                self.assertIn({0: "none of the 8 chunks. You said one.", 1: "1 of the 8 chunks. You said so.", 8: "all 8 chunks. You said one."}[expected], self.said())
+                self.assertIn(each["message"] or "finds nothing wrong", self.said())
+                code = self.text(f"{self.box} .code")
+                self.assertEqual(("fence_proxy_async" in code, "__syncthreads" in code, "load(tile" in code), (each["fence"] > 0, bool(each["meet"]), bool(each["loaded"])))
+                heights.add(self.height())
+            self.assertEqual(len(heights), 1, heights)
+
+
+class StoreWaits(Second):
+    NEEDED = (1, 1, 2, 1)
+    """By what follows, the weakest wait: 0 none, 1 that for the read, 2 that for all (PTX ISA, 'cp.async.bulk.wait_group')."""
+
+    def test_emulator_finds_what_the_rule_says(self) -> None:
+        found = {(each["use"], each["wait"]): each["found"] is None for each in data("store_waits")["variants"]}
+        self.assertEqual(found, {(use, wait): wait >= least for use, least in enumerate(self.NEEDED) for wait in range(3)})
+
+    def test_answers_are_judged(self) -> None:
+        names = ("no wait is needed", "wait_group.read", "wait_group")
+        for width in (1280, 390):
+            self.show_at("store_waits", "tma_1d.html", width)
+            heights = set()
+            for use, least in enumerate(self.NEEDED):
+                self.choose(0, use)
+                self.assertEqual(self.texts(".reply"), ["?"] * 3)
+                self.button(names[1])
+                replies = self.texts(".reply")
+                self.assertEqual([text.startswith("✓") for text in replies], [wait >= least for wait in range(3)])
+                self.assertIn(f"accepts is {names[least]}. " + ("You said so." if least == 1 else f"You said: {names[1]}."), self.said())
+                heights.add(self.height())
+            self.assertEqual(len(heights), 1, heights)
+            self.assertIs(self.browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), True)
 
 
 class Everybody(Second):

@@ -6,6 +6,7 @@ is not what its program says is an error. --build names the build directory (def
 """
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -42,7 +43,7 @@ def run(build: Path, program: str, *arguments: str, record: str = "") -> str:
             raise Failed(
                 f"{path.name} {' '.join(arguments)} ended with {done.returncode}: {done.stderr.strip()}"
             )
-        return file.read_text("utf-8") if record else done.stdout
+        return (file.read_text("utf-8") if file.exists() else "") if record else done.stdout
 
 
 def xor_bits(build: Path) -> str:
@@ -71,6 +72,34 @@ def map_rules(build: Path) -> str:
     return run(build, "docs/site/data/map_rules_data")
 
 
+def finding(build: Path, *arguments: object) -> dict[str, str] | None:
+    """What the emulator finds first in a variant of proxies.cu: its name and its first sentence; None if nothing."""
+    report = run(build, "docs/site/data/proxies_data", *map(str, arguments), record="EMULATOR_REPORT")
+    if not report:
+        return None
+    first = json.loads(report.splitlines()[0])
+    return {"name": first["name"], "message": first["message"]}
+
+
+def proxies(build: Path) -> str:
+    """By who wrote the tile, by the fence and by whether the threads meet: what is found where a store reads a chunk."""
+    variants = []
+    for loaded, fence, meet in itertools.product((0, 1), range(4), (0, 1)):
+        found = [finding(build, "sees", loaded, fence, meet, chunk) for chunk in range(8)]
+        message = next((each["message"] for each in found if each), None)
+        names = [each["name"] if each else None for each in found]
+        variants.append({"loaded": loaded, "fence": fence, "meet": meet, "found": names, "message": message})
+    return traces.dump({"variants": variants})
+
+
+def store_waits(build: Path) -> str:
+    """By the wait for a store and by what then happens: what is found."""
+    variants = [
+        {"use": use, "wait": wait, "found": finding(build, "waits", wait, use)} for use in range(4) for wait in range(3)
+    ]
+    return traces.dump({"variants": variants})
+
+
 def mbarrier(build: Path) -> str:
     barriers, bulk = "chapters/03_barriers/barriers", "chapters/05_tma_1d/tma_1d"
     records = []
@@ -97,6 +126,8 @@ MAKERS = {
     "xor_bits": xor_bits,
     "bank_turns": bank_turns,
     "map_rules": map_rules,
+    "proxies": proxies,
+    "store_waits": store_waits,
     "tensor_box": tensor_box, "mbarrier": mbarrier, "pipeline": pipeline}
 
 
