@@ -39,6 +39,14 @@ class Current(unittest.TestCase):
     def test_bulk_stores(self) -> None:
         self.check("proxies", "store_waits")
 
+    def test_rungs(self) -> None:
+        build = Path(os.environ.get("WORKBOOK_BUILD") or tools.ROOT / "build")
+        try:
+            require_compiler(build / "chapters/08_transpose/transpose")
+        except Unavailable as reason:
+            self.skipTest(str(reason))
+        self.check("rungs")
+
     def test_time_lines(self) -> None:
         build = Path(os.environ.get("WORKBOOK_BUILD") or tools.ROOT / "build")
         try:

@@ -15,6 +15,7 @@ PAGES = {
     "tma_1d.html": ("proxies", "store_waits"),
     "tma_2d.html": ("tensor_box", "map_rules"),
     "swizzle.html": ("bank_turns", "xor_bits"),
+    "transpose.html": ("rungs",),
 }
 """Each page with its pictures."""
 
@@ -383,6 +384,60 @@ class StoreWaits(Second):
                 replies = self.texts(".reply")
                 self.assertEqual([text.startswith("✓") for text in replies], [wait >= least for wait in range(3)])
                 self.assertIn(f"accepts is {names[least]}. " + ("You said so." if least == 1 else f"You said: {names[1]}."), self.said())
+                heights.add(self.height())
+            self.assertEqual(len(heights), 1, heights)
+            self.assertIs(self.browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), True)
+
+
+class Rungs(Second):
+    def test_emulator_counted_what_the_layouts_say(self) -> None:
+        """On 128 x 128 floats: 512 requests of 32 lanes with 4 bytes, or 128 with 16, to write a tile and as many to read it."""
+        column = {
+            "shared_tile": turns([128 * row for row in range(32)], 4), "padded_tile": turns([132 * row for row in range(32)], 4),
+            "tma_plain": turns([128 * row for row in range(32)], 4), "tma_swizzled": turns([swizzled(128 * row, 3) for row in range(32)], 4),
+        }  # fmt: skip
+        column["tma_batched"] = column["tma_swizzled"]
+        for each in data("rungs")["rungs"]:
+            name = each["kernel"]
+            self.assertEqual(each["store_sectors"], 128 * 128 if name == "global_only" else 128 * 128 * 4 // 32, name)
+            if name in column:
+                self.assertEqual(each["wavefronts"], 512 * (1 + column[name]), name)
+            elif name == "global_only":
+                self.assertEqual(each["wavefronts"], 0)
+            elif name != "tma_persistent":  # Its PTX splits a store: the chapter's text says so.
+                self.assertEqual(each["wavefronts"], 128 * (4 + 4), name)
+            legs = {"global_to_registers", "registers_to_global"} if not name.startswith("tma") else {"tensor_load", "tensor_store"}
+            if name != "global_only":
+                legs |= {"registers_to_shared", "shared_to_registers"}
+            self.assertEqual(each["bytes"], dict.fromkeys(legs, 4 * 128 * 128), name)
+
+    def test_rates_are_the_measured_ones(self) -> None:
+        table = json.loads((tools.ROOT / "docs/measurements/h200.json").read_text("utf-8"))["tables"]["ladder_large"]
+        rates = {row[0]: (row[table["ids"].index("gb_per_s")], row[table["ids"].index("share")]) for row in table["rows"]}
+        self.assertEqual({each["kernel"]: (each["gb_per_s"], each["share"]) for each in data("rungs")["rungs"]},
+                         {name: rate for name, rate in rates.items() if name not in ("cuBLAS geam", "device-to-device copy")})
+
+    def test_two_rungs_are_compared(self) -> None:
+        rungs = data("rungs")["rungs"]
+        for width in (1280, 390):
+            self.show_at("rungs", "transpose.html", width)
+            heights = {self.height()}
+            for pair in ((0, 1), (7, 10), (9, 11), (8, 4), (3, 2)):
+                for side in (0, 1):
+                    self.choose(side, pair[side])
+                first, second = (rungs[number] for number in pair)
+                self.assertEqual(self.count("rect[data-share]"), 0)
+                self.assertNotIn("GB/s", self.said() + "".join(self.texts("svg text")))
+                self.assertEqual(self.count("path[data-leg]"), len(first["bytes"]) + len(second["bytes"]))
+                cells = [int(text.replace(",", "")) for text in self.texts("td.number")]
+                self.assertEqual(cells, [each[name] for name in ("store_sectors", "wavefronts", "instructions") for each in (first, second)])
+                heights.add(self.height())
+                self.button("the first")
+                better, worse = sorted((first, second), key=lambda each: -each["gb_per_s"])
+                self.assertIn(f"On an H200 {better['kernel']} is faster: {round(better['gb_per_s']):,} GB/s against {round(worse['gb_per_s']):,} GB/s", self.said())
+                self.assertIn("You said so." if better is first else "You said the other one.", self.said())
+                shares = self.browser.evaluate(f"[...document.querySelectorAll('{self.box} rect[data-share]')].map((r) => r.width.baseVal.value)")
+                self.assertAlmostEqual(shares[0] / shares[1], first["share"] / second["share"], places=3)
                 heights.add(self.height())
             self.assertEqual(len(heights), 1, heights)
             self.assertIs(self.browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), True)

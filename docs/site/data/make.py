@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the data of the interactive pictures: docs/site/data/NAME.json.
 
-Everything comes from programs of this repository that run on the emulator. With --check nothing is written, and a file that
+Everything comes from programs of this repository that run on the emulator; rates of rungs come from the measurements. With --check nothing is written, and a file that
 is not what its program says is an error. --build names the build directory (default: $WORKBOOK_BUILD or build/).
 """
 
@@ -100,6 +100,33 @@ def store_waits(build: Path) -> str:
     return traces.dump({"variants": variants})
 
 
+def rungs(build: Path) -> str:
+    """Chapter 8: what each rung does with a matrix of 128 x 128 floats by the emulator's counters, and its rate on an H200."""
+    table = json.loads((ROOT / "docs/measurements/h200.json").read_text("utf-8"))["tables"]["ladder_large"]
+    rows = [dict(zip(table["ids"], row, strict=True)) for row in table["rows"]]
+    legs = ("global_to_registers", "tensor_load", "registers_to_shared", "shared_to_registers", "registers_to_global", "tensor_store")
+    found = []
+    for row in rows:
+        if row["kernel"] in ("cuBLAS geam", "device-to-device copy"):
+            continue
+        arguments = ("--kernel", row["kernel"], "--size", str(128 * 128))
+        text = run(build, "chapters/08_transpose/transpose", *arguments, record="EMULATOR_COUNTERS")
+        counts = [json.loads(line) for line in text.splitlines()]
+        if len(counts) != 1 or row["kernel"] not in counts[0]["kernel"]:
+            raise Failed(f"{row['kernel']} is not one launch")
+        total = counts[0]["total"]
+        found.append({
+            "kernel": row["kernel"],
+            "bytes": {leg: total[f"bytes_{leg}"] for leg in legs if total[f"bytes_{leg}"]},
+            "store_sectors": total["global_store_sectors"] + total["tensor_store_sectors"],
+            "wavefronts": total["shared_load_wavefronts"] + total["shared_store_wavefronts"],
+            "instructions": total["warp_instructions"],
+            "gb_per_s": row["gb_per_s"],
+            "share": row["share"],
+        })  # fmt: skip
+    return traces.dump({"rungs": found})
+
+
 def mbarrier(build: Path) -> str:
     barriers, bulk = "chapters/03_barriers/barriers", "chapters/05_tma_1d/tma_1d"
     records = []
@@ -128,6 +155,7 @@ MAKERS = {
     "map_rules": map_rules,
     "proxies": proxies,
     "store_waits": store_waits,
+    "rungs": rungs,
     "tensor_box": tensor_box, "mbarrier": mbarrier, "pipeline": pipeline}
 
 
