@@ -31,10 +31,21 @@ class Current(unittest.TestCase):
         self.assertEqual((status, said.getvalue()), (0, ""))
 
     def test_swizzle(self) -> None:
-        self.check("swizzle")
+        self.check("xor_bits", "bank_turns")
 
     def test_tensor_box(self) -> None:
-        self.check("tensor_box")
+        self.check("tensor_box", "map_rules")
+
+    def test_bulk_stores(self) -> None:
+        self.check("proxies", "store_waits")
+
+    def test_rungs(self) -> None:
+        build = Path(os.environ.get("WORKBOOK_BUILD") or tools.ROOT / "build")
+        try:
+            require_compiler(build / "chapters/08_transpose/transpose")
+        except Unavailable as reason:
+            self.skipTest(str(reason))
+        self.check("rungs")
 
     def test_loads_of_a_warp(self) -> None:
         self.check("coalescing")

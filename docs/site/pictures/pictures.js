@@ -72,10 +72,11 @@ const Pictures = (function () {
     /** The same for a line of words: only the longest ones are tried. */
     function reserveWords(node, texts) {
         const longest = [...new Set(texts)].sort((a, b) => b.length - a.length).slice(0, 3);
-        let now = node.textContent;
+        let now = null; // What stands there, while others are tried.
         reserve(node, longest, (text) => {
-            if (text !== null && !longest.includes(node.textContent)) now = node.textContent;
+            now ??= node.textContent;
             node.textContent = text === null ? now : text;
+            if (text === null) now = null;
         });
     }
 
