@@ -2,7 +2,6 @@
 
 import json
 import re
-import unittest
 
 import tools
 from built_site import BrowserCase
