@@ -268,7 +268,7 @@
                 const isHere = line === at.line, role = blamed.get(line);
                 const row = make('div', { className: `hv-line${isHere ? ' hv-here' : ''}${role ? ' hv-blamed' : ''}` },
                     make('span', { className: 'hv-number', textContent: `${isHere ? '▶' : ''}${line}` }),
-                    make('code', { textContent: lines[line - 1] || ' ' }), role ? make('em', { textContent: ` ◀ ${role}` }) : null);
+                    make('code', { textContent: lines[line - 1] || ' ' }), role ? make('em', { textContent: `▲ ${role}` }) : null);
                 if (isHere) row.setAttribute('aria-current', 'true');
                 rows.push(row);
             }

@@ -25,11 +25,11 @@
             const addresses = events.addresses(event), low = Math.min(...addresses), high = Math.max(...addresses);
             const where = low === high ? offset(low) : `${offset(low)} to ${(high & 0xffffff) + bytes - 1}`;
             const waves = `${plural(taken, 'wavefront')}${taken > fewest ? `, where ${fewest} would do` : ''}`;
-            return `${ACCESSES[kind]} ${bytes} bytes a lane of shared memory, ${where}: ${waves}`;
+            return `${ACCESSES[kind]} ${plural(bytes, 'byte')} a lane of shared memory, ${where}: ${waves}`;
         },
         global_access(recording, events, event) {
             const [kind, bytes, sectors, array, at] = [0, 1, 2, 3, 4].map(i => events.more(event, i));
-            return `${ACCESSES[kind]} ${bytes} bytes a lane of global memory, allocation ${array} from byte ${at}: ${plural(sectors, 'sector')}`;
+            return `${ACCESSES[kind]} ${plural(bytes, 'byte')} a lane of global memory, allocation ${array} from byte ${at}: ${plural(sectors, 'sector')}`;
         },
         fence: (recording, events, event) => recording.names.fences[events.more(event, 0)],
         barrier_arrive: (recording, events, event) => `comes to ${barrierOf(events, event)}`,
