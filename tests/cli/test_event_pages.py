@@ -49,7 +49,7 @@ class EventPages(unittest.TestCase):
         self.assertEqual(event_pages.write(self.workspace, ["file", "--launch=1"], self.page), (0, True))
         text = self.page.read_text("utf-8")
         self.assertEqual(re.findall(r"""<(?:script|img|link)[^>]*\s(?:src|href)=|@import|url\(""", text), [])
-        self.assertIn("<title>copy&lt;4&gt;, event by event</title>", text)
+        self.assertIn("<title>copy, event by event</title>", text)
         for name in viewer.SCRIPTS:
             self.assertIn((ROOT / viewer.PLACE / f"{name}.js").read_text("utf-8"), text)
         self.assertEqual(text.count("</script>"), 2)
