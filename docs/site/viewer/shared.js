@@ -159,20 +159,17 @@
             });
         }
 
-        /** What shared memory holds, in words: one entry for each run of words with one writer. */
+        /** What shared memory holds: [first byte, last byte, an event that wrote it] of each run of words by one warp or copy. */
         runs(state, most) {
-            const runs = [];
-            let begin = this.first, writer = null;
-            const end = word => {
-                if (writer !== null && writer >= 0 && runs.length < most) runs.push({ begin: 4 * begin, end: 4 * word - 1, writer });
-            };
-            for (let word = this.first; word < this.end && runs.length < most; ++word) {
-                const next = state.writer(this.address(word));
-                if (next === writer) continue;
-                end(word);
-                [begin, writer] = [word, next];
+            const runs = [], { events } = this;
+            const whose = writer => (writer < 0 || events.kind(writer) === 'issue' ? writer : `warp ${events.warp(writer)}`);
+            let begin = this.first, last = -1;
+            for (let word = this.first; word <= this.end && runs.length < most; ++word) {
+                const writer = word < this.end ? state.writer(this.address(word)) : -1;
+                if (word < this.end && whose(writer) === whose(last)) continue;
+                if (last >= 0) runs.push([4 * begin, 4 * word - 1, last]);
+                [begin, last] = [word, writer];
             }
-            end(this.end);
             return runs;
         }
     }

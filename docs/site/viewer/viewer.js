@@ -268,7 +268,7 @@
                 const isHere = line === at.line, role = blamed.get(line);
                 const row = make('div', { className: `hv-line${isHere ? ' hv-here' : ''}${role ? ' hv-blamed' : ''}` },
                     make('span', { className: 'hv-number', textContent: `${isHere ? '▶' : ''}${line}` }),
-                    make('code', { textContent: lines[line - 1] || ' ' }), role ? make('em', { textContent: ` ◀ ${role}` }) : null);
+                    make('code', { textContent: lines[line - 1] || ' ' }), role ? make('em', { textContent: `▲ ${role}` }) : null);
                 if (isHere) row.setAttribute('aria-current', 'true');
                 rows.push(row);
             }
@@ -336,8 +336,8 @@
         #drawRuns() {
             if (!this.runs.open || !this.sharedView.rows) return;
             const all = this.sharedView.runs(this.state, MOST_RUNS);
-            const items = all.map(({ begin, end, writer }) => make('li', {
-                textContent: `Offsets ${begin} to ${end}: ${viewer.words.writer(this.recording, this.events, writer)}` }));
+            const items = all.map(([begin, end, writer]) => make('li', {
+                textContent: `Offsets ${begin} to ${end}: ${viewer.words.writers(this.recording, this.events, writer)}` }));
             if (!items.length) items.push(make('li', { textContent: 'Nothing has been written.' }));
             if (all.length === MOST_RUNS) items.push(make('li', { textContent: 'Further ones are not listed.' }));
             this.runs.lastElementChild.replaceChildren(...items);

@@ -12,9 +12,12 @@
         const kind = events.more(event, 0);
         return kind === 0 ? `${BARRIERS[0]} ${events.more(event, 1)}` : BARRIERS[kind];
     };
-    const copiesOf = (events, event) => {
+    const isProduct = (recording, events, event) =>
+        recording.names.copies[events.more(events.issues.get(events.more(event, 0)) ?? event, 2)] === 'wgmma';
+    const copiesOf = (recording, events, event) => {
         const first = events.more(event, 0), count = events.more(event, 1);
-        return count === 1 ? `copy ${first}` : `copies ${first} to ${first + count - 1}`;
+        const [one, more] = isProduct(recording, events, event) ? ['product', 'products'] : ['copy', 'copies'];
+        return count === 1 ? `${one} ${first}` : `${more} ${first} to ${first + count - 1}`;
     };
 
     /** What each kind of event did; `instruction` and all that have no thread begin with a verb of their own. */
@@ -25,11 +28,11 @@
             const addresses = events.addresses(event), low = Math.min(...addresses), high = Math.max(...addresses);
             const where = low === high ? offset(low) : `${offset(low)} to ${(high & 0xffffff) + bytes - 1}`;
             const waves = `${plural(taken, 'wavefront')}${taken > fewest ? `, where ${fewest} would do` : ''}`;
-            return `${ACCESSES[kind]} ${bytes} bytes a lane of shared memory, ${where}: ${waves}`;
+            return `${ACCESSES[kind]} ${plural(bytes, 'byte')} a lane of shared memory, ${where}: ${waves}`;
         },
         global_access(recording, events, event) {
             const [kind, bytes, sectors, array, at] = [0, 1, 2, 3, 4].map(i => events.more(event, i));
-            return `${ACCESSES[kind]} ${bytes} bytes a lane of global memory, allocation ${array} from byte ${at}: ${plural(sectors, 'sector')}`;
+            return `${ACCESSES[kind]} ${plural(bytes, 'byte')} a lane of global memory, allocation ${array} from byte ${at}: ${plural(sectors, 'sector')}`;
         },
         fence: (recording, events, event) => recording.names.fences[events.more(event, 0)],
         barrier_arrive: (recording, events, event) => `comes to ${barrierOf(events, event)}`,
@@ -58,14 +61,14 @@
                 : completion === 'none' ? '' : `, in ${completion} ${events.more(event, 6)}`;
             const proxy = events.more(event, 8) ? 'async proxy' : 'generic proxy', { written, read } = events.pieces(event);
             const ends = [read.length ? ` from ${offset(read[0][0])}` : '', written.length ? ` to ${offset(written[0][0])}` : ''].join('');
-            return `issues ${copiesOf(events, event)}: ${kind}, ${plural(events.more(event, 7), 'byte')}${ends}, ${proxy}${told}`;
+            return `issues ${copiesOf(recording, events, event)}: ${kind}, ${plural(events.more(event, 7), 'byte')}${ends}, ${proxy}${told}`;
         },
-        source_read: (recording, events, event) => `${copiesOf(events, event)}: the source has been read`,
-        landed: (recording, events, event) => `${copiesOf(events, event)}: the bytes are there`,
+        source_read: (recording, events, event) => `${copiesOf(recording, events, event)}: the source has been read`,
+        landed: (recording, events, event) => `${copiesOf(recording, events, event)}: the ${isProduct(recording, events, event) ? 'results' : 'bytes'} are there`,
         commit: (recording, events, event) =>
             `commits ${recording.names.completions[events.more(event, 0)]} ${events.more(event, 1)}`,
         group_wait: (recording, events, event) =>
-            `waits until at most ${plural(events.more(event, 1), recording.names.completions[events.more(event, 0)])} are under way`,
+            `waits until no more than ${events.more(event, 1)} of its ${recording.names.completions[events.more(event, 0)]}s are under way`,
         group_observed: (recording, events, event) =>
             `has waited for ${recording.names.completions[events.more(event, 0)]}s up to ${events.more(event, 1)}${events.more(event, 2) ? ' (their sources)' : ''}`,
         wait: (recording, events, event) => viewer.words.waitsFor(recording, events, event),
@@ -101,6 +104,8 @@
             const proxy = events.more(event, 8) ? 'async proxy' : 'generic proxy';
             return `written by a ${recording.names.copies[events.more(event, 2)]} that ${warp} issued, ${proxy}, event ${event}`;
         },
-        offset,
+        /** The same of the words of a run, which several events of one warp may have written. */
+        writers: (recording, events, event) => viewer.words.writer(recording, events, event)
+            .replace(events.kind(event) === 'issue' ? '' : /, event \d+$/, ''),
     };
 })();

@@ -27,11 +27,11 @@ enum class Moment : std::uint8_t {
     global_access,  ///< AccessKind, bytes of a lane, sectors, allocation, offset of the first lane in it.
     fence,          ///< FenceKind, Scope, of shared memory, of global memory.
     barrier_arrive, ///< BarrierKind, number of the barrier.
-    barrier_complete, ///< The same, rank of the block.
-    mbarrier_init,    ///< Address, arrivals of a phase.
-    mbarrier_inval,   ///< Address.
-    mbarrier_arrive,  ///< Address, phase, arrivals, change of the bytes, copy or 0; then what is missing
-                     ///< still: arrivals, bytes.
+    barrier_complete,  ///< The same, rank of the block.
+    mbarrier_init,     ///< Address, arrivals of a phase.
+    mbarrier_inval,    ///< Address.
+    mbarrier_arrive,   ///< Address, phase, arrivals, change of the bytes, copy or 0; then what is missing
+                       ///< still: arrivals, bytes.
     mbarrier_phase,    ///< Address, phase that completed, arrivals of the next.
     mbarrier_observed, ///< Address, phase.
     mbarrier_fresh,    ///< Address: passed, because no phase has ended yet.
