@@ -117,7 +117,7 @@
             const mine = this.turn = {};
             this.clear();
             this.say('Running on the emulator, in this page…');
-            this.runButton.disabled = true;
+            const release = this.hold(this.runButton);
             try {
                 const { index, name } = await this.recorded();
                 if (index === undefined) return this.say('The chapter’s program does not launch this kernel.');
@@ -127,8 +127,18 @@
             } catch (error) {
                 if (mine === this.turn) this.say(error.reason === 'time' ? `${error.message}, and was stopped.` : error.message, 'wrong');
             } finally {
-                this.runButton.disabled = false;
+                release();
             }
+        }
+
+        /** Disables a button; what it returns enables it, and gives it back the focus that a browser takes from it. */
+        hold(button) {
+            const focused = document.activeElement === button;
+            button.disabled = true;
+            return () => {
+                button.disabled = false;
+                if (focused) button.focus({ preventScroll: true });
+            };
         }
 
         /** The broken kernel as the emulator takes it. */
@@ -234,7 +244,7 @@
         }
 
         async showMutants() {
-            this.breakButton.disabled = true;
+            const release = this.hold(this.breakButton);
             try {
                 if (!this.offered) {
                     await this.prepare();
@@ -247,7 +257,7 @@
             } catch (error) {
                 this.say(error.message, 'wrong');
             } finally {
-                this.breakButton.disabled = false;
+                release();
             }
         }
 
