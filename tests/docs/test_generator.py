@@ -263,5 +263,31 @@ class Tree(unittest.TestCase):
             self.render()
 
 
+class Mistakes(unittest.TestCase):
+    CODE = "__global__ void k() {\n    x = 1;\n    wait();\n    y = x; // expect: race-shared\n    wait();\n}"
+    MESSAGE = """$ ./workbook run a --mistakes -- k
+error[race-shared] in kernel k()
+  --> a.cu:13: read by thread (0,0,0)
+      of block (0,0,0)
+      | y = x;
+  --> a.cu:14: wait of thread 1
+      | wait();
+  --> b.cuh:11: elsewhere
+      | z = 1;
+  what to do: Wait."""
+
+    def test_what_is_said_of_a_line_stands_below_it(self) -> None:
+        tools.import_generator()
+        from generator import mistakes
+
+        html = mistakes.annotated("k", self.CODE, ">a.cu, line 10</a>", self.MESSAGE)
+        self.assertIn('<div class="line">    y = x;</div><div class="said">▲ read by thread (0,0,0) of block (0,0,0)</div>', html)
+        # Of two lines with the same text the one with the number; nothing of a line that is not there.
+        self.assertRegex(html, r'wait\(\);</div>\n<div class="line">    y = x;(?s:.*)wait\(\);</div><div class="said">▲ wait of thread 1</div>')
+        self.assertNotIn("elsewhere", html)
+        self.assertNotIn("expect:", html)
+        self.assertIn('data-mistake="k"', html)
+
+
 if __name__ == "__main__":
     unittest.main()

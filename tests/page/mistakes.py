@@ -99,6 +99,8 @@ class Mistakes(unittest.TestCase):
         for name in ("deadlock", "divergent-setmaxnreg"):
             self.assertRegex(told[name][0], rf"(?:error|warning) {name} ")
         self.assertIn("a page has no host program", told["leak"][0])
+        # The keyboard goes on where it was: at the button that runs the last kernel again.
+        self.assertEqual(self.browser.evaluate("document.activeElement.textContent"), "Run again")
         self.assertEqual(self.browser.problems(), [])
 
 

@@ -121,7 +121,7 @@
             this.tellRun(null);
             this.clear();
             this.say('Running on the emulator, in this page…');
-            this.runButton.disabled = true;
+            const release = this.hold(this.runButton);
             try {
                 const { index, name } = await this.recorded();
                 if (index === undefined) return this.say('The chapter’s program does not launch this kernel.');
@@ -134,7 +134,7 @@
             } catch (error) {
                 if (mine === this.turn) this.say(error.reason === 'time' ? `${error.message}, and was stopped.` : error.message, 'wrong');
             } finally {
-                this.runButton.disabled = false;
+                release();
             }
         }
 
@@ -142,6 +142,16 @@
         tellRun(ran) {
             this.ran = ran;
             this.bar.parentElement.dispatchEvent(new CustomEvent('hopper-ran'));
+        }
+
+        /** Disables a button; what it returns enables it, and gives it back the focus that a browser takes from it. */
+        hold(button) {
+            const focused = document.activeElement === button;
+            button.disabled = true;
+            return () => {
+                button.disabled = false;
+                if (focused) button.focus({ preventScroll: true });
+            };
         }
 
         /** The broken kernel as the emulator takes it. */
@@ -247,7 +257,7 @@
         }
 
         async showMutants() {
-            this.breakButton.disabled = true;
+            const release = this.hold(this.breakButton);
             try {
                 if (!this.offered) {
                     await this.prepare();
@@ -260,7 +270,7 @@
             } catch (error) {
                 this.say(error.message, 'wrong');
             } finally {
-                this.breakButton.disabled = false;
+                release();
             }
         }
 

@@ -40,7 +40,7 @@
             const mine = this.turn = {};
             this.clear();
             this.say('Running on the emulator, in this page…');
-            this.runButton.disabled = true;
+            const release = this.hold(this.runButton);
             try {
                 const shown = await mistake(this.set, this.name);
                 if (shown.launch === undefined) return this.say(shown.why);
@@ -50,7 +50,7 @@
             } catch (error) {
                 if (mine === this.turn) this.say(error.reason === 'time' ? `${error.message}, and was stopped.` : error.message, 'wrong');
             } finally {
-                this.runButton.disabled = false;
+                release();
             }
         }
 
