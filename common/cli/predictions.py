@@ -6,7 +6,7 @@
     kernel = "loop_strided"              what runs: a kernel of the chapter's program, or mistake = "NAME"
     launch = 1                           of its launches this one, from 1
     order = "early"                      when copies land, if not late
-    number = {counter = "global_load_sectors", per = "global_load_requests", unit = "sectors for each request"}
+    number = {counter = "global_load_sectors", per = "global_load_requests", unit = "for each request"}
     choices = [{number = 4}, {number = 32}]
     why = "…"                            Markdown, said when the reader has answered
 
