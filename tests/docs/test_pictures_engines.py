@@ -279,7 +279,7 @@ class Engines(Pictures):
             self.assertIn(f"{tiles} tiles of the result", self.said())
             self.assertIn(f"{waves} waves, the last with {tiles - 132 * (waves - 1)}: at most {100 * tiles / (132 * waves):.1f} %", self.said())
             self.assertIn("That is what you said", self.said())
-            self.assertEqual(len(self.all_of(".wave")), waves)
+            self.assertEqual(self.all_of(".wave .value"), [f"{count} of 132 SMs" for count in ([132] if waves > 1 else []) + [tiles - 132 * (waves - 1)]])
             for kernel, words in (("overlapped", "rung 12 {} TFLOP/s"), ("cuBLAS", "cuBLAS {}.")):
                 if (extent, kernel) in tflops:
                     self.assertIn(words.format(round(tflops[extent, kernel])), self.said())

@@ -47,7 +47,7 @@ Pictures.start("ring_roles", "A producer and two consumers at a ring of three st
         if (step.step === "complete") return `Nothing is missing any more: phase ${phase} of ${barrier} is complete, and phase ${phase + 1} begins.`;
         if (step.step === "observed") return `${who} has waited for phase ${phase} of ${barrier} and goes on.`;
         if (tx < 0) return `A copy has landed: ${-tx} bytes of phase ${phase} of ${barrier} are there.`;
-        if (tx > 0) return `${who} waits no longer: it arrives at ${barrier}, announces ${tx} bytes, and asks for the tile.`;
+        if (tx > 0) return `${who} arrives at ${barrier}, announces ${tx} bytes and asks for the tile.`;
         return `${who} has read the stage and arrives at ${barrier}.`;
     }
 

@@ -73,7 +73,7 @@ Pictures.start("wgmma_descriptor", "Which bytes of shared memory a matrix descri
         list("Leading offset", "leading", bytes("leading")), list("Stride offset", "stride", bytes("stride")),
         list("Start", "start", values("start").map((value) => [value, `+${value} bytes`])), list("Ask about", "piece", pieces)),
     asked, drawing, said, make("p", {
-        class: "help", text: "Read by the emulator: B was the unit matrix, and each element of shared memory its own number. Blue: a piece that is read; framed: the core matrix of the one in question, which is dark.",
+        class: "help", text: "Read by the emulator: B was the unit matrix, and each element of shared memory its own number. Blue: a piece that is read; framed: the core matrix of the one in question, which is solid.",
     }));
     set({});
     fitted(drawing, (room) => {

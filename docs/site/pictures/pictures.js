@@ -155,7 +155,9 @@ const Pictures = (function () {
             if (said === null) return given.first;
             const verdict = said === undefined ? "" : said === end(now) ? " That is what you said." : ` You said: ${said}.`;
             const what = `What is wrong: ${end(now)}.${verdict}`;
-            return found(now).length ? `${what} ${found(now).map((each) => `The emulator: ${each.name}. ${each.message}`).join(" ")}` : `${what} ${given.right(now)}`;
+            const [first, ...more] = found(now);
+            if (!first) return `${what} ${given.right(now)}`;
+            return `${what} The emulator: ${first.name}. ${first.message}${more.length ? ` It also finds ${more.map((each) => each.name).join(" and ")}.` : ""}`;
         }
         function set(changes) {
             Object.assign(state, changes);
