@@ -186,6 +186,7 @@ class Engines(Pictures):
             thread, sum_ = holder(row, column)
             self.answer(thread)
             self.assertIn(f"Row {row}, column {column}: thread {thread}, accumulator {sum_}. That is what you said.", self.said())
+            self.assertIn(f"That is warp {thread // 32}, which has rows {row // 16 * 16} to {row // 16 * 16 + 15}, and lane {thread % 32}.", self.said())
             self.assertEqual(len(self.all_of("svg .wanted")), 32)
         self.browser.evaluate(
             f"(() => {{ const svg = document.querySelector('{self.box} svg'), box = svg.getBoundingClientRect();"
