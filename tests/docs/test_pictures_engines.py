@@ -229,6 +229,9 @@ class Engines(Pictures):
             self.answer(end)
             self.assertIn(f"What is wrong: {end}. That is what you said.", self.said())
             self.assertEqual(bool(self.all_of(".codelines .blamed")), end != "nothing")
+            ending = "observed by wait_group" if commit and wait else "never seen to end: the cluster's end"
+            self.assertEqual(self.all_of(".order .product"), [f"product, {ending}"])
+            self.assertEqual(self.all_of(".order s"), [name for name, there in zip(("fence", "commit", "wait"), now, strict=True) if not there])
 
     # ---- the ladder
 

@@ -133,17 +133,21 @@ const Pictures = (function () {
     /**
      * A kernel whose lines can be left out, and what the emulator found in each of its variants. `data.kernels`: {name, lines, runs}; a line is
      * there `with` or `without` a switch, and runs are by the switches' bits. `given`: question, answers (the first: nothing is wrong),
-     * end(names of findings) that chooses one of them, kernels (words for each), switches ([name, text] pairs), first and right(now): words; help.
+     * end(names of findings) that chooses one of them, kernels (words for each), switches ([name, text] pairs), first and right(now): words;
+     * help; perhaps extra(now, run, shown): nodes above the listing.
      */
     function variants(data, box, given) {
         const place = make("div"), said = readout(), listing = make("ul", { class: "codelines", tabindex: 0, "aria-label": "the kernel" });
+        const extra = make("div");
         const state = { kernel: 0, ...Object.fromEntries(given.switches.map(([name]) => [name, true])) };
         let answer = null;
-        const found = (now) => data.kernels[now.kernel].runs[given.switches.map(([name]) => Number(now[name])).join("")];
+        const run = (now) => given.switches.map(([name]) => Number(now[name])).join("");
+        const found = (now) => data.kernels[now.kernel].runs[run(now)];
         const end = (now) => given.answers[given.end(found(now).map((each) => each.name))];
         const there = (line) => (!line.with || state[line.with]) && (!line.without || !state[line.without]);
 
         function draw() {
+            extra.replaceChildren(...(given.extra ? given.extra(state, run(state), answer !== null) : []));
             const blamed = new Map(answer === null ? [] : found(state).flatMap((each) => each.lines.map((at) => [at.line, at.role])));
             listing.replaceChildren(...data.kernels[state.kernel].lines.filter((line) => line.with || there(line)).map((line) => {
                 const role = there(line) && blamed.get(line.line), indent = line.text.search(/\S/), text = line.text.trim();
@@ -173,10 +177,10 @@ const Pictures = (function () {
             return make("label", {}, input, text);
         };
         const kernels = given.kernels ? [choice("Kernel", given.kernels.map((text, number) => [number, text]), (value) => set({ kernel: Number(value) }))] : [];
-        box.append(make("div", { class: "controls" }, ...kernels, ...given.switches.map(check)), place, said, listing, make("p", { class: "help", text: given.help }));
+        box.append(make("div", { class: "controls" }, ...kernels, ...given.switches.map(check)), place, said, extra, listing, make("p", { class: "help", text: given.help }));
         set({});
-        const bits = given.switches.map(([name]) => name), all = data.kernels.flatMap((each, kernel) => Object.keys(each.runs).map((run) =>
-            ({ kernel, ...Object.fromEntries(bits.map((name, bit) => [name, run[bit] === "1"])) })));
+        const bits = given.switches.map(([name]) => name), all = data.kernels.flatMap((each, kernel) => Object.keys(each.runs).map((one) =>
+            ({ kernel, ...Object.fromEntries(bits.map((name, bit) => [name, one[bit] === "1"])) })));
         const longest = given.answers.reduce((a, b) => a.length > b.length ? a : b);
         reserveWords(said, all.map((now) => words(`${longest} `, now)));
     }
