@@ -111,6 +111,7 @@ class Engines(Pictures):
         early, gone = "memory is used before it is ready", "memory is used after its block has left"
         ends = {(0, True, True): "nothing", (0, False, True): early, (0, True, False): gone, (0, False, False): early,
                 (1, True, True): "nothing", (1, False, True): early, (1, True, False): "nothing", (1, False, False): early}
+        self.tick(1)
         for kernel in (0, 1):
             self.choose(0, kernel)
             for tick, (entry, leave) in ((None, (True, True)), (1, (True, False)), (0, (False, False)), (1, (False, True)), (0, (True, True))):
@@ -219,8 +220,8 @@ class Engines(Pictures):
     def test_fence_commit_and_wait_that_are_left_out(self) -> None:
         self.show("wgmma_order", "wgmma.html")
         answers = ["nothing", "it may begin with old sums", "sums are read too early", "both"]
-        now = [True, True, True]
-        for tick in (None, 0, 2, 0, 1, 0, 2, 0):
+        now = [True, False, True]
+        for tick in (None, 1, 0, 2, 0, 1, 0, 2, 0):
             if tick is not None:
                 self.tick(tick)
                 now[tick] = not now[tick]

@@ -133,13 +133,13 @@ const Pictures = (function () {
     /**
      * A kernel whose lines can be left out, and what the emulator found in each of its variants. `data.kernels`: {name, lines, runs}; a line is
      * there `with` or `without` a switch, and runs are by the switches' bits. `given`: question, answers (the first: nothing is wrong),
-     * end(names of findings) that chooses one of them, kernels (words for each), switches ([name, text] pairs), first and right(now): words;
+     * end(names of findings) that chooses one of them, kernels (words for each), switches ([name, text] pairs), off (those left out at first), first and right(now): words;
      * help; perhaps extra(now, run, shown): nodes above the listing.
      */
     function variants(data, box, given) {
         const place = make("div"), said = readout(), listing = make("ul", { class: "codelines", tabindex: 0, "aria-label": "the kernel" });
         const extra = make("div");
-        const state = { kernel: 0, ...Object.fromEntries(given.switches.map(([name]) => [name, true])) };
+        const state = { kernel: 0, ...Object.fromEntries(given.switches.map(([name]) => [name, !given.off.includes(name)])) };
         let answer = null;
         const run = (now) => given.switches.map(([name]) => Number(now[name])).join("");
         const found = (now) => data.kernels[now.kernel].runs[run(now)];
@@ -148,11 +148,12 @@ const Pictures = (function () {
 
         function draw() {
             extra.replaceChildren(...(given.extra ? given.extra(state, run(state), answer !== null) : []));
-            const blamed = new Map(answer === null ? [] : found(state).flatMap((each) => each.lines.map((at) => [at.line, at.role])));
-            listing.replaceChildren(...data.kernels[state.kernel].lines.filter((line) => line.with || there(line)).map((line) => {
-                const role = there(line) && blamed.get(line.line), indent = line.text.search(/\S/), text = line.text.trim();
-                return make("li", { class: role ? "blamed" : "" }, `${role ? "▶ " : "  "}${" ".repeat(indent)}`, there(line) ? text : make("s", { text }),
-                    there(line) ? "" : "  // left out", role ? `  // ${role}` : "");
+            const blamed = new Set(answer === null ? [] : found(state).flatMap((each) => each.lines));
+            listing.replaceChildren(...data.kernels[state.kernel].lines.map((line) => {
+                const marked = there(line) && blamed.has(line.line), indent = line.text.search(/\S/), text = line.text.trim();
+                const kind = marked ? "blamed" : line.without && !there(line) ? "kept" : ""; // What stands instead of a line keeps its place.
+                return make("li", { class: kind, "aria-hidden": kind === "kept" }, `${marked ? "▶ " : "  "}${" ".repeat(indent)}`,
+                    ...(there(line) || line.without ? [text] : [make("s", { text }), "  // left out"]));
             }));
         }
         function words(said, now = state) {
@@ -173,7 +174,7 @@ const Pictures = (function () {
         }
         const check = ([name, text]) => {
             const input = make("input", { type: "checkbox", onchange: () => set({ [name]: input.checked }) });
-            input.checked = true;
+            input.checked = state[name];
             return make("label", {}, input, text);
         };
         const kernels = given.kernels ? [choice("Kernel", given.kernels.map((text, number) => [number, text]), (value) => set({ kernel: Number(value) }))] : [];
