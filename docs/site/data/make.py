@@ -81,6 +81,8 @@ def pipeline(build: Path) -> str:
 
 
 MAKERS = {"swizzle": swizzle, "tensor_box": tensor_box, "mbarrier": mbarrier, "pipeline": pipeline}
+
+# Pictures that ask have a module for each chapter.
 MAKERS |= cluster_data.MAKERS | roles_data.MAKERS | wgmma_data.MAKERS | gemm_data.MAKERS
 
 

@@ -121,6 +121,10 @@ const Pictures = (function () {
         return { node, again: (other) => { words.textContent = other || words.textContent; clear(); } };
     }
 
+    const readout = () => make("p", { class: "readout", "aria-live": "polite" });
+    const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+    const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+
     /** Puts a question into `place` instead of the one that is there; whoever did not want to be asked is not asked now. */
     function ask(place, text, answers, changed) {
         const last = place.querySelector('[type="checkbox"]'), quiet = last && !last.checked, { node } = question(text, answers, changed);
@@ -185,10 +189,6 @@ const Pictures = (function () {
         const longest = given.answers.reduce((a, b) => a.length > b.length ? a : b);
         reserveWords(said, all.map((now) => words(`${longest} `, now)));
     }
-
-    const readout = () => make("p", { class: "readout", "aria-live": "polite" });
-    const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-    const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
     return { make, start, choice, button, arrows, reveal, reserve, reserveWords, fitted, question, ask, variants, readout, clamp, plural };
 })();
