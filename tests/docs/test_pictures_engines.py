@@ -304,7 +304,7 @@ class Engines(Pictures):
                 for answer in self.all_of(".answers button")[::-1] if name not in ("wgmma_accumulators", "wgmma_descriptor", "gemm_order", "gemm_ladder", "gemm_waves") else ("7",):
                     self.answer(answer)
                     self.assertLessEqual(abs(self.browser.evaluate(height) - before), 1, name)
-                for step in range(12 if name == "ring_roles" else 0):
+                for step in range(45 if name == "ring_roles" else 0):
                     self.button("Next")
                     self.assertLessEqual(abs(self.browser.evaluate(height) - before), 1, f"{name}, step {step}")
 
