@@ -64,6 +64,17 @@ class Current(unittest.TestCase):
             self.skipTest(str(reason))
         self.check("ring")
 
+    def test_clusters_roles_and_wgmma(self) -> None:
+        build = Path(os.environ.get("WORKBOOK_BUILD") or tools.ROOT / "build")
+        try:
+            require_compiler(build / "docs/site/data/clusters_data")
+        except Unavailable as reason:
+            self.skipTest(str(reason))
+        self.check(*make.cluster_data.MAKERS, *make.roles_data.MAKERS, *make.wgmma_data.MAKERS)
+
+    def test_what_comes_from_measurements(self) -> None:
+        self.check(*make.gemm_data.MAKERS, "register_budget")
+
 
 def event(phase: str, at: int, **more: object) -> dict[str, object]:
     return {"pid": 1, "ts": at, "ph": phase, **more}

@@ -111,6 +111,7 @@ class Engines(Pictures):
         early, gone = "memory is used before it is ready", "memory is used after its block has left"
         ends = {(0, True, True): "nothing", (0, False, True): early, (0, True, False): gone, (0, False, False): early,
                 (1, True, True): "nothing", (1, False, True): early, (1, True, False): "nothing", (1, False, False): early}
+        self.tick(1)
         for kernel in (0, 1):
             self.choose(0, kernel)
             for tick, (entry, leave) in ((None, (True, True)), (1, (True, False)), (0, (False, False)), (1, (False, True)), (0, (True, True))):
@@ -186,6 +187,7 @@ class Engines(Pictures):
             thread, sum_ = holder(row, column)
             self.answer(thread)
             self.assertIn(f"Row {row}, column {column}: thread {thread}, accumulator {sum_}. That is what you said.", self.said())
+            self.assertIn(f"That is warp {thread // 32}, which has rows {row // 16 * 16} to {row // 16 * 16 + 15}, and lane {thread % 32}.", self.said())
             self.assertEqual(len(self.all_of("svg .wanted")), 32)
         self.browser.evaluate(
             f"(() => {{ const svg = document.querySelector('{self.box} svg'), box = svg.getBoundingClientRect();"
@@ -218,8 +220,8 @@ class Engines(Pictures):
     def test_fence_commit_and_wait_that_are_left_out(self) -> None:
         self.show("wgmma_order", "wgmma.html")
         answers = ["nothing", "it may begin with old sums", "sums are read too early", "both"]
-        now = [True, True, True]
-        for tick in (None, 0, 2, 0, 1, 0, 2, 0):
+        now = [True, False, True]
+        for tick in (None, 1, 0, 2, 0, 1, 0, 2, 0):
             if tick is not None:
                 self.tick(tick)
                 now[tick] = not now[tick]
@@ -228,6 +230,9 @@ class Engines(Pictures):
             self.answer(end)
             self.assertIn(f"What is wrong: {end}. That is what you said.", self.said())
             self.assertEqual(bool(self.all_of(".codelines .blamed")), end != "nothing")
+            ending = "observed by wait_group" if commit and wait else "never seen to end: the cluster's end"
+            self.assertEqual(self.all_of(".order .product"), [f"product, {ending}"])
+            self.assertEqual(self.all_of(".order s"), [name for name, there in zip(("fence", "commit", "wait"), now, strict=True) if not there])
 
     # ---- the ladder
 
@@ -279,7 +284,7 @@ class Engines(Pictures):
             self.assertIn(f"{tiles} tiles of the result", self.said())
             self.assertIn(f"{waves} waves, the last with {tiles - 132 * (waves - 1)}: at most {100 * tiles / (132 * waves):.1f} %", self.said())
             self.assertIn("That is what you said", self.said())
-            self.assertEqual(len(self.all_of(".wave")), waves)
+            self.assertEqual(self.all_of(".wave .value"), [f"{count} of 132 SMs" for count in ([132] if waves > 1 else []) + [tiles - 132 * (waves - 1)]])
             for kernel, words in (("overlapped", "rung 12 {} TFLOP/s"), ("cuBLAS", "cuBLAS {}.")):
                 if (extent, kernel) in tflops:
                     self.assertIn(words.format(round(tflops[extent, kernel])), self.said())
@@ -299,16 +304,19 @@ class Engines(Pictures):
                 for answer in self.all_of(".answers button")[::-1] if name not in ("wgmma_accumulators", "wgmma_descriptor", "gemm_order", "gemm_ladder", "gemm_waves") else ("7",):
                     self.answer(answer)
                     self.assertLessEqual(abs(self.browser.evaluate(height) - before), 1, name)
+                for step in range(45 if name == "ring_roles" else 0):
+                    self.button("Next")
+                    self.assertLessEqual(abs(self.browser.evaluate(height) - before), 1, f"{name}, step {step}")
 
     def test_axe_sees_no_barrier_in_a_picture(self) -> None:
         axe = tools.need(requirements.AXE).read_text("utf-8")
         for page in PAGES:
+            self.open(page)
+            for name in PAGES[page]:
+                self.box = f'.picture[data-picture="{name}"]'
+                self.answer(next(iter(self.all_of(".answers button[aria-pressed]")), "7"))
             for dark in (False, True):
-                self.open(page)
                 self.browser.evaluate(f"document.documentElement.classList.toggle('dark-mode', {json.dumps(dark)})")
-                for name in PAGES[page]:
-                    self.box = f'.picture[data-picture="{name}"]'
-                    self.answer(next(iter(self.all_of(".answers button[aria-pressed]")), "7"))
                 self.assertEqual(violations(self.browser, axe, "{include: ['.picture']}"), [], (page, dark))
 
     def test_readers_who_do_not_want_to_be_asked_are_not(self) -> None:

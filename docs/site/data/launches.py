@@ -71,11 +71,7 @@ def body(source: Path, kernel: str) -> list[dict[str, object]]:
     return found
 
 
-def where(finding: dict[str, Any], source: Path) -> list[dict[str, object]]:
-    """The places of a finding in `source`, by line, with what happened there; of a callee its caller's line."""
-    found = []
-    for place in finding["locations"]:
-        for one in [place, *place.get("callers", [])]:
-            if Path(one["file"]).name == source.name:
-                found.append({"line": one["line"], "role": place["role"]})
-    return found
+def where(finding: dict[str, Any], source: Path) -> list[int]:
+    """The lines of `source` that a finding names; for a place in what it calls, the line of the call."""
+    places = [one for place in finding["locations"] for one in (place, *place.get("callers", []))]
+    return sorted({one["line"] for one in places if Path(one["file"]).name == source.name})

@@ -25,6 +25,7 @@ import traces  # noqa: E402
 import wgmma_data  # noqa: E402
 from running import Failed  # noqa: E402
 
+# The pictures of each chapter have a module, alone or with their neighbours.
 MAKERS = first_data.MAKERS | tile_data.MAKERS | cluster_data.MAKERS | roles_data.MAKERS | wgmma_data.MAKERS | gemm_data.MAKERS
 
 

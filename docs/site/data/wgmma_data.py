@@ -27,14 +27,18 @@ def descriptor(build: Path) -> str:
 
 
 def order(build: Path) -> str:
-    runs = {}
+    runs, products = {}, {}
     for bits in product("01", repeat=3):
         done = launch(build, PROGRAM, "order", *bits)
         runs["".join(bits)] = [
             {"name": each["name"], "message": each["message"].split(". ")[0].rstrip(".") + ".", "lines": where(each, SOURCE)}
             for each in done.findings
         ]
-    return traces.dump({"kernels": [{"name": "order", "lines": body(SOURCE, "order"), "runs": runs}]})
+        # The product of the first warp: whether it landed while the kernel ran, and what ended it.
+        steps = [event for event in done.events() if event.get("cat") == "async" and event["tid"] == 0]
+        end = next(event["args"]["end"] for event in steps if event["ph"] == "e")
+        products["".join(bits)] = {"landed": any(event["ph"] == "n" for event in steps), "end": end}
+    return traces.dump({"kernels": [{"name": "order", "lines": body(SOURCE, "order"), "runs": runs, "products": products}]})
 
 
 MAKERS = {"wgmma_accumulators": accumulators, "wgmma_descriptor": descriptor, "wgmma_order": order}

@@ -9,6 +9,7 @@ Pictures.start("cluster_lifetime", "Barriers of a cluster at the entry and the e
         end: ([name]) => !name ? 0 : EARLY.includes(name) ? 1 : 2,
         kernels: ["reads the neighbour's tile", "sends its tile to the neighbour"],
         switches: [["entry", "barrier at entry"], ["exit", "barrier at exit"]],
+        off: ["exit"],
         first: "A cluster of four blocks; each uses the shared memory of its right neighbour.",
         right: ({ exit }) => exit
             ? "The first barrier assures that all blocks run and have initialised what others use, the last that none leaves while others still use its memory."

@@ -24,7 +24,7 @@ Pictures.start("gemm_ladder", "The share of cuBLAS's speed that each rung reache
             mark.style.left = `${100 * 100 / most}%`;
             track.append(mark);
             return make("li", { class: number === state.rung ? "chosen" : "" }, make("span", { class: "name" }, `${number + 1} ${name}`, make("small", { text: about })), track,
-                make("span", { class: "value", text: number > state.rung ? "" : known ? percent(value) : "?" }));
+                make("span", { class: "value", text: number > state.rung ? "" : !known ? "?" : value === undefined ? "–" : percent(value) }));
         }));
     }
 
@@ -54,7 +54,7 @@ Pictures.start("gemm_ladder", "The share of cuBLAS's speed that each rung reache
         make("div", { class: "controls" }, choice("m x n x k", extents.map((each) => [each, each]), (value) => set({ extent: value })), pace,
             button("Rung below", () => set({ rung: state.rung - 1 })), button("Next rung", () => set({ rung: state.rung + 1 }))),
         asked, list, said,
-        make("p", { class: "help", text: "Measured on an H200, in turns with cuBLAS; the line is cuBLAS. Without pauses quartiles may lie 15 % apart." }));
+        make("p", { class: "help", text: "Measured on an H200, in turns with cuBLAS; the line is cuBLAS. –: not measured; the first two rungs only without pauses. Without pauses quartiles may lie 15 % apart." }));
     set({});
     reserveWords(said, names.slice(1).map((_, rung) => words(100, { ...state, pace: paces[0], rung: rung + 1 })));
 });

@@ -17,11 +17,12 @@ Pictures.start("gemm_waves", "Tiles, waves, and what the last wave leaves idle",
     }
 
     function draw() {
-        const { waves, last } = count();
-        drawing.replaceChildren(...Array.from({ length: waves }, (_, wave) => {
-            const used = wave + 1 < waves ? data.sms : last, fill = make("span", { class: "filled" });
+        const { waves, last } = count(), shown = waves === 1 ? [] : [[waves === 2 ? "wave 1" : `waves 1 to ${waves - 1}`, data.sms]];
+        drawing.replaceChildren(...[...shown, [`wave ${waves}`, last]].map(([name, used]) => {
+            const fill = make("span", { class: "filled" });
             fill.style.width = answer === null ? "0" : `${100 * used / data.sms}%`;
-            return make("div", { class: "wave" }, make("span", { class: "track" }, fill), make("span", { class: "value", text: answer === null ? "?" : `${used} of ${data.sms} SMs` }));
+            return make("div", { class: "wave" }, make("span", { text: answer === null ? "?" : name }), make("span", { class: "track" }, fill),
+                make("span", { class: "value", text: answer === null ? "?" : `${used} of ${data.sms} SMs` }));
         }));
     }
 

@@ -6,7 +6,7 @@ Pictures.start("ring_roles", "A producer and two consumers at a ring of three st
     const FOR = ["nobody", "the producer", "a copy", "a consumer"];
     const state = { at: data.stages, role: 2 }; // `at` steps have been made.
     const asked = make("div"), stages = make("div", { class: "cards" }), roles = make("div", { class: "cards second" }), said = readout();
-    const slider = make("input", { type: "range", min: 0, max: data.steps.length, value: 0, "aria-label": "step", oninput: () => set({ at: Number(slider.value) }) });
+    const all = make("div", {}, stages, roles), slider = make("input", { type: "range", min: 0, max: data.steps.length, value: 0, "aria-label": "step", oninput: () => set({ at: Number(slider.value) }) });
     const count = make("span", { class: "count" });
     let answer = null;
 
@@ -47,7 +47,7 @@ Pictures.start("ring_roles", "A producer and two consumers at a ring of three st
         if (step.step === "complete") return `Nothing is missing any more: phase ${phase} of ${barrier} is complete, and phase ${phase + 1} begins.`;
         if (step.step === "observed") return `${who} has waited for phase ${phase} of ${barrier} and goes on.`;
         if (tx < 0) return `A copy has landed: ${-tx} bytes of phase ${phase} of ${barrier} are there.`;
-        if (tx > 0) return `${who} waits no longer: it arrives at ${barrier}, announces ${tx} bytes, and asks for the tile.`;
+        if (tx > 0) return `${who} arrives at ${barrier}, announces ${tx} bytes and asks for the tile.`;
         return `${who} has read the stage and arrives at ${barrier}.`;
     }
 
@@ -89,14 +89,14 @@ Pictures.start("ring_roles", "A producer and two consumers at a ring of three st
     select.querySelector("select").value = state.role;
     box.append(
         make("div", { class: "controls" }, select, button("Back", () => set({ at: state.at - 1 })), button("Next", () => set({ at: state.at + 1 })), slider, count),
-        asked, stages, roles, said,
+        asked, all, said,
         make("p", {
             class: "help", text: "Recorded by the emulator: an order, not time. ▶ marks what the last step was about. Five tiles go through three stages; a copy lands when " +
                 "somebody needs it, as late as is allowed.",
         }));
     set({});
     let kept = null; // Every step once, as it looks with its answer, and back to the one that is shown.
-    reserve(roles, data.steps.map((_, at) => at), (at) => {
+    reserve(all, data.steps.map((_, at) => at), (at) => {
         kept = kept ?? [state.at, answer];
         [state.at, answer] = at === null ? kept : [at, undefined];
         draw();

@@ -43,7 +43,7 @@ Pictures.start("wgmma_accumulators", "Which thread holds which element of the re
         if (given === null) return `Row ${row}, column ${column} of D. The group has 4 warps, 128 threads, and each holds ${SUMS} sums.`;
         const [thread, sum] = at(row, column), said = given === undefined ? "" : given === thread ? " That is what you said." : ` You said ${given}.`;
         return `Row ${row}, column ${column}: thread ${thread}, accumulator ${sum}.${said} That is warp ${Math.floor(thread / 32)}, which has rows ${Math.floor(row / 16) * 16} to ${Math.floor(row / 16) * 16 + 15}, ` +
-            `and lane ${thread % 32}. The dark cells are all ${SUMS} that it holds: two beside each other, two more 8 rows further, and so on every 8 columns.`;
+            `and lane ${thread % 32}. The filled cells are all ${SUMS} that it holds: two beside each other, two more 8 rows further, and so on every 8 columns.`;
     }
 
     function choose(row, column) {

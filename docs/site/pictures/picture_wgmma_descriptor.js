@@ -55,6 +55,7 @@ Pictures.start("wgmma_descriptor", "Which bytes of shared memory a matrix descri
         Object.assign(state, changes);
         for (const key of ["swizzle", "leading", "stride", "start"]) if (!values(key).includes(state[key])) state[key] = values(key)[0];
         for (const [key, node] of Object.entries(selects)) node.querySelector("select").value = state[key];
+        for (const option of selects.piece.querySelectorAll("option")) option.textContent = name(Number(option.value));
         selects.start.querySelector("select").disabled = values("start").length === 1;
         state.piece = clamp(state.piece, 0, 127);
         ask(asked, `At which byte behind the tile's begin does ${name(state.piece)} lie?`, null, (given) => {
@@ -66,14 +67,14 @@ Pictures.start("wgmma_descriptor", "Which bytes of shared memory a matrix descri
 
     const list = (label, key, texts) => { selects[key] = choice(label, texts, (value) => set({ [key]: key === "major" ? value : Number(value) })); return selects[key]; };
     const bytes = (key) => values(key).map((value) => [value, `${value} bytes`]);
-    const pieces = [[0, "the first piece"], [1, "the second"], [5, "piece 5"], [19, "piece 19"], [42, "piece 42"], [127, "the last piece"]];
+    const pieces = [0, 1, 5, 19, 42, 127].map((piece) => [piece, name(piece)]);
     box.append(make("div", { class: "controls" },
         list("Elements lie along", "major", [["K", "k (K-major)"], ["M", "rows (M-major)"]]),
         list("Swizzle", "swizzle", values("swizzle").map((value) => [value, value ? `${value} bytes` : "none"])),
         list("Leading offset", "leading", bytes("leading")), list("Stride offset", "stride", bytes("stride")),
         list("Start", "start", values("start").map((value) => [value, `+${value} bytes`])), list("Ask about", "piece", pieces)),
     asked, drawing, said, make("p", {
-        class: "help", text: "Read by the emulator: B was the unit matrix, and each element of shared memory its own number. Blue: a piece that is read; framed: the core matrix of the one in question, which is dark.",
+        class: "help", text: "Read by the emulator: B was the unit matrix, and each element of shared memory its own number. Blue: a piece that is read; framed: the core matrix of the one in question, which is solid.",
     }));
     set({});
     fitted(drawing, (room) => {

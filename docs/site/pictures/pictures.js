@@ -124,6 +124,10 @@ const Pictures = (function () {
         return { node, again: (other) => { words.textContent = other || words.textContent; clear(); } };
     }
 
+    const readout = () => make("p", { class: "readout", "aria-live": "polite" });
+    const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+    const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+
     /** Puts a question into `place` instead of the one that is there; whoever did not want to be asked is not asked now. */
     function ask(place, text, answers, changed) {
         const last = place.querySelector('[type="checkbox"]'), quiet = last && !last.checked, { node } = question(text, answers, changed);
@@ -136,29 +140,36 @@ const Pictures = (function () {
     /**
      * A kernel whose lines can be left out, and what the emulator found in each of its variants. `data.kernels`: {name, lines, runs}; a line is
      * there `with` or `without` a switch, and runs are by the switches' bits. `given`: question, answers (the first: nothing is wrong),
-     * end(names of findings) that chooses one of them, kernels (words for each), switches ([name, text] pairs), first and right(now): words; help.
+     * end(names of findings) that chooses one of them, kernels (words for each), switches ([name, text] pairs), off (those left out at first), first and right(now): words;
+     * help; perhaps extra(now, run, shown): nodes above the listing.
      */
     function variants(data, box, given) {
         const place = make("div"), said = readout(), listing = make("ul", { class: "codelines", tabindex: 0, "aria-label": "the kernel" });
-        const state = { kernel: 0, ...Object.fromEntries(given.switches.map(([name]) => [name, true])) };
+        const extra = make("div");
+        const state = { kernel: 0, ...Object.fromEntries(given.switches.map(([name]) => [name, !given.off.includes(name)])) };
         let answer = null;
-        const found = (now) => data.kernels[now.kernel].runs[given.switches.map(([name]) => Number(now[name])).join("")];
+        const run = (now) => given.switches.map(([name]) => Number(now[name])).join("");
+        const found = (now) => data.kernels[now.kernel].runs[run(now)];
         const end = (now) => given.answers[given.end(found(now).map((each) => each.name))];
         const there = (line) => (!line.with || state[line.with]) && (!line.without || !state[line.without]);
 
         function draw() {
-            const blamed = new Map(answer === null ? [] : found(state).flatMap((each) => each.lines.map((at) => [at.line, at.role])));
-            listing.replaceChildren(...data.kernels[state.kernel].lines.filter((line) => line.with || there(line)).map((line) => {
-                const role = there(line) && blamed.get(line.line), indent = line.text.search(/\S/), text = line.text.trim();
-                return make("li", { class: role ? "blamed" : "" }, `${role ? "▶ " : "  "}${" ".repeat(indent)}`, there(line) ? text : make("s", { text }),
-                    there(line) ? "" : "  // left out", role ? `  // ${role}` : "");
+            extra.replaceChildren(...(given.extra ? given.extra(state, run(state), answer !== null) : []));
+            const blamed = new Set(answer === null ? [] : found(state).flatMap((each) => each.lines));
+            listing.replaceChildren(...data.kernels[state.kernel].lines.map((line) => {
+                const marked = there(line) && blamed.has(line.line), indent = line.text.search(/\S/), text = line.text.trim();
+                const kind = marked ? "blamed" : line.without && !there(line) ? "kept" : ""; // What stands instead of a line keeps its place.
+                return make("li", { class: kind, "aria-hidden": kind === "kept" }, `${marked ? "▶ " : "  "}${" ".repeat(indent)}`,
+                    ...(there(line) || line.without ? [text] : [make("s", { text }), "  // left out"]));
             }));
         }
         function words(said, now = state) {
             if (said === null) return given.first;
             const verdict = said === undefined ? "" : said === end(now) ? " That is what you said." : ` You said: ${said}.`;
             const what = `What is wrong: ${end(now)}.${verdict}`;
-            return found(now).length ? `${what} ${found(now).map((each) => `The emulator: ${each.name}. ${each.message}`).join(" ")}` : `${what} ${given.right(now)}`;
+            const [first, ...more] = found(now);
+            if (!first) return `${what} ${given.right(now)}`;
+            return `${what} The emulator: ${first.name}. ${first.message}${more.length ? ` It also finds ${more.map((each) => each.name).join(" and ")}.` : ""}`;
         }
         function set(changes) {
             Object.assign(state, changes);
@@ -170,21 +181,17 @@ const Pictures = (function () {
         }
         const check = ([name, text]) => {
             const input = make("input", { type: "checkbox", onchange: () => set({ [name]: input.checked }) });
-            input.checked = true;
+            input.checked = state[name];
             return make("label", {}, input, text);
         };
         const kernels = given.kernels ? [choice("Kernel", given.kernels.map((text, number) => [number, text]), (value) => set({ kernel: Number(value) }))] : [];
-        box.append(make("div", { class: "controls" }, ...kernels, ...given.switches.map(check)), place, said, listing, make("p", { class: "help", text: given.help }));
+        box.append(make("div", { class: "controls" }, ...kernels, ...given.switches.map(check)), place, said, extra, listing, make("p", { class: "help", text: given.help }));
         set({});
-        const bits = given.switches.map(([name]) => name), all = data.kernels.flatMap((each, kernel) => Object.keys(each.runs).map((run) =>
-            ({ kernel, ...Object.fromEntries(bits.map((name, bit) => [name, run[bit] === "1"])) })));
+        const bits = given.switches.map(([name]) => name), all = data.kernels.flatMap((each, kernel) => Object.keys(each.runs).map((one) =>
+            ({ kernel, ...Object.fromEntries(bits.map((name, bit) => [name, one[bit] === "1"])) })));
         const longest = given.answers.reduce((a, b) => a.length > b.length ? a : b);
         reserveWords(said, all.map((now) => words(`${longest} `, now)));
     }
-
-    const readout = () => make("p", { class: "readout", "aria-live": "polite" });
-    const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-    const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
     return { make, start, choice, button, arrows, reveal, reserve, reserveWords, fitted, question, ask, variants, readout, clamp, plural };
 })();
