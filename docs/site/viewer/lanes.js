@@ -5,6 +5,7 @@
 (() => {
     const viewer = globalThis.hopperViewer ??= {};
     const ROW = 18, MOST_HEIGHT = 262; // Pixels of a lane, and of all that are seen.
+    const EVERY_BLOCK = -1; // Of a lane: it is shown with each.
     const MOST_ROWS = 10; // Lanes of copies in flight at the same time.
 
     /** Spans of a lane in the order of their begin: [begin, end, style, label]; the end is the first event behind it. */
@@ -108,7 +109,7 @@
         barrier_arrive(event) {
             const { events } = this, ofBlock = events.more(event, 0) === 0, rank = ofBlock ? events.warp(event) >> 5 : 0;
             const name = ofBlock ? `block barrier ${events.more(event, 1)}` : 'cluster barrier', key = `${name} ${rank}`;
-            if (!this.barriers.has(key)) this.barriers.set(key, new Lane(name, rank));
+            if (!this.barriers.has(key)) this.barriers.set(key, new Lane(name, ofBlock ? rank : EVERY_BLOCK));
             if (!this.open.has(key)) this.#begin(key, this.barriers.get(key), event, 'gather', 'arriving');
         }
         barrier_complete(event) {
@@ -177,7 +178,7 @@
         }
         take(lanes) { this.all = lanes; }
         choose(block) {
-            this.shown = this.all.filter(lane => lane.block === block);
+            this.shown = this.all.filter(lane => lane.block === block || lane.block === EVERY_BLOCK);
             const height = this.shown.length * ROW + 4;
             this.scroller.firstElementChild.style.height = `${height}px`;
             this.scroller.style.height = `${Math.min(height + 2, MOST_HEIGHT)}px`;
