@@ -36,7 +36,9 @@ Pictures.start("groups", "Groups of copies as a queue, and what a wait leaves in
             const x = cut() * cell - 1, end = state.groups * cell - gap + 2;
             if (cut() < state.groups) {
                 svg.append(make("path", { class: "guess", d: `M${x + 3} 94 v8 H${end} v-8` }));
-                svg.append(make("text", { x: Math.min(x + 3, width - 170), y: 120, text: `may be pending: the newest ${state.groups - cut()}` }));
+                svg.append(make("text", {
+                    x: end > 200 ? end : 2, y: 120, "text-anchor": end > 200 ? "end" : "start", text: `may be pending: the newest ${state.groups - cut()}`,
+                }));
             } else svg.append(make("text", { x: 2, y: 120, text: "none may be pending" }));
         }
         drawing.replaceChildren(svg);
