@@ -347,7 +347,7 @@ class Proxies(Second):
         for width in (1280, 390):
             self.show_at("proxies", "tma_1d.html", width)
             heights = set()
-            for each in data("proxies")["variants"]:
+            for each in data("proxies")["variants"][:: 1 if width == 390 else 3]:
                 for number, value in enumerate((each["loaded"], each["fence"], each["meet"])):
                     self.choose(number, value)
                 self.assertEqual(self.texts("svg text").count("?"), 8)
