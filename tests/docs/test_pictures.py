@@ -13,9 +13,12 @@ def data(name: str) -> dict:
 
 FIGURES_LOADED = """Promise.all([...document.querySelectorAll(".figure img")].map((image) => image.decode()))"""
 
-SMALLEST_WORDS = """Math.min(...[...document.querySelectorAll(".picture svg text")].map((text) =>
-    parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.clientWidth / text.ownerSVGElement.viewBox.baseVal.width),
-    ...[...document.querySelectorAll(".figure img")].map((image) => 12 * image.clientWidth / image.naturalWidth))"""
+_PICTURES = """...[...document.querySelectorAll(".picture svg text")].map((text) =>
+    parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.clientWidth / text.ownerSVGElement.viewBox.baseVal.width)"""
+_FIGURES = """...[...document.querySelectorAll(".figure img")].map((image) => 12 * image.clientWidth / image.naturalWidth)"""
+SMALLEST_OF_PICTURES = f"Math.min({_PICTURES})"
+"""In pixels."""
+SMALLEST_WORDS = f"Math.min({_PICTURES}, {_FIGURES})"
 """In pixels. The smallest words of a figure are of 12 units, and its size is in units."""
 
 
@@ -48,6 +51,19 @@ class Pictures(BrowserCase):
             f"[...document.querySelectorAll('{self.box} button')].find((b) => b.textContent === {label!r}"
             f" || b.getAttribute('aria-label') === {label!r}).click()"
         )
+
+    def ask_first(self, wanted: bool) -> None:
+        box = f"document.querySelector('{self.box} .question input[type=checkbox]')"
+        self.browser.evaluate(f"{box}.checked === {json.dumps(wanted)} || {box}.click()")
+
+    def count(self, selector: str) -> int:
+        return int(self.browser.evaluate(f"document.querySelectorAll('{self.box} {selector}').length"))
+
+    def texts(self, selector: str) -> list[str]:
+        return list(self.browser.evaluate(f"[...document.querySelectorAll('{self.box} {selector}')].map((t) => t.textContent)"))
+
+    def height(self) -> int:
+        return int(self.browser.evaluate(f"document.querySelector('{self.box}').offsetHeight"))
 
 
 class Phone(Pictures):

@@ -10,15 +10,10 @@ from browser import Browser
 from built_site import site
 from cli import requirements
 from test_access import violations
-from test_pictures import Pictures, data
+from test_pictures import SMALLEST_OF_PICTURES, Pictures, data
 
 PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill"), "barriers.html": ("fence", "parity"), "pipeline.html": ("pipeline", "ring")}
 """Each page with its pictures."""
-
-
-SMALLEST_WORDS = """Math.min(...[...document.querySelectorAll(".picture svg text")].map((text) =>
-    parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.clientWidth / text.ownerSVGElement.viewBox.baseVal.width))"""
-"""In pixels."""
 
 
 def setUpModule() -> None:
@@ -44,19 +39,6 @@ class First(Pictures):
             self.browser.evaluate(f"[...{form}.querySelectorAll('button')].find((b) => b.textContent === {value!r}).click()")
         else:
             self.browser.evaluate(f"{form}.querySelector('input[type=number]').value = {value}; {form}.requestSubmit()")
-
-    def ask_first(self, wanted: bool) -> None:
-        box = f"document.querySelector('{self.box} .question input[type=checkbox]')"
-        self.browser.evaluate(f"{box}.checked === {json.dumps(wanted)} || {box}.click()")
-
-    def count(self, selector: str) -> int:
-        return int(self.browser.evaluate(f"document.querySelectorAll('{self.box} {selector}').length"))
-
-    def texts(self, selector: str) -> list[str]:
-        return list(self.browser.evaluate(f"[...document.querySelectorAll('{self.box} {selector}')].map((t) => t.textContent)"))
-
-    def height(self) -> int:
-        return int(self.browser.evaluate(f"document.querySelector('{self.box}').offsetHeight"))
 
 
 def sectors(size: int, offset: int, stride: int) -> int:
@@ -420,7 +402,7 @@ class Everybody(First):
                 self.assertEqual(self.browser.open((site() / page).as_uri()), [])
                 self.assertEqual(self.browser.evaluate("[...document.querySelectorAll('.picture')].map((p) => p.dataset.picture)"), list(names))
                 self.settle()
-                self.assertGreaterEqual(self.browser.evaluate(SMALLEST_WORDS), 11, page)
+                self.assertGreaterEqual(self.browser.evaluate(SMALLEST_OF_PICTURES), 11, page)
                 self.assertEqual(violations(self.browser, axe, "'.picture'"), [], f"{page} {width}")
 
 

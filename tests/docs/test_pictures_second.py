@@ -9,7 +9,7 @@ from browser import Browser
 from built_site import site
 from cli import requirements
 from test_access import violations
-from test_pictures import Pictures, data
+from test_pictures import SMALLEST_OF_PICTURES, Pictures, data
 
 PAGES = {
     "tma_1d.html": ("proxies", "store_waits"),
@@ -18,10 +18,6 @@ PAGES = {
     "transpose.html": ("rungs",),
 }
 """Each page with its pictures."""
-
-SMALLEST_WORDS = """Math.min(...[...document.querySelectorAll(".picture svg text")].map((text) =>
-    parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.clientWidth / text.ownerSVGElement.viewBox.baseVal.width))"""
-"""In pixels."""
 
 
 def setUpModule() -> None:
@@ -41,10 +37,6 @@ class Second(Pictures):
         self.box = f'.picture[data-picture="{name}"]'
         self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
 
-    def ask_first(self, wanted: bool) -> None:
-        box = f"document.querySelector('{self.box} .question input[type=checkbox]')"
-        self.browser.evaluate(f"{box}.checked === {json.dumps(wanted)} || {box}.click()")
-
     def slide(self, value: int) -> None:
         self.browser.evaluate(
             f"(() => {{ const s = document.querySelector('{self.box} input[type=range]'); s.value = {value}; s.dispatchEvent(new Event('input')); }})()"
@@ -53,15 +45,6 @@ class Second(Pictures):
     def answer(self, number: int) -> None:
         form = f"document.querySelector('{self.box} .question')"
         self.browser.evaluate(f"{form}.querySelector('input[type=number]').value = {number}; {form}.requestSubmit()")
-
-    def count(self, selector: str) -> int:
-        return int(self.browser.evaluate(f"document.querySelectorAll('{self.box} {selector}').length"))
-
-    def texts(self, selector: str) -> list[str]:
-        return list(self.browser.evaluate(f"[...document.querySelectorAll('{self.box} {selector}')].map((t) => t.textContent)"))
-
-    def height(self) -> int:
-        return int(self.browser.evaluate(f"document.querySelector('{self.box}').offsetHeight"))
 
 
 def swizzled(address: int, mode: int) -> int:
@@ -454,7 +437,7 @@ class Everybody(Second):
                 self.assertEqual(self.browser.open((site() / page).as_uri()), [])
                 self.assertEqual(self.browser.evaluate("[...document.querySelectorAll('.picture')].map((p) => p.dataset.picture)"), list(names))
                 self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
-                self.assertGreaterEqual(self.browser.evaluate(SMALLEST_WORDS), 11, page)
+                self.assertGreaterEqual(self.browser.evaluate(SMALLEST_OF_PICTURES), 11, page)
                 self.assertEqual(violations(self.browser, axe, "'.picture'"), [], f"{page} {width}")
 
 
