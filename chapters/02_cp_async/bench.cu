@@ -90,7 +90,7 @@ void row(Bench& bench, const char* table, Arrays& arrays, std::vector<BenchCell>
     launch(static_cast<cudaStream_t>(nullptr));
     if (!arrays.reversed())
         return bench.wrong(std::string(table) + ": wrong result");
-    const auto timing = bench.time(bytes, launch);
+    const auto timing = bench.time_checked(bytes, launch);
     bench.row(table,
               workbook::joined<BenchCell>(std::move(cells), workbook::timing_cells(timing, bytes, rate)));
 }

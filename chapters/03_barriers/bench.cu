@@ -252,7 +252,7 @@ void time_twin(Bench& bench, const Twin& twin, const DeviceBuffer<unsigned>& in,
     const std::size_t bytes = 2 * in.size_bytes();
     bench.row("twins",
               workbook::joined<BenchCell>({{"wait", twin.wait}, {"loops", twin.loops}, {"loads", twin.loads}},
-                                          workbook::timing_cells(bench.time(bytes, launch), bytes)));
+                                          workbook::timing_cells(bench.time_checked(bytes, launch), bytes)));
 }
 
 void twins_part(Bench& bench) {

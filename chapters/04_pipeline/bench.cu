@@ -154,7 +154,7 @@ void stream_row(Bench& bench, const char* table, Streams& streams, const Kernel&
     launch(nullptr);
     if (!streams.streamed(work))
         return bench.wrong(std::string(kernel.name) + ": wrong result");
-    const auto timing = bench.time(streams.bytes(), launch);
+    const auto timing = bench.time_checked(streams.bytes(), launch);
     std::vector<BenchCell> cells{{"kernel", kernel.name}, {"stages", kernel.stages}, {"work", work}};
     if (blocks_per_sm > 0)
         cells.emplace_back("blocks_per_sm", blocks_per_sm);

@@ -122,7 +122,7 @@ void copy_with(Bench& bench, Arrays& arrays, const Kernel& kernel, int tile_byte
     if (!arrays.turned(tile_bytes))
         return bench.wrong(std::string(name) + ", tiles of " + std::to_string(tile_bytes) + " bytes, " +
                            std::to_string(kernel.stages) + " stages: wrong result");
-    const auto timing = bench.time(arrays.bytes(), launch);
+    const auto timing = bench.time_checked(arrays.bytes(), launch);
     bench.row("copy_paths",
               workbook::joined<BenchCell>({{"path", name},
                                            {"tile_bytes", tile_bytes},
@@ -156,7 +156,7 @@ void paths(Bench& bench) {
     Arrays arrays(bench.size(std::size_t{1} << 28, std::size_t{1} << 14)); // 1 GiB each
     const double ceiling = copy_row(bench, "copy_paths", "path", "copy before", arrays.bytes());
     for (const Kernel& kernel : all_kernels())
-        for (int tile_bytes = 1024; tile_bytes <= 65536; tile_bytes *= 2)
+        for (int tile_bytes = 1024; tile_bytes <= 65536; tile_bytes *= bench.size(2, 8))
             for (const std::size_t each : {0, 1, 4, 16})
                 if (each == 0 || each >= static_cast<std::size_t>(kernel.stages))
                     copy_with(bench, arrays, kernel, tile_bytes, each, ceiling);
@@ -206,7 +206,7 @@ void ring(Bench& bench) {
         workbook::launch(count_not_axpy, workbook::striding(size), a, x.data(), y.data(), size, wrong.data());
         if (wrong.download().front() > 0)
             bench.wrong("axpy_ring with " + std::to_string(blocks) + " blocks per SM: wrong result");
-        const auto timing = bench.time(bytes, launch);
+        const auto timing = bench.time_checked(bytes, launch);
         bench.row("axpy_ring",
                   workbook::joined<BenchCell>({{"kernel", "axpy_ring"}, {"blocks_per_sm", blocks}},
                                               workbook::timing_cells(timing, bytes, ceiling)));
@@ -260,7 +260,7 @@ void prefetch(Bench& bench) {
             if (wrong.download().front() > 0)
                 bench.wrong(std::string(name) + " with " + std::to_string(blocks) +
                             " blocks per SM: wrong result");
-            const auto timing = bench.time(bytes, launch);
+            const auto timing = bench.time_checked(bytes, launch);
             bench.row("prefetch",
                       workbook::joined<BenchCell>({{"kernel", name}, {"blocks_per_sm", blocks}},
                                                   workbook::timing_cells(timing, bytes, ceiling)));

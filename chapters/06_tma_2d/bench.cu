@@ -137,7 +137,7 @@ void copy_with(Bench& bench, const char* id, const Boxes& boxes, Buffers& buffer
     const std::size_t moved = 2 * boxes.elements() * sizeof(int);
     cells = workbook::joined<BenchCell>(
         {{"box", boxes.name}}, workbook::joined<BenchCell>(std::move(cells), {{"blocks", boxes.blocks()}}));
-    if (const auto timing = bench.time(moved, launch))
+    if (const auto timing = bench.time_checked(moved, launch))
         cells = workbook::joined<BenchCell>(
             std::move(cells),
             {{"median_ms", timing->median_ms},

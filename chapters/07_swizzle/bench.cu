@@ -248,7 +248,8 @@ void sum_with(Bench& bench, Sums& sums, const char* layout, Access access, Launc
     if (sums.out.download() != sums.expected.download())
         return bench.wrong(std::string("column_sums, ") + layout + ": wrong sums");
     const std::size_t bytes = sums.data.size_bytes() + sums.out.size_bytes();
-    const auto timing = bench.time(bytes, [&](cudaStream_t) { launch(sums.matrix, sums.out.span()); });
+    const auto timing =
+        bench.time_checked(bytes, [&](cudaStream_t) { launch(sums.matrix, sums.out.span()); });
     bench.row("column_sums",
               workbook::joined<BenchCell>({{"layout", layout}, {"access", access_name(access)}},
                                           workbook::timing_cells(timing, bytes, ceiling)));
@@ -315,7 +316,7 @@ void sum_in_blocks(Bench& bench, Sums& sums, const char* layout, int blocks) {
     const std::size_t bytes = sums.data.size_bytes() + sums.out.size_bytes();
     bench.row("column_sums_blocks",
               workbook::joined<BenchCell>({{"layout", layout}, {"blocks_per_sm", blocks}},
-                                          workbook::timing_cells(bench.time(bytes, launch), bytes)));
+                                          workbook::timing_cells(bench.time_checked(bytes, launch), bytes)));
 }
 
 void column_sums_in_few_blocks(Bench& bench) {
@@ -424,7 +425,7 @@ void add_in_tiles(Bench& bench, InOut& data, int threads) {
                                            {"blocks_per_sm", resident},
                                            {"under_way", resident * bytes},
                                            {"blocks", std::size_t{grid.x} * grid.y}},
-                                          workbook::timing_cells(bench.time(moved, launch), moved)));
+                                          workbook::timing_cells(bench.time_checked(moved, launch), moved)));
 }
 
 void tile_shapes(Bench& bench) {

@@ -106,16 +106,16 @@ class LadderRows {
 template <class T>
 void climb(Bench& bench, Sides<T>& sides, LadderRows<T>& rows, const Rung<T>& rung) {
     const auto launch = [&] { return rung.launch(sides.in(), sides.out(), sides.extent()); };
+    const char* ran = rung.name;
     if (bench.mode() != workbook::BenchMode::once) {
         sides.poison();
-        launch();
+        ran = launch();
         workbook::synchronize(rung.name);
         if (const auto wrong = sides.wrong_words(); wrong > 0)
             return bench.wrong(std::string(rung.name) + " at " + rows.extent() + ": " +
                                std::to_string(wrong) + " wrong elements");
     }
-    const char* ran = rung.name;
-    const auto timing = bench.time(sides.bytes(), [&](cudaStream_t) { ran = launch(); });
+    const auto timing = bench.time_checked(sides.bytes(), [&](cudaStream_t) { ran = launch(); });
     rows.write(rung.name, ran, timing);
 }
 

@@ -51,7 +51,7 @@ void crowd(Bench& bench, Sides<float>& sides, const char* name, void (*kernel)(P
         launch(nullptr);
         if (const auto wrong = sides.wrong_words(); wrong > 0)
             return bench.wrong(std::string(name) + ": " + std::to_string(wrong) + " wrong elements");
-        const auto timing = bench.time(sides.bytes(), launch, 11);
+        const auto timing = bench.time_checked(sides.bytes(), launch, 11);
         bench.row("crowding", workbook::joined<BenchCell>({{"kernel", name},
                                                            {"threads", static_cast<int>(block.x * block.y)},
                                                            {"blocks_per_sm", fit}},
@@ -160,9 +160,10 @@ inline void staying_at(Bench& bench, Extent extent) {
             cells.push_back({"loaded", way.loaded});
         if (way.turned > 0)
             cells.push_back({"turned", way.turned});
-        bench.row("staying", workbook::joined<BenchCell>(
-                                 std::move(cells), workbook::timing_cells(bench.time(sides.bytes(), launch),
-                                                                          sides.bytes(), ceiling)));
+        bench.row("staying",
+                  workbook::joined<BenchCell>(
+                      std::move(cells), workbook::timing_cells(bench.time_checked(sides.bytes(), launch),
+                                                               sides.bytes(), ceiling)));
     }
 }
 

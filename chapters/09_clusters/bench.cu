@@ -117,7 +117,7 @@ void histogram_with(Bench& bench, Values& values, int cluster, double ceiling) {
     launch_histogram(values.in.span(), values.bins.span(), cluster);
     if (values.bins.download() != values.expected_bins)
         return bench.wrong("histogram, clusters of " + std::to_string(cluster) + ": wrong counts");
-    const auto timing = bench.time(values.in.size_bytes(), [&](cudaStream_t) {
+    const auto timing = bench.time_checked(values.in.size_bytes(), [&](cudaStream_t) {
         launch_histogram(values.in.span(), values.bins.span(), cluster);
     });
     size_row(bench, "histogram", cluster, values.in.size_bytes(), timing, ceiling);
@@ -134,8 +134,8 @@ void sum_with(Bench& bench, Values& values, const char* name, SumLaunch launch, 
         total += sum;
     if (total != values.expected_total)
         return bench.wrong(std::string(name) + ", clusters of " + std::to_string(cluster) + ": wrong sum");
-    const auto timing =
-        bench.time(values.in.size_bytes(), [&](cudaStream_t) { launch(values.in.span(), sums, cluster); });
+    const auto timing = bench.time_checked(values.in.size_bytes(),
+                                           [&](cudaStream_t) { launch(values.in.span(), sums, cluster); });
     size_row(bench, name, cluster, values.in.size_bytes(), timing, ceiling);
 }
 
@@ -218,8 +218,9 @@ void tiles(Bench& bench) {
                                                {"cluster", cluster},
                                                {"l2_bytes", k.shared ? in.size_bytes() : out.size_bytes()},
                                                {"written", out.size_bytes()}};
-            bench.row("multicast_tile", workbook::joined<BenchCell>(
-                                            cells, workbook::timing_cells(bench.time(bytes, launch), bytes)));
+            bench.row("multicast_tile",
+                      workbook::joined<BenchCell>(
+                          cells, workbook::timing_cells(bench.time_checked(bytes, launch), bytes)));
         }
     }
 }

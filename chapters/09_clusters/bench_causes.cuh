@@ -57,7 +57,7 @@ inline void histogram_row(Bench& bench, const char* counts, const char* spread, 
     const std::vector<unsigned> counted = bins.download();
     if (std::accumulate(counted.begin(), counted.end(), std::size_t{0}) != values.size())
         return bench.wrong(std::string(counts) + ": counted too few or too many");
-    const auto timing = bench.time(values.size_bytes(), launch);
+    const auto timing = bench.time_checked(values.size_bytes(), launch);
     bench.row("histogram_causes",
               workbook::joined<BenchCell>({{"counts", counts}, {"values", spread}, {"cluster", cluster}},
                                           workbook::timing_cells(timing, values.size_bytes())));
@@ -206,7 +206,7 @@ void exchange_row(Bench& bench, const char* name, int cluster) {
             return bench.wrong(std::string(name) + ", clusters of " + std::to_string(cluster) +
                                ": wrong sum");
     const std::size_t bytes = std::size_t{rounds} * sizeof(ExchangeMemory::outbox) * shape.grid.x;
-    const auto timing = bench.time(std::size_t{1} << 40, launch);
+    const auto timing = bench.time_checked(std::size_t{1} << 40, launch);
     bench.row("exchange",
               workbook::joined<BenchCell>(
                   {{"way", name}, {"cluster", cluster}, {"blocks", shape.grid.x}, {"bytes", bytes}},

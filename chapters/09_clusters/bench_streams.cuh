@@ -93,7 +93,8 @@ constexpr Stream stream{
 /// Checks one way to stream, times it, and writes its row.
 inline void stream_row(Bench& bench, const char* table, const Operand& operand, const Stream& way,
                        int cluster, std::size_t batch_bytes, unsigned stages) {
-    const unsigned grid = bench.dry() ? 2 * static_cast<unsigned>(cluster) : way.blocks(cluster);
+    // Dry: two clusters, but of a large one not more than that.
+    const unsigned grid = bench.dry() ? std::max(4U, static_cast<unsigned>(cluster)) : way.blocks(cluster);
     const BatchRing ring{static_cast<unsigned>(batch_bytes / sizeof(unsigned)),
                          bench.dry() ? 2 : stages}; // few enough to be used again
     DeviceBuffer<unsigned> sums(std::vector<unsigned>(grid, 0));
@@ -105,7 +106,7 @@ inline void stream_row(Bench& bench, const char* table, const Operand& operand, 
             return bench.wrong(std::string(way.loads) + ", " + way.handover + ", clusters of " +
                                std::to_string(cluster) + ": wrong sum");
     const std::size_t delivered = operand.in.size_bytes() * grid;
-    const auto timing = bench.time(std::size_t{1} << 40, launch); // the array shall stay in L2
+    const auto timing = bench.time_checked(std::size_t{1} << 40, launch); // the array shall stay in L2
     bench.row(table,
               workbook::joined<BenchCell>(
                   {{"loads", way.loads},
@@ -145,10 +146,10 @@ inline Operand operand_for(Bench& bench, std::size_t batch_bytes) {
 /// KiB.
 inline void multicasts(Bench& bench) {
     begin_streams(bench, "multicast", "An array of 16 MiB that every block needs, in a ring of 192 KiB");
-    for (const std::size_t batch : {4 * kib, 8 * kib, 16 * kib, 32 * kib, 64 * kib}) {
+    for (const std::size_t batch : bench.ends({4 * kib, 8 * kib, 16 * kib, 32 * kib, 64 * kib})) {
         const Operand operand = operand_for(bench, batch);
         const auto stages = static_cast<unsigned>(ring_bytes / batch);
-        for (const int cluster : {2, 4, 8, 16}) {
+        for (const int cluster : bench.ends({2, 4, 8, 16})) {
             stream_row(bench, "multicast", operand, stream<Loads::alone, Handover::plain>, cluster, batch,
                        stages);
             stream_row(bench, "multicast", operand, stream<Loads::shared, Handover::plain>, cluster, batch,
@@ -171,7 +172,7 @@ inline void handovers(Bench& bench) {
     begin_streams(bench, "handover", "The same array: how a stage is handed back to those who write into it");
     for (const std::size_t batch : {16 * kib, 32 * kib}) {
         const Operand operand = operand_for(bench, batch);
-        for (const int cluster : {2, 4, 8, 16}) {
+        for (const int cluster : bench.ends({2, 4, 8, 16})) {
             handovers_of<Loads::alone>(bench, operand, cluster, batch);
             handovers_of<Loads::shared>(bench, operand, cluster, batch);
         }

@@ -70,7 +70,7 @@ void race(Bench& bench, const char* table, const Words& words, std::vector<Twin>
         if (wrong.download().front() > 0)
             bench.wrong(std::string(table) + ": a twin computes something else");
         const std::size_t bytes = words.bytes() + out.size_bytes();
-        const auto timing = bench.time(bytes, [&](cudaStream_t) { twin.launch(out.span()); });
+        const auto timing = bench.time_checked(bytes, [&](cudaStream_t) { twin.launch(out.span()); });
         bench.row(table,
                   workbook::joined<BenchCell>(twin.cells, workbook::timing_cells(timing, bytes, ceiling)));
     }
@@ -201,7 +201,7 @@ template <int count, int rows>
 void multicast_of_rows(Bench& bench, const Words& words, double ceiling) {
     constexpr int ring_rows = 192; // 192 KiB
     constexpr int depth = ring_rows / rows;
-    for (const int cluster : {2, 4, 8}) {
+    for (const int cluster : bench.ends({2, 4, 8})) {
         const auto twin = [&](const char* loads, const char* handover, auto launch) {
             return Twin{{{"loads", loads},
                          {"handover", handover},

@@ -71,7 +71,9 @@ void ladder_at(Bench& bench, const Cublas& cublas, Extent extent) {
     for (const Pace& pace : paces) {
         workbook::TurnPlan plan = turns(extent, pace.rounds);
         plan.pause_ms = pace.pause_ms;
-        const auto timings = in_turns(bench, contenders, plan);
+        const auto timings = bench.dry() // compare() had each of them run
+                                 ? std::vector<std::optional<workbook::Timing>>(contenders.size())
+                                 : in_turns(bench, contenders, plan);
         const auto found = bench.mode() == BenchMode::measure ? management.now() : std::nullopt;
         const auto reference = cublas.available() ? timings.front() : std::nullopt;
         const auto write = [&](const std::string& kernel, const std::optional<workbook::Timing>& timing) {
@@ -85,7 +87,7 @@ void ladder_at(Bench& bench, const Cublas& cublas, Extent extent) {
             bench.row("gemm_ladder", cells);
         };
         for (std::size_t i = 0; i < slow_rungs && pace.pause_ms == 0; ++i)
-            write(rungs[i].name, bench.time(
+            write(rungs[i].name, bench.time_checked(
                                      0, [&](cudaStream_t) { rungs[i].launch(of); }, 3));
         for (std::size_t i = 0; i < contenders.size(); ++i)
             write(contenders[i].name, timings[i]);
@@ -131,6 +133,8 @@ void halves(Bench& bench) {
     for (const Extent extent : {extents[0], extents[1], extents[3]}) {
         Product<bf16> product(sized(bench, extent));
         compare_halves(bench, product);
+        if (bench.dry()) // all are of one size
+            break;
     }
 }
 
@@ -142,6 +146,8 @@ void bands(Bench& bench) {
     for (const Extent extent : {extents[0], extents[1], extents[4]}) {
         Product<bf16> product(sized(bench, extent));
         compare_bands(bench, product);
+        if (bench.dry())
+            break;
     }
 }
 
@@ -223,8 +229,11 @@ void eight_bits(Bench& bench) {
                 "Operands of 8 bits (e4m3), and cuBLASLt's fastest proposal in the same turns",
                 workbook::joined<workbook::BenchColumn>({{"extent", "m x n x k"}, {"kernel", "kernel"}},
                                                         product_columns()));
-    for (const Extent extent : {extents[0], extents[1]})
+    for (const Extent extent : {extents[0], extents[1]}) {
         eight_bits_at(bench, sized(bench, extent));
+        if (bench.dry())
+            break;
+    }
 }
 
 constexpr workbook::BenchPart parts[] = {

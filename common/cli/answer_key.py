@@ -1,5 +1,5 @@
 """The answer key: for each exercise what is asked, what is wrong with the untouched file, how the solution differs, the hints,
-and the wrong answers that its judge is tested with."""
+an analysis, and the wrong answers that its judge is tested with."""
 
 import difflib
 import html
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import holes
+from . import analyses, holes
 from .errors import UserError
 from .exercises import Exercise
 from .workspace import Workspace
@@ -20,10 +20,12 @@ _KINDS = {"fill": "fill in", "write": "write", "find-the-mistake": "find the mis
 
 @dataclass(frozen=True)
 class Entry:
-    """One exercise with its answers: `wrong` has what was written and words of the verdict, `right` what else passes."""
+    """One exercise with its answers: `wrong` has what was written and words of the verdict, `right` what else passes;
+    `analysis` is why the solution is one, in paragraphs."""
 
     exercise: Exercise
     difference: str
+    analysis: tuple[str, ...]
     wrong: tuple[tuple[str, str], ...]
     right: tuple[str, ...]
 
@@ -40,7 +42,8 @@ def _entry(workspace: Workspace, exercise: Exercise) -> Entry:
         raise UserError(f"{exercise.name}: {error}") from None
     wrong, right = _answers(workspace, exercise.name)
     difference = list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]
-    return Entry(exercise, "\n".join(difference), tuple(wrong), tuple(right))
+    analysis = tuple(analyses.of(workspace, exercise).paragraphs)
+    return Entry(exercise, "\n".join(difference), analysis, tuple(wrong), tuple(right))
 
 
 def _answers(workspace: Workspace, name: str) -> tuple[list[tuple[str, str]], list[str]]:
@@ -65,6 +68,7 @@ def _facts(entry: Entry) -> Iterator[tuple[str, list[str]]]:
     exercise = entry.exercise
     yield "Task", [exercise.task]
     yield "The untouched file is told", [f"“{exercise.fails_with}”"]
+    yield "Why the solution is one", list(entry.analysis)
     yield "Learned", [exercise.learned]
     yield "Hints", [f"{number}. {hint}" for number, hint in enumerate(exercise.hints, 1)]
     if exercise.counters:

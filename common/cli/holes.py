@@ -25,6 +25,14 @@ def solution(text: str) -> str:
     return _filled(text, for_learner=False)
 
 
+def contents(text: str, *, for_learner: bool) -> tuple[str, ...]:
+    """What stands in each hole: what the learner finds there, or the solution."""
+    return tuple(
+        "\n".join(_filled(f"{_HOLE}\n{part.partition(_END)[0].strip(chr(10))}\n{_END}\n", for_learner=for_learner).splitlines())
+        for part in text.split(_HOLE)[1:]
+    )
+
+
 def _filled(text: str, *, for_learner: bool) -> str:
     result: list[str] = []
     inside = False

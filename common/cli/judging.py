@@ -100,8 +100,13 @@ def record(workspace: Workspace, tools: Tools, exercise: Exercise, file: Path, r
     with temporary.directory("record") as directory:
         program, problem = _compile(workspace, tools, exercise, file, directory, None)
         if problem is None:
-            more = {"EMULATOR_RECORD": str(recording.absolute())}
-            _once(workspace, exercise, program, Backend.EMULATOR, RUN_SECONDS, "late", None, more)
+            recorded(workspace, exercise, program, recording)
+
+
+def recorded(workspace: Workspace, exercise: Exercise, program: list[Path], recording: Path) -> Outcome:
+    """Runs a judge with a kernel on the emulator, which writes the launches to `recording`."""
+    more = {"EMULATOR_RECORD": str(recording.absolute())}
+    return _once(workspace, exercise, program, Backend.EMULATOR, RUN_SECONDS, "late", None, more)
 
 
 def _compile(

@@ -6,7 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from . import configuring, requirements, setup
+from . import configuring, requirements, setup, viewer
 from .errors import UserError
 from .lock import exclusive
 from .process import logged
@@ -21,6 +21,7 @@ def add(workspace: Workspace, html: Path) -> bool:
     live.mkdir(exist_ok=True)
     for file in (workspace.root / "docs/site/live").glob("*.*s"):
         shutil.copyfile(file, live / file.name)
+    viewer.add(workspace, html)
     try:
         module = _build(workspace).read_bytes()
     except UserError as error:

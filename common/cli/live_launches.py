@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import backend, build, chapters, live_mutants, mutants, temporary
+from . import backend, build, chapters, live_home, live_mistakes, live_mutants, mutants, temporary
 from .backend import Backend
 from .chapters import Chapter
 from .errors import UserError
@@ -26,6 +26,12 @@ ELEMENTS = 12_001
 _ELEMENTS = {"barriers": 2501, "transpose": 40_000, "roles": 40_000, "gemm": 40_000}
 """Of chapters whose launches take long, and of those whose rings do not come round with so few."""
 _SECONDS = 120
+_SCRIPTS = ("live/emulator_worker", "live/emulator", "live/capsules", "live/listings", "viewer/watch", "live/mistakes")
+
+
+def elements(chapter: Chapter) -> int:
+    """How many a recorded launch of the chapter's program gets."""
+    return _ELEMENTS.get(chapter.name, ELEMENTS)
 
 
 def add(workspace: Workspace, tools: Tools, html: Path) -> None:
@@ -35,8 +41,11 @@ def add(workspace: Workspace, tools: Tools, html: Path) -> None:
     """
     known = chapters.all_chapters(workspace)
     programs = [str(chapter.program(workspace).relative_to(workspace.build)) for chapter in known]
+    programs += live_mistakes.programs(workspace, known)
     build.build(workspace, tools, [*programs, *build.emulator_targets(workspace)])
-    add_chapters(workspace, tools, html, known, workspace.build / "site" / "live")
+    kept = workspace.build / "site" / "live"
+    add_chapters(workspace, tools, html, known, kept)
+    add_mistakes(workspace, html, known)
 
 
 def add_chapters(workspace: Workspace, tools: Tools, html: Path, known: list[Chapter], kept: Path) -> None:
@@ -50,12 +59,30 @@ def add_chapters(workspace: Workspace, tools: Tools, html: Path, known: list[Cha
             with temporary.directory("live") as directory:
                 made = directory / "made"
                 made.mkdir()
-                _write(made / f"{chapter.name}.js", "launches", chapter, _launches(workspace, chapter, directory))
-                _write(made / f"{chapter.name}_mutants.js", "mutants", chapter, _mutants(workspace, tools, chapter, directory))
+                write(made / f"{chapter.name}.js", "launches", chapter.name, _launches(workspace, chapter, directory))
+                write(made / f"{chapter.name}_mutants.js", "mutants", chapter.name, _mutants(workspace, tools, chapter, directory))
                 shutil.copytree(made, place)
         for file in place.iterdir():
             shutil.copyfile(file, html / "live" / file.name)
-        _load_from(html / f"{chapter.name}.html", chapter)
+        _load_from(html / f"{chapter.name}.html", chapter.name)
+        if chapter.name == live_home.CHAPTER:
+            _load_from(html / "index.html", chapter.name)
+            live_home.add(workspace, html / "index.html", chapter)
+
+
+def add_mistakes(workspace: Workspace, html: Path, known: list[Chapter]) -> None:
+    """Writes live/NAME_mistakes.js for each of these chapters, whose programs are built, and for the error catalogue."""
+    shown = {}
+    sets = {each.name: (each.mistakes(workspace), f"chapters/{each.directory}") for each in known}
+    sets[live_mistakes.MESSAGES_SET] = (workspace.build / live_mistakes.MESSAGES, str(Path(live_mistakes.MESSAGES).parent))
+    for name, (program, sources) in sets.items():
+        with temporary.directory("live") as directory:
+            mistakes = live_mistakes.recorded(workspace, program, directory)
+        files = sorted((workspace.root / sources).glob("*.cu*"))
+        write(html / "live" / f"{name}_mistakes.js", "mistakes", name, live_mistakes.as_data(workspace, mistakes, files))
+        shown[name] = live_mistakes.shown(mistakes)
+    write(html / "live" / "errors_catalogue.js", "catalogue", "errors", live_mistakes.catalogue(workspace, shown))
+    _load_from(html / "errors.html", "errors")
 
 
 def _stamp(workspace: Workspace, chapter: Chapter) -> str:
@@ -67,16 +94,17 @@ def _stamp(workspace: Workspace, chapter: Chapter) -> str:
     return hashlib.sha256("".join(sums).encode()).hexdigest()[:16]
 
 
-def _write(path: Path, what: str, chapter: Chapter, value: dict[str, Any]) -> None:
+def write(path: Path, what: str, name: str, value: dict[str, Any]) -> None:
+    """A script that hands over `value` as hopperLive.NAME.what, packed."""
     packed = base64.b64encode(gzip.compress(json.dumps(value).encode(), 9, mtime=0)).decode("ascii")
-    path.write_text(f'((globalThis.hopperLive ??= {{}}).{chapter.name} ??= {{}}).{what} = "{packed}";\n', "ascii")
+    path.write_text(f'((globalThis.hopperLive ??= {{}}).{name} ??= {{}}).{what} = "{packed}";\n', "ascii")
 
 
 def _launches(workspace: Workspace, chapter: Chapter, directory: Path) -> dict[str, Any]:
     """The program's recording and the text of the files that its kernels' lines are in."""
     recording = directory / "recording"
     env = backend.environment(Backend.EMULATOR, workspace) | {"EMULATOR_RECORD": str(recording)}
-    command = [str(chapter.program(workspace)), "--size", str(_ELEMENTS.get(chapter.name, ELEMENTS))]
+    command = [str(chapter.program(workspace)), "--size", str(elements(chapter))]
     done = subprocess.run(
         command, env=env, cwd=workspace.root, capture_output=True, text=True, timeout=_SECONDS, check=False
     )
@@ -91,9 +119,9 @@ def _launches(workspace: Workspace, chapter: Chapter, directory: Path) -> dict[s
 
 def _mutants(workspace: Workspace, tools: Tools, chapter: Chapter, directory: Path) -> dict[str, Any]:
     """The chapter's mutants, each with the kernels that it changes."""
-    all_of_it = mutants.load(workspace, chapter)
+    all_of_it = [*mutants.load(workspace, chapter), *mutants.load_together(workspace, chapter)]
     nvcc = Path(tools.path("nvcc"))
-    made = live_mutants.compiled(workspace, nvcc, chapter, all_of_it, directory, _target(workspace, chapter))
+    made = live_mutants.compiled(workspace, nvcc, chapter, all_of_it, directory, target(workspace, chapter))
     return {"begin": made.begin, "end": made.end, "mutants": [
         {
             "name": each.mutant.name, "why": each.mutant.why, "file": each.mutant.file, "line": each.line,
@@ -104,19 +132,19 @@ def _mutants(workspace: Workspace, tools: Tools, chapter: Chapter, directory: Pa
     ]}
 
 
-def _target(workspace: Workspace, chapter: Chapter) -> list[str]:
+def target(workspace: Workspace, chapter: Chapter) -> list[str]:
     """The architecture that the chapter's program is compiled for, as its README's command has it."""
     readme = (workspace.root / "chapters" / chapter.directory / "README.md").read_text("utf-8")
     return ["-arch=compute_90a" if re.search(r"arch=compute_90a", readme) else "-arch=compute_90"]
 
 
-def _load_from(page: Path, chapter: Chapter) -> None:
-    """The chapter's page loads what runs its listings; the launches themselves come when they are asked for."""
+def _load_from(page: Path, name: str) -> None:
+    """The page loads what runs its listings; the launches themselves come when they are asked for."""
     if not page.exists():
-        print(f"site: {chapter.name} has no page {page.name}", file=sys.stderr)
+        print(f"site: {name} has no page {page.name}", file=sys.stderr)
         return
-    scripts = "".join(f'<script src="live/{name}.js" defer></script>\n' for name in ("emulator_worker", "emulator", "listings"))
-    head = f'<link href="live/live.css" rel="stylesheet"/>\n<meta name="hopper-live" content="{chapter.name}"/>\n</head>'
+    scripts = "".join(f'<script src="{script}.js" defer></script>\n' for script in _SCRIPTS)
+    head = f'<link href="live/live.css" rel="stylesheet"/>\n<meta name="hopper-live" content="{name}"/>\n</head>'
     text = page.read_text("utf-8")
     if 'name="hopper-live"' in text:
         return

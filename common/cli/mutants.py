@@ -1,14 +1,15 @@
 """The lists of mutants in tests/mutants: reading them, applying one to a text, drawing a sample.
 
 A mutant is a small wrong change to a chapter's kernels that the tests have to catch. A list has one `[[mutant]]` table
-for each; the keys are those of `Mutant`.
+for each; the keys are those of `Mutant`. A `[[together]]` table names mutants that are tried at once, too: `names`, and what
+the emulator must `expect` then.
 """
 
 import random
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,8 @@ class Mutant:
     kernel: str = ""
     case: str = ""
     expect: str = ""
+    also: tuple["Mutant", ...] = ()
+    """Further changes to the same file that are made with it."""
 
 
 def list_path(workspace: Workspace, chapter: Chapter) -> Path:
@@ -53,22 +56,44 @@ def list_path(workspace: Workspace, chapter: Chapter) -> Path:
 
 def load(workspace: Workspace, chapter: Chapter) -> list[Mutant]:
     """The chapter's mutants in the order of the file; a file that is missing or wrong is an error."""
-    path = list_path(workspace, chapter)
-    shown = workspace.relative(path)
-    try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"chapter {chapter.name} has no list of mutants ({shown})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{shown}: {error}") from None
+    data, shown = _data(workspace, chapter)
     entries = data.get("mutant")
-    if set(data) != {"mutant"} or not isinstance(entries, list) or not entries:
-        raise UserError(f"{shown}: expected [[mutant]] tables and nothing else")
+    if not set(data) <= {"mutant", "together"} or not isinstance(entries, list) or not entries:
+        raise UserError(f"{shown}: expected [[mutant]] tables, [[together]] tables and nothing else")
     mutants = [_read(chapter, entry, f"{shown}: mutant {i + 1}") for i, entry in enumerate(entries)]
     for mutant in mutants:
         if sum(other.name == mutant.name for other in mutants) > 1:
             raise UserError(f"{shown}: two mutants are called '{mutant.name}'")
     return mutants
+
+
+def _data(workspace: Workspace, chapter: Chapter) -> tuple[dict[str, Any], str]:
+    """What the list says, and its name for messages."""
+    path = list_path(workspace, chapter)
+    shown = workspace.relative(path)
+    try:
+        return tomllib.loads(path.read_text("utf-8")), shown
+    except FileNotFoundError:
+        raise UserError(f"chapter {chapter.name} has no list of mutants ({shown})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{shown}: {error}") from None
+
+
+def load_together(workspace: Workspace, chapter: Chapter) -> list[Mutant]:
+    """Several of the chapter's mutants at once, as one mutant each: it runs what the first of them runs."""
+    known = {mutant.name: mutant for mutant in load(workspace, chapter)}
+    data, shown = _data(workspace, chapter)
+    found = []
+    for entry in data.get("together", ()):
+        names = entry.get("names")
+        if set(entry) != {"names", "expect"} or not isinstance(names, list) or len(names) < 2 or not set(names) <= known.keys():
+            raise UserError(f"{shown}: [[together]] needs the names of mutants of this list and what to expect")
+        first, *others = (known[name] for name in names)
+        if any(other.file != first.file for other in others):
+            raise UserError(f"{shown}: {' and '.join(names)} are not in one file")
+        why = "; ".join(known[name].why for name in names)
+        found.append(replace(first, name=" + ".join(names), why=why, expect=entry["expect"], also=tuple(others)))
+    return found
 
 
 def _read(chapter: Chapter, entry: dict[str, Any], where: str) -> Mutant:
@@ -102,7 +127,11 @@ def mutated(text: str, mutant: Mutant) -> tuple[str, int]:
         how = "not found" if count == 0 else f"found {count} times"
         raise MutantError(f"the text to replace was {how} in {place}")
     at = text.index(mutant.find, begin, end)
-    return text[:at] + mutant.replace + text[at + len(mutant.find) :], text.count("\n", 0, at) + 1
+    line = text.count("\n", 0, at) + 1
+    text = text[:at] + mutant.replace + text[at + len(mutant.find) :]
+    for other in mutant.also:
+        text, _ = mutated(text, other)
+    return text, line
 
 
 def _function(text: str, name: str) -> tuple[int, int]:

@@ -190,8 +190,8 @@ def broken(text: Text, root: Path) -> list[str]:
             problems.append(f"{reason.place}: the sentence does not say 'our guess'")
         for kind, values in reason.evidence.items():
             for value in values:
-                if lack := _lack(kind, value, text, root):
-                    problems.append(f"{reason.place}: {lack}")
+                if missing := lack(kind, value, text, root):
+                    problems.append(f"{reason.place}: {missing}")
     return problems
 
 
@@ -199,7 +199,7 @@ def _is_called_guess(quotation: str, text: Text) -> bool:
     return any("our guess" in s.lower() for s in sentences(text.prose) if quotation in s or s in quotation)
 
 
-def _lack(kind: str, value: str, text: Text, root: Path) -> str:
+def lack(kind: str, value: str, text: Text, root: Path) -> str:
     """What is wrong with one piece of evidence, or nothing."""
     if kind in ("guess", "plain"):
         return "" if len(value) >= _SHORTEST else f"{kind} = '{value}' says too little"

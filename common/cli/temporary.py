@@ -15,7 +15,7 @@ from pathlib import Path
 from .errors import UserError
 
 _PREFIX = "workbook-"
-_KINDS = ("check", "run", "record", "live")
+_KINDS = ("check", "run", "record", "live", "replay")
 _NEW_SECONDS = 60
 """A directory may be younger than its lock."""
 _LEAST_FREE = 128 * 1024

@@ -17,6 +17,7 @@ def main(arguments: list[str]) -> int:
         ("--output", "where to build; html/ in it is the site"),
     ):
         parser.add_argument(name, type=Path, required=True, help=text)
+    parser.add_argument("--without-solutions", action="store_true", help="leave out the solutions of exercises")
     options = parser.parse_args(arguments)
     sys.path[:0] = [str(SITE), str(SITE.parent), str(SITE.parents[1] / "common"), str(options.markdown)]
     from generator.build import build
@@ -26,7 +27,8 @@ def main(arguments: list[str]) -> int:
     output = options.output.absolute()
     try:
         count = build(
-            Paths(SITE.parents[1], options.doxygen, options.theme, output / "stage", output / "out")
+            Paths(SITE.parents[1], options.doxygen, options.theme, output / "stage", output / "out"),
+            solutions=not options.without_solutions,
         )
     except SiteError as error:
         for problem in error.problems:

@@ -107,20 +107,30 @@ class Build(unittest.TestCase):
             self.assertEqual(set(needed) - set(wanted), set(), words)
             self.assertEqual(build.DEFAULT in wanted, bool(words))
 
-    def test_programs_exercises_and_the_emulator_are_in_the_plain_group(self) -> None:
+    def test_programs_mistakes_and_exercises_are_in_the_plain_group(self) -> None:
         plain = set(self.chosen())
         for test in self.tests:
-            if "mistakes" in test["suite"]:
+            if {"chapters", "mistakes"} & set(test["suite"]):
                 self.assertIn(test["name"], plain)
             if test["name"].endswith("_answers"):
                 self.assertIn(test["name"].removesuffix("_answers"), plain)
+        self.assertIn("journey", plain)
+
+    def test_of_the_emulator_a_few_tests_are_in_the_plain_group(self) -> None:
+        plain = {test["name"] for test in self.tests if {"emulator", "hardware"} & set(test["suite"])} & set(self.chosen())
+        kinds = ("language", "launch", "memory")
+        self.assertEqual(
+            plain,
+            {"hardware_differential", "emulator_example_embed", "emulator_example_listen"}
+            | {f"emulator_cuda_{kind}" for kind in kinds},
+        )
 
     def test_plain_tests_need_nothing_that_only_the_project_needs(self) -> None:
         plain = [test for test in self.tests if test_command.PROJECT not in test["suite"]]
         targets = json.loads((self.workspace.build / "meson-info" / "intro-targets.json").read_text("utf-8"))
         all_files = {file for target in targets if target["build_by_default"] for file in target["filename"]}
         built = {str(self.workspace.build / file) for file in test_command.needs(plain, self.workspace)}
-        for part in ("_bench", "pairs_", "tests/headers/", "/faults"):
+        for part in ("_bench", "pairs_", "tests/headers/", "/faults", "/emulator_checks", "/emulator_scalar", "/device_library"):
             self.assertTrue(any(part in file for file in all_files), part)
             self.assertFalse(any(part in file for file in built), part)
 

@@ -23,7 +23,7 @@ class Real(unittest.TestCase):
             name = entry.exercise.name
             self.assertIn(f"### `{name}`: ", markdown)
             self.assertIn(f'<h3 id="{name}">', page)
-            for word in (entry.exercise.task, entry.exercise.learned, *entry.exercise.hints, *(says for _, says in entry.wrong)):
+            for word in (entry.exercise.task, entry.exercise.learned, *entry.analysis, *entry.exercise.hints, *(says for _, says in entry.wrong)):
                 self.assertIn(word, markdown, name)
             self.assertRegex(entry.difference, r"(?m)^\+", name)
             self.assertNotIn("//@", entry.difference)
@@ -44,6 +44,7 @@ class Command(TreeTest):
             (place / name).mkdir()
         (place / "exercises" / "exercises.toml").write_text(MANIFEST, "utf-8")
         (place / "solutions" / "add_one.cu").write_text(SOLUTION, "utf-8")
+        (place / "solutions" / "analysis.toml").write_text('[add_one]\ntext = "It is\\nright."\n', "utf-8")
         self.assertEqual(self.workbook("exercises", "--generate").returncode, 0)
         self.answers = self.tree / "tests" / "exercises" / "answers"
         self.answers.mkdir(parents=True)
@@ -53,7 +54,7 @@ class Command(TreeTest):
 
     def test_wrong_and_other_right_answers_are_in_it(self) -> None:
         text = self.workbook("key").stdout
-        for line in ("**Wrong answers:** by a loop: “one <more> than”", "**Right as well:** twice a half", "+    right();", "-    // YOUR CODE: call it."):
+        for line in ("**Why the solution is one:** It is right.", "**Wrong answers:** by a loop: “one <more> than”", "**Right as well:** twice a half", "+    right();", "-    // YOUR CODE: call it."):
             self.assertIn(line, text.splitlines())
 
     def test_the_name_chooses_the_format(self) -> None:

@@ -1,5 +1,6 @@
 """`workbook mutate`: the lists of mutants, and what becomes of a mutant, with a compiler that only copies."""
 
+import dataclasses
 import json
 import unittest
 from pathlib import Path
@@ -76,6 +77,18 @@ class Lists(unittest.TestCase):
                 with self.subTest(chapter=chapter.name, mutant=each.name):
                     text = (ROOT / each.file).read_text("utf-8")
                     self.assertNotEqual(mutants.mutated(text, each)[0], text)
+
+    def test_several_at_once_are_all_of_them(self) -> None:
+        found = [each for chapter in chapters.all_chapters(self.workspace) for each in mutants.load_together(self.workspace, chapter)]
+        self.assertGreaterEqual(len(found), 3)
+        for each in found:
+            with self.subTest(each.name):
+                text = (ROOT / each.file).read_text("utf-8")
+                changed, line = mutants.mutated(text, each)
+                self.assertEqual(line, mutants.mutated(text, dataclasses.replace(each, also=()))[1])
+                for other in (dataclasses.replace(each, also=()), *each.also):
+                    self.assertRaises(mutants.MutantError, mutants.mutated, changed, other)
+                self.assertTrue(each.expect)
 
     def test_every_list_belongs_to_a_chapter(self) -> None:
         names = {path.name.split("_", 1)[1] for path in (ROOT / "chapters").glob("[0-9]*_*")}

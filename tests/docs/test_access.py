@@ -33,10 +33,11 @@ PAINTED = """(async () => {
 })()"""
 
 
-def violations(browser: Browser, script: str) -> list[str]:
+def violations(browser: Browser, script: str, where: str = WITHOUT_LISTINGS) -> list[str]:
+    """What axe says of the part `where` of the page that is open."""
     browser.evaluate(f"{script}; 0")
     found = browser.evaluate(
-        f"axe.run({WITHOUT_LISTINGS}, {{resultTypes: ['violations']}}).then((found) => found.violations.flatMap((each) => each.nodes.slice(0, 3)"
+        f"axe.run({where}, {{resultTypes: ['violations']}}).then((found) => found.violations.flatMap((each) => each.nodes.slice(0, 3)"
         ".map((node) => `${each.id}: ${node.html.slice(0, 160)} ${(node.any[0] || node.all[0] || node.none[0] || {}).message}`)))"
     )
     return list(found)

@@ -31,10 +31,30 @@ class Current(unittest.TestCase):
         self.assertEqual((status, said.getvalue()), (0, ""))
 
     def test_swizzle(self) -> None:
-        self.check("swizzle")
+        self.check("xor_bits", "bank_turns")
 
     def test_tensor_box(self) -> None:
-        self.check("tensor_box")
+        self.check("tensor_box", "map_rules")
+
+    def test_bulk_stores(self) -> None:
+        self.check("proxies", "store_waits")
+
+    def test_rungs(self) -> None:
+        build = Path(os.environ.get("WORKBOOK_BUILD") or tools.ROOT / "build")
+        try:
+            require_compiler(build / "chapters/08_transpose/transpose")
+        except Unavailable as reason:
+            self.skipTest(str(reason))
+        self.check("rungs")
+
+    def test_loads_of_a_warp(self) -> None:
+        self.check("coalescing")
+
+    def test_groups_and_tails(self) -> None:
+        self.check("groups", "zero_fill")
+
+    def test_waits_for_parities_and_hand_overs(self) -> None:
+        self.check("parity", "fence")
 
     def test_time_lines(self) -> None:
         build = Path(os.environ.get("WORKBOOK_BUILD") or tools.ROOT / "build")
@@ -42,18 +62,22 @@ class Current(unittest.TestCase):
             require_compiler(build / "chapters/04_pipeline/pipeline")
         except Unavailable as reason:
             self.skipTest(str(reason))
-        self.check("mbarrier", "pipeline")
+        self.check("ring")
+
+    def test_clusters_roles_and_wgmma(self) -> None:
+        build = Path(os.environ.get("WORKBOOK_BUILD") or tools.ROOT / "build")
+        try:
+            require_compiler(build / "docs/site/data/clusters_data")
+        except Unavailable as reason:
+            self.skipTest(str(reason))
+        self.check(*make.cluster_data.MAKERS, *make.roles_data.MAKERS, *make.wgmma_data.MAKERS)
+
+    def test_what_comes_from_measurements(self) -> None:
+        self.check(*make.gemm_data.MAKERS, "register_budget")
 
 
 def event(phase: str, at: int, **more: object) -> dict[str, object]:
     return {"pid": 1, "ts": at, "ph": phase, **more}
-
-
-def step(
-    at: int, name: str, track: int, kind: str, by: str, count: int = 1, tx: int = 0
-) -> dict[str, object]:
-    args = {"step": kind, "phase": 0, "count": count, "tx": tx, "by": by}
-    return event("i", at, cat="mbarrier", name=f"mbarrier {name}", tid=track, args=args)
 
 
 def text(*events: dict[str, object]) -> str:
@@ -62,32 +86,9 @@ def text(*events: dict[str, object]) -> str:
 
 
 class Traces(unittest.TestCase):
-    def test_arrivals_of_a_warp_are_one_step_and_those_with_bytes_are_not(self) -> None:
-        lanes = [step(5, "bar", 8, "arrive", f"thread ({i},0,0) of block (0,0,0)") for i in range(31, 34)]
-        copy = step(6, "bar", 8, "arrive", "a copy", count=0, tx=-16)
-        found = traces.mbarrier_steps(text(*lanes, copy, copy), "kernel")
-        self.assertEqual(
-            [(s["by"], s["lanes"], s["count"], s["tx"]) for s in found["steps"]],
-            [("warp 0", 1, 1, 0), ("warp 1", 2, 2, 0), ("a copy", 1, 0, -16), ("a copy", 1, 0, -16)],
-        )
-
-    def test_barriers_of_an_array_have_indices(self) -> None:
-        steps = [
-            step(1, name, track, "init", "a copy")
-            for track, name in ((8, "ready"), (16, "ready + 8"), (24, "bar"))
-        ]
-        self.assertEqual(
-            traces.mbarrier_steps(text(*steps), "kernel")["barriers"], ["ready[0]", "ready[1]", "bar"]
-        )
-        self.assertEqual(
-            traces.mbarrier_steps(text(*steps), "kernel", "full")["barriers"],
-            ["full[0]", "full[1]", "full[2]"],
-        )
-
     def test_what_is_not_in_the_time_line_is_an_error(self) -> None:
-        for kernel, message in (("other", "no launch of other"), ("kernel", "no steps of an mbarrier")):
-            with self.subTest(kernel), self.assertRaisesRegex(traces.Unexpected, message):
-                traces.mbarrier_steps(text(), kernel)
+        with self.assertRaisesRegex(traces.Unexpected, "no launch of other"):
+            traces.pipeline_tiles(text(), "other", 2)
         with self.assertRaisesRegex(traces.Unexpected, "do not share out"):
             traces.pipeline_tiles(text(), "kernel", 2)
 

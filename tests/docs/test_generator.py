@@ -153,9 +153,9 @@ class Tree(unittest.TestCase):
         found = pages.all_pages(self.root)
         self.assertEqual([page.name for page in found], ["index", "one", "words"])
         self.assertEqual(found[1].label, "1 · Through one")
-        bar = frame.navigation(found)
-        self.assertIn('<li><a href="one.html" data-chapter="one">1 · Through one</a></li>', bar)
-        self.assertIn('<a href="one.html" aria-current="page" data-chapter="one">', frame.with_current(bar, "one.html"))
+        bar = frame.navigation(found, {"one": 3})
+        self.assertIn('<li><a href="one.html" data-chapter="one" data-questions="3">1 · Through one</a></li>', bar)
+        self.assertIn('<a href="one.html" aria-current="page" data-chapter="one" data-questions="3">', frame.with_current(bar, "one.html"))
         contents = frame.contents(self.render()[0]["one"])
         self.assertIn('<li><a href="#one-the-end">The end</a></li>', contents)
         links = frame.neighbours(found, found[1])
@@ -198,6 +198,8 @@ class Tree(unittest.TestCase):
         self.put("docs/pages/home.md", "# Home\n\nHere.\n\n## The chapters\n<!-- home: chapters -->\n")
         manifest = '[[exercise]]\nname = "x"\ntitle = "X"\nkind = "fill"\ntask = "Do."\nminutes = 7\nhints = ["a", "b", "c"]\nlearned = "It."\nfails_with = "no"\n'
         self.put("chapters/01_one/exercises/exercises.toml", manifest)
+        self.put("chapters/01_one/solutions/x.cu", "/// @file x.cu\nint a;\n//@ hole\nint b;\n//? // YOUR CODE\n//@ end\n")
+        self.put("chapters/01_one/solutions/analysis.toml", '[x]\ntext = "So."\n')
         pages, links = self.render()
         html = "".join(section.html for section in pages["index"].sections)
         self.assertIn('<a class="card" href="one.html" data-chapter="one"><img class="thumb" alt="" loading="lazy" src="files/docs/figures/demo.svg">', html)
@@ -228,27 +230,17 @@ class Tree(unittest.TestCase):
         inside = '<a href="x"><code>copy_all</code></a>'
         self.assertEqual(frame.with_references(inside, page, names), inside)
 
-    def test_time_line_of_a_gpu_appears_when_it_was_measured(self) -> None:
+    def test_rates_of_a_gpu_are_those_with_one_block_on_each_sm(self) -> None:
         import json
 
         from generator import frame
 
-        self.put("docs/site/data/pipeline.json", '{"name": "the emulator", "stages": {}}')
-        self.assertEqual(len(frame.picture_data(self.root, "pipeline")["sources"]), 1)
-        ids = ["stages", "tile", "issued", "landed", "computed"]
-        table = {
-            "title": "t",
-            "columns": ids,
-            "ids": ids,
-            "rows": [[2, 0, 1, 5, 9], [2, 3, 2, 6, 12], [1, 0, 0, 1, 2]],
-        }
-        self.put("docs/measurements/h200.json", json.dumps({"tables": {"pipeline_timeline": table}}))
-        gpu, emulator = frame.picture_data(self.root, "pipeline")["sources"]
-        self.assertTrue(gpu["timed"], "what a reader sees first is time")
-        self.assertFalse(emulator.get("timed"))
-        self.assertEqual(list(gpu["stages"]), ["2", "1"])
+        ids = ["kernel", "stages", "work", "blocks_per_sm", "gb_per_s"]
+        rows = [["n_stages", 2, 16, 1, 3.5], ["n_stages", 2, 16, 4, 9.5], ["with_staging", 2, 16, 1, 4.5], ["single_stage", 1, 1, 1, 2.5]]
+        table = {"title": "t", "columns": ids, "ids": ids, "rows": rows}
+        self.put("docs/measurements/h200.json", json.dumps({"tables": {"pipeline_stages": table}}))
         self.assertEqual(
-            gpu["stages"]["2"][1], {"tile": 3, "stage": 1, "issued": 2, "landed": 6, "computed": 12}
+            frame.picture_data(self.root, "pipeline"), {"measured": [{"work": 1, "points": [[1, 2.5]]}, {"work": 16, "points": [[2, 3.5]]}]}
         )
 
     def test_titles_say_nothing_to_doxygen(self) -> None:
@@ -269,6 +261,32 @@ class Tree(unittest.TestCase):
         self.put("docs/pages/bare.md", "text\n")
         with self.assertRaisesRegex(SiteError, "bare.md: no heading"):
             self.render()
+
+
+class Mistakes(unittest.TestCase):
+    CODE = "__global__ void k() {\n    x = 1;\n    wait();\n    y = x; // expect: race-shared\n    wait();\n}"
+    MESSAGE = """$ ./workbook run a --mistakes -- k
+error[race-shared] in kernel k()
+  --> a.cu:13: read by thread (0,0,0)
+      of block (0,0,0)
+      | y = x;
+  --> a.cu:14: wait of thread 1
+      | wait();
+  --> b.cuh:11: elsewhere
+      | z = 1;
+  what to do: Wait."""
+
+    def test_what_is_said_of_a_line_stands_below_it(self) -> None:
+        tools.import_generator()
+        from generator import mistakes
+
+        html = mistakes.annotated("k", self.CODE, ">a.cu, line 10</a>", self.MESSAGE)
+        self.assertIn('<div class="line">    y = x;</div><div class="said">▲ read by thread (0,0,0) of block (0,0,0)</div>', html)
+        # Of two lines with the same text the one with the number; nothing of a line that is not there.
+        self.assertRegex(html, r'wait\(\);</div>\n<div class="line">    y = x;(?s:.*)wait\(\);</div><div class="said">▲ wait of thread 1</div>')
+        self.assertNotIn("elsewhere", html)
+        self.assertNotIn("expect:", html)
+        self.assertIn('data-mistake="k"', html)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import json
 import re
-import unittest
 
 import tools
 from built_site import BrowserCase
@@ -12,27 +11,15 @@ def data(name: str) -> dict:
     return json.loads((tools.ROOT / f"docs/site/data/{name}.json").read_text("utf-8"))
 
 
-PAGES = {"mbarrier": "barriers.html", "pipeline": "pipeline.html", "tensor_box": "tma_2d.html", "swizzle": "swizzle.html"}
-
 FIGURES_LOADED = """Promise.all([...document.querySelectorAll(".figure img")].map((image) => image.decode()))"""
 
-SMALLEST_WORDS = """Math.min(...[...document.querySelectorAll(".picture svg text")].map((text) =>
-    parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.clientWidth / text.ownerSVGElement.viewBox.baseVal.width),
-    ...[...document.querySelectorAll(".figure img")].map((image) => 12 * image.clientWidth / image.naturalWidth))"""
+_PICTURES = """...[...document.querySelectorAll(".picture svg text")].map((text) =>
+    parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.clientWidth / text.ownerSVGElement.viewBox.baseVal.width)"""
+_FIGURES = """...[...document.querySelectorAll(".figure img")].map((image) => 12 * image.clientWidth / image.naturalWidth)"""
+SMALLEST_OF_PICTURES = f"Math.min({_PICTURES})"
+"""In pixels."""
+SMALLEST_WORDS = f"Math.min({_PICTURES}, {_FIGURES})"
 """In pixels. The smallest words of a figure are of 12 units, and its size is in units."""
-
-CONTRAST_OF_BANKS = """(() => {
-    const parse = (text) => text.match(/[\\d.]+/g).map(Number).slice(0, 3);
-    const light = (rgb) => {
-        const [r, g, b] = rgb.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const cells = [...document.querySelectorAll('%s rect.bank')].slice(0, 32), words = light(parse(getComputedStyle(cells[0].nextElementSibling).fill));
-    const colours = cells.map((cell) => parse(getComputedStyle(cell).fill));
-    const ratios = colours.map(light).map((ground) => (Math.max(words, ground) + 0.05) / (Math.min(words, ground) + 0.05));
-    return [Math.min(...ratios), Math.hypot(...colours[0].map((part, n) => part - colours[31][n]))];
-})()"""
-"""The least contrast of a bank's number, and how far the colours of the first and the last bank are apart."""
 
 
 class Pictures(BrowserCase):
@@ -65,281 +52,26 @@ class Pictures(BrowserCase):
             f" || b.getAttribute('aria-label') === {label!r}).click()"
         )
 
+    def ask_first(self, wanted: bool) -> None:
+        box = f"document.querySelector('{self.box} .question input[type=checkbox]')"
+        self.browser.evaluate(f"{box}.checked === {json.dumps(wanted)} || {box}.click()")
 
-class Swizzle(Pictures):
-    def test_places_banks_and_passes_are_the_programs(self) -> None:
-        self.show("swizzle", "swizzle.html")
-        given = data("swizzle")
-        for mode, offset, size, row, column in (
-            (3, 0, 4, 5, 3),
-            (0, 0, 4, 5, 3),
-            (2, 128, 2, 7, 9),
-            (1, 896, 16, 31, 1),
-        ):
-            with self.subTest(mode=mode, offset=offset, size=size):
-                for number, value in enumerate((mode, size, offset)):
-                    self.choose(number, value)
-                self.press(
-                    *["ArrowUp"] * 31, *["ArrowLeft"] * 63, *["ArrowDown"] * row, *["ArrowRight"] * column
-                )
-                layout = next(each for each in given["modes"][mode]["layouts"] if each["offset"] == offset)
-                byte = column * size
-                address = layout["chunks"][row][byte // 16] + byte % 16
-                passes = layout["passes"][given["element_sizes"].index(size)][column]
-                said = self.said()
-                self.assertIn(f"Row {row}, column {column}:", said)
-                self.assertIn(f"here at byte {address} ", said)
-                first, wide = address // 4 % 32, max(1, size // 4)
-                self.assertIn(f"banks {first} to {first + wide - 1}. " if wide > 1 else f"bank {first}. ", said)
-                self.assertRegex(said, rf"reads column {column} needs {passes} pass(es)?;")
+    def count(self, selector: str) -> int:
+        return int(self.browser.evaluate(f"document.querySelectorAll('{self.box} {selector}').length"))
 
-    def test_pointing_at_an_element_chooses_it_and_shows_its_conflicts(self) -> None:
-        self.show("swizzle", "swizzle.html")
-        self.choose(0, 0)
-        self.browser.evaluate(
-            f"document.querySelectorAll('{self.box} rect.bank')[32 * 2 + 4].dispatchEvent(new MouseEvent('mouseenter'))"
-        )
-        self.assertIn("Row 2, column 4:", self.said())
-        self.assertIn("needs 32 passes", self.said())
-        clash = f"document.querySelectorAll('{self.box} .clash').length"
-        self.assertEqual(self.browser.evaluate(clash), 32)
+    def texts(self, selector: str) -> list[str]:
+        return list(self.browser.evaluate(f"[...document.querySelectorAll('{self.box} {selector}')].map((t) => t.textContent)"))
 
-
-    def test_banks_can_be_read_and_told_apart_in_light_and_dark(self) -> None:
-        for dark in (False, True):
-            self.show("swizzle", "swizzle.html")
-            self.browser.shape(1280, dark=dark)
-            self.browser.evaluate(f"document.documentElement.classList.toggle('dark-mode', {json.dumps(dark)})")
-            least, apart = self.browser.evaluate(CONTRAST_OF_BANKS % self.box)
-            self.assertGreaterEqual(least, 4.5, f"dark: {dark}")
-            self.assertGreaterEqual(apart, 60, f"dark: {dark}: banks 0 and 31")
+    def height(self) -> int:
+        return int(self.browser.evaluate(f"document.querySelector('{self.box}').offsetHeight"))
 
 
 class Phone(Pictures):
     def test_words_of_pictures_and_figures_are_of_11_pixels_at_least(self) -> None:
-        for name, page in PAGES.items():
-            self.open(page, width=390)
-            self.browser.evaluate(FIGURES_LOADED)
-            self.assertGreaterEqual(self.browser.evaluate(SMALLEST_WORDS), 11, name)
-
-    def test_box_is_in_sight_when_the_page_opens(self) -> None:
-        self.open("tma_2d.html", width=390)
-        seen = self.browser.evaluate(
-            """(() => {
-                const part = document.querySelector(".picture .box").getBoundingClientRect(), whole = document.querySelector(".picture .drawing");
-                const { left, right } = whole.getBoundingClientRect();
-                return [part.left >= left, part.right <= right,
-                    [...whole.querySelectorAll(".faint")].every((words) => words.getBoundingClientRect().left >= left)];
-            })()"""
-        )
-        self.assertEqual(seen, [True, True, True])
-
-    def test_nothing_below_a_picture_jumps(self) -> None:
-        for name, page in PAGES.items():
-            for width in (390, 1280):
-                self.open(page, width=width)
-                self.box = f'.picture[data-picture="{name}"]'
-                self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
-                height = f"document.querySelector('{self.box}').offsetHeight"
-                heights = {self.browser.evaluate(height)}
-                if name == "mbarrier":
-                    for number, record in enumerate(data("mbarrier")["records"]):
-                        self.choose(0, number)
-                        for _ in record["steps"]:
-                            heights.add(self.browser.evaluate(height))
-                            self.button("Next")
-                elif name == "tensor_box":
-                    for key in (*["ArrowLeft"] * 4, *["ArrowUp"] * 7, *["ArrowRight"] * 4):
-                        self.press(key)
-                        heights.add(self.browser.evaluate(height))
-                elif name == "pipeline":
-                    for _ in range(8):
-                        self.button("Next tile")
-                        heights.add(self.browser.evaluate(height))
-                self.assertEqual(len(heights), 1, f"{name} at {width}: {heights}")
-
-
-class TensorBox(Pictures):
-    def test_what_cannot_be_stored_was_not_stored(self) -> None:
-        self.show("tensor_box", "tma_2d.html")
-        self.button("Store the box")
-        self.press(*["ArrowLeft"] * 4)
-        self.assertIn("must not begin before the matrix", self.said())
-        state = f"(() => {{ const store = [...document.querySelectorAll('{self.box} button')].at(-1); return [store.textContent, store.disabled]; }})()"
-        self.assertEqual(self.browser.evaluate(state), ["Store the box", True])
-        self.press("ArrowRight")
-        self.assertEqual(self.browser.evaluate(state), ["Store the box", False])
-
-    def test_box_brings_counts_and_stores_what_the_program_saw(self) -> None:
-        self.show("tensor_box", "tma_2d.html")
-        given = data("tensor_box")
-        for keys in (
-            (),
-            ("ArrowLeft",) * 9 + ("ArrowUp",) * 20,
-            ("ArrowDown",) * 3,
-            ("ArrowRight",) * 2,
-            ("ArrowDown",) * 20,
-        ):
-            self.press(*keys)
-            x, y, *_ = self.numbers()
-            corner = next(each for each in given["corners"] if (each["x"], each["y"]) == (x, y))
-            inside = sum(
-                0 <= x + i < given["width"] and 0 <= y + j < given["height"]
-                for j in range(given["box_height"])
-                for i in range(given["box_width"])
-            )
-            self.assertIn(f"{inside} of 32 elements", self.said())
-            self.assertIn(f"{corner['tile'].count(0)} are filled with zeros", self.said())
-            self.assertIn(f"counts {given['counted_bytes']} bytes", self.said())
-            if corner["memory"] is None:
-                self.assertIn("must not begin before the matrix", self.said())
-                continue
-            changed = [at for at, value in enumerate(corner["memory"]) if value != given["memory"][at]]
-            padding = sum(at % given["pitch"] >= given["width"] for at in changed)
-            self.assertIn(
-                f"changes {len(changed) - padding} elements and {padding} words of padding", self.said()
-            )
-
-    def test_store_shows_the_memory_after_it(self) -> None:
-        self.show("tensor_box", "tma_2d.html")
-        x, y, *_ = self.numbers()
-        corner = next(each for each in data("tensor_box")["corners"] if (each["x"], each["y"]) == (x, y))
-        self.button("Store the box")
-        texts = self.browser.evaluate(
-            f"[...document.querySelectorAll('{self.box} text')].map((t) => t.textContent)"
-        )
-        stored = [value for value in corner["memory"] if value >= 1000]
-        self.assertTrue(stored)
-        self.assertLessEqual({str(value) for value in stored}, set(texts))
-        self.button("Before the store")
-        texts = self.browser.evaluate(
-            f"[...document.querySelectorAll('{self.box} text')].map((t) => t.textContent)"
-        )
-        self.assertFalse(any(re.fullmatch(r"1\d{3}", text) for text in texts))
-
-    def test_buttons_move_the_box(self) -> None:
-        self.show("tensor_box", "tma_2d.html")
-        x, y, *_ = self.numbers()
-        self.button("box to the left")
-        self.button("box up")
-        self.assertEqual(self.numbers()[:2], [x - 4, y - 1])
-
-
-class Mbarrier(Pictures):
-    def test_every_step_of_every_record_leaves_the_barriers_as_the_emulator_had_them(self) -> None:
-        self.show("mbarrier", "barriers.html")
-        for number, record in enumerate(data("mbarrier")["records"]):
-            self.choose(0, number)
-            state: dict[str, list[int]] = {}
-            expected: dict[str, int] = {}
-            for step in record["steps"]:
-                name = step["barrier"]
-                if step["step"] == "init":
-                    state[name], expected[name] = [0, step["count"], 0], step["count"]
-                elif step["step"] == "arrive":
-                    state[name][1] -= step["count"]
-                    state[name][2] += step["tx"]
-                elif step["step"] == "complete":
-                    self.assertEqual(state[name][1:], [0, 0], "a phase completes when nothing is missing")
-                    state[name] = [state[name][0] + 1, expected[name], 0]
-                elif step["step"] == "observed":
-                    self.assertLess(step["phase"], state[name][0], "only a complete phase is seen")
-                row = self.browser.evaluate(
-                    f"[...[...document.querySelectorAll('{self.box} tbody tr')].find((r) => "
-                    f"r.cells[0].textContent === {name!r}).cells].map((c) => c.textContent)"
-                )
-                phase, arrivals, missing = state[name]
-                self.assertEqual(row, [name, str(phase), str(phase % 2), str(arrivals), str(missing)])
-                self.button("Next")
-            self.assertIn(
-                f"step {len(record['steps'])} of {len(record['steps'])}", self.text(f"{self.box} .controls")
-            )
-
-    def test_slider_and_back_button_step_backwards(self) -> None:
-        self.show("mbarrier", "barriers.html")
-        first = self.said()
-        self.browser.evaluate(f"document.querySelector('{self.box} input').focus()")
-        self.browser.press("ArrowRight")
-        self.browser.evaluate(
-            f"(() => {{ const s = document.querySelector('{self.box} input'); s.value = 3; s.dispatchEvent(new Event('input')); }})()"
-        )
-        self.assertNotEqual(self.said(), first)
-        for _ in range(5):
-            self.button("Back")
-        self.assertEqual(self.said(), first)
-
-
-class Pipeline(Pictures):
-    def sources(self) -> list[dict]:
         tools.import_generator()
-        from generator.frame import picture_data
+        from generator.pages import chapter_directories
 
-        return picture_data(tools.ROOT, "pipeline")["sources"]  # type: ignore[index]
-
-    @staticmethod
-    def in_order(tiles: list[dict]) -> list[dict]:
-        """The tiles with the place of each event among the events."""
-        names = ("issued", "landed", "computed")
-        moments = sorted({tile[name] for tile in tiles for name in names})
-        return [{**tile, **{name: moments.index(tile[name]) + 1 for name in names}} for tile in tiles]
-
-    def last_bar(self) -> float:
-        """Where the last computation ends, in the drawing's own units."""
-        return self.browser.evaluate(
-            f"Math.max(...[...document.querySelectorAll('{self.box} rect')].map((r) =>"
-            " Number(r.getAttribute('x')) + Number(r.getAttribute('width'))))"
-        )
-
-    def test_tiles_are_the_records(self) -> None:
-        self.show("pipeline", "pipeline.html")
-        for number, source in enumerate(self.sources()):
-            self.choose(1, number)
-            for stages, record in source["stages"].items():
-                tiles = record if source["timed"] else self.in_order(record)
-                self.choose(0, stages)
-                self.press(*["ArrowLeft"] * len(tiles))
-                for tile in tiles:
-                    self.assertEqual(
-                        self.numbers()[:5],
-                        [tile["tile"], tile["stage"], tile["issued"], tile["landed"], tile["computed"]],
-                    )
-                    self.press("ArrowRight")
-                whole = f"All {len(tiles)} tiles were computed at {tiles[-1]['computed']}."
-                (self.assertIn if source["timed"] else self.assertNotIn)(whole, self.said())
-
-    def test_what_is_shown_first_is_time_and_an_order_is_called_one(self) -> None:
-        self.show("pipeline", "pipeline.html")
-        drawn = f"{self.box} svg"
-        self.assertIn("time →", self.text(drawn))
-        self.assertIn("clock cycles", self.text(drawn))
-        self.choose(1, next(n for n, source in enumerate(self.sources()) if not source["timed"]))
-        self.assertIn("order of events, not time", self.text(drawn))
-        self.assertIn("cannot say", self.said())
-
-    def test_all_numbers_of_stages_have_one_scale(self) -> None:
-        self.show("pipeline", "pipeline.html")
-        for number, source in enumerate(self.sources()):
-            self.choose(1, number)
-            ends = {}
-            for stages, record in source["stages"].items():
-                tiles = record if source["timed"] else self.in_order(record)
-                self.choose(0, stages)
-                ends[tiles[-1]["computed"]] = self.last_bar()
-            (least, at), (most, end) = min(ends.items()), max(ends.items())
-            left = 70  # where time begins in the drawing
-            self.assertAlmostEqual((at - left) / (end - left), least / most, places=3)
-            if source["timed"]:
-                computed = {stages: tiles[-1]["computed"] for stages, tiles in source["stages"].items()}
-                self.assertEqual(max(computed, key=lambda stages: computed[stages]), "1")
-
-    def test_more_stages_let_the_emulator_have_more_copies_under_way(self) -> None:
-        stages = data("pipeline")["stages"]
-        for count, tiles in stages.items():
-            most = max(
-                sum(other["issued"] <= tile["issued"] < other["landed"] for other in tiles) for tile in tiles
-            )
-            self.assertEqual(most, int(count))
-
-
-if __name__ == "__main__":
-    unittest.main()
+        for chapter in chapter_directories(tools.ROOT):
+            self.open(f"{chapter[3:]}.html", width=390)
+            self.browser.evaluate(FIGURES_LOADED)
+            self.assertGreaterEqual(self.browser.evaluate(SMALLEST_WORDS), 11, chapter)

@@ -5,6 +5,7 @@ Usage: kernel_test.py NAME [Given|Answers]. The judge is built; kernels are comp
 """
 
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -13,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common"))
 
-from answers import answers  # noqa: E402
+from cli.answers import answers  # noqa: E402
 from cli import backend, compiling, exercises, holes, judging, verdict  # noqa: E402
 from cli.judging import Outcome  # noqa: E402
 from cli.requirements import Found  # noqa: E402
@@ -85,17 +86,22 @@ class Answers(KernelTest):
     """What the judge has to refuse, what it has to take, and what the compilers do with the solution."""
 
     def compiled_together(self, texts: list[str]) -> list[Path]:
-        """PTX of files that begin with the same headers, read once for all. Where that fails, as a check does it."""
+        """Files beside their PTX. They begin with the same headers, read once for all. Where that fails, as a check does it."""
         files = [self.directory / str(number) / f"{NAME}.cu" for number, _ in enumerate(texts)]
         for file, text in zip(files, texts, strict=True):
             file.parent.mkdir()
             file.write_text(text, "utf-8")
         compiling.together(self.workspace, self.tools, self.exercise, {file: file.with_suffix(".ptx") for file in files})
         for file in files:
-            if not (ptx := file.with_suffix(".ptx")).exists():
+            if not file.with_suffix(".ptx").exists():
                 self.compiled(file)
-            self.assertEqual(compiling.cannot_be_used(self.workspace, self.exercise, file, ptx), [])
-        return [file.with_suffix(".ptx") for file in files]
+        return files
+
+    def including_the_solution(self) -> str:
+        """An answer that takes the solution over, and begins with the solution's headers."""
+        path = os.path.relpath(self.exercise.solution(self.workspace), self.directory / "0")
+        headers = re.findall(r"^#include .*\n", self.solution, re.MULTILINE)
+        return f'{"".join(headers)}#define ANSWER "{path}"\n#include ANSWER\n'
 
     def test_solution_compiles_with_nvcc_too(self) -> None:
         source = os.path.relpath(self.exercise.solution(self.workspace), ROOT)
@@ -107,18 +113,19 @@ class Answers(KernelTest):
         known = answers(NAME, self.solution)
         self.assertGreaterEqual(sum(bool(answer.says) for answer in known), LEAST_CHEATS)
         self.assertGreaterEqual(sum(not answer.says for answer in known), LEAST_RIGHT)
-        for answer, ptx in zip(known, self.compiled_together([answer.text for answer in known]), strict=True):
+        *files, including = self.compiled_together([*(answer.text for answer in known), self.including_the_solution()])
+        with self.subTest(answer="includes the solution"):
+            self.assertIn(f"/solutions/{NAME}.cu: that is the solution.", self.problem(including)[0])
+        for answer, file in zip(known, files, strict=True):
             with self.subTest(answer=answer.what):
-                for outcome, text in self.judged_ptx(ptx):
+                self.assertEqual(self.problem(file), [])
+                for outcome, text in self.judged_ptx(file.with_suffix(".ptx")):
                     self.assertEqual(outcome.passed, not answer.says, text)
                     self.assertIn(answer.says, text)
 
-    def test_the_solution_cannot_be_included(self) -> None:
-        file = self.directory / f"{NAME}.cu"
-        solution = os.path.relpath(self.exercise.solution(self.workspace), self.directory)
-        file.write_text(f'#define ANSWER "{solution}"\n#include ANSWER\n', "utf-8")
-        problem = compiling.kernels(self.workspace, self.tools, self.exercise, file, file.with_suffix(".ptx"))
-        self.assertIn(f"/solutions/{NAME}.cu: that is the solution.", problem[0])
+    def problem(self, file: Path) -> list[str]:
+        """Why a file that the compiler took is no answer."""
+        return compiling.cannot_be_used(self.workspace, self.exercise, file, file.with_suffix(".ptx"))
 
 
 def main() -> int:

@@ -82,6 +82,13 @@ class Programs(CloneTest):
         self.assert_verdict("workspace/reverse_tile.cu has a launch function", "the judge launches the kernel")
         self.assertEqual(self.file.read_text("utf-8"), text)
 
+    def test_the_solution_cannot_be_included(self) -> None:
+        """Of one exercise as a learner checks it; the test of each exercise looks at what the compiler made of it."""
+        self.workbook("next")
+        solution = next(self.clone.glob(f"chapters/*/solutions/{NAME}.cu"))
+        self.file.write_text(f'#define ANSWER "{os.path.relpath(solution, self.file.parent)}"\n#include ANSWER\n', "utf-8")
+        self.assert_verdict(f"/solutions/{NAME}.cu: that is the solution.")
+
     def test_headers_of_the_host_do_no_harm(self) -> None:
         self.write(ANSWER)
         self.file.write_text("#include <vector>\n#include <cstdio>\n" + self.file.read_text("utf-8"), "utf-8")

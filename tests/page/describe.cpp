@@ -22,6 +22,7 @@ void emulator_describe(const char*, std::size_t, const char*, std::size_t, const
 void emulator_add_value(const std::byte*, std::size_t);
 void emulator_add_array(const std::byte*, std::size_t);
 bool emulator_run(unsigned, double, bool, double);
+void emulator_record(double);
 const char* emulator_text(unsigned);
 std::size_t emulator_text_size(unsigned);
 double emulator_instructions();
@@ -72,9 +73,10 @@ int main(int count, char** arguments) {
     std::ifstream file(arguments[1]);
     describe(file);
     const std::string_view order = arguments[2];
+    emulator_record(100'000);
     if (!emulator_run(order == "early" ? 1 : order == "random" ? 2 : 0, std::stod(arguments[3]), true, 0))
         std::cout << "refused: " << emulator_text(0) << '\n';
-    for (unsigned which = 1; which < 4; ++which)
+    for (const unsigned which : {1u, 2u, 3u, 5u})
         std::cout << std::string_view(emulator_text(which), emulator_text_size(which)) << '\n';
     std::cout << static_cast<std::uint64_t>(emulator_instructions()) << " instructions\n";
     for (unsigned i = 0; const std::byte* at = emulator_array(i); ++i) {

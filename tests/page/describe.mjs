@@ -24,14 +24,15 @@ function described(text) {
 const ask = await startWorker(wasm);
 ask({ load: described(readFileSync(file, 'utf8')) });
 try {
-    const outcome = ask({ run: { order, seed: Number(seed) } });
+    const outcome = ask({ run: { order, seed: Number(seed), record: 100_000 } });
     console.log(outcome.findingsText);
     console.log(outcome.countersText);
     console.log(outcome.traceText);
+    console.log(outcome.momentsText);
     console.log(`${outcome.instructions} instructions`);
     for (const array of outcome.arrays) console.log(new Uint8Array(array).join(' ') + ' ');
     if (process.env.TIMES) console.error(`${outcome.milliseconds.toFixed(1)} ms`);
 } catch (error) {
     console.log(`refused: ${error.message}`);
-    for (const line of ['[]', '', '', '0 instructions']) console.log(line);
+    for (const line of ['[]', '', '', '', '0 instructions']) console.log(line);
 }

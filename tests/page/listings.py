@@ -3,22 +3,18 @@
 What the page says is compared with what the command line says of the same launches.
 """
 
-import base64
 import functools
 import http.server
 import json
-import os
 import shutil
-import sys
 import tempfile
 import threading
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "common"), str(ROOT / "tests/docs")]
+import live_site
+from live_site import CHAPTERS
 
-CHAPTERS = ("sync_copy", "tma_1d")
 UNSEEN = {"vector load beyond the end"}
 """Mutants that the page's inputs do not show: this one reads what nobody uses unless the length is another."""
 
@@ -50,45 +46,36 @@ RUN = """(async () => {
     return JSON.stringify(told);
 })()"""
 
+WATCH = """(async () => {
+    const listing = hopperListings.find(each => each.kernels.includes('axpy_ring')), told = [];
+    await listing.run();
+    told.push((await hopperWatch.watch(listing)).events.count);
+    await listing.showMutants();
+    await listing.choose((await listing.mutants()).find(each => each.name.startsWith('one store too many')));
+    told.push(listing.place.childElementCount);
+    const view = await hopperWatch.watch(listing);
+    view.stepFinding(1);
+    told.push(view.event, view.recording.findings.map(each => [each.finding.name, each.places]), view.link.href);
+    return JSON.stringify(told);
+})()"""
+"""Watches a run, then that of a mutant up to the first event of its finding."""
+
+FOLLOWED = """(async () => {
+    const watched = () => hopperListings.find(each => each.view);
+    for (let i = 0; i < 500 && !watched(); ++i) await new Promise((done) => setTimeout(done, 20));
+    return JSON.stringify([watched().view.event, watched().broken.name]);
+})()"""
+"""What a link to a moment shows."""
+
 PREPARE = "(async () => { for (const listing of hopperListings) await listing.showMutants(); })()"
 
 
 class Listings(unittest.TestCase):
     """Needs the chapters' programs built, the tools of the site, and a browser."""
 
-    wasm: Path
-
     @classmethod
     def setUpClass(cls) -> None:
-        import tools
-        from browser import Browser
-        from built_site import site
-        from cli import chapters, live_launches, requirements, setup
-        from cli.workspace import Workspace
-
-        browser = tools.need(requirements.BROWSER)
-        build = Path(os.environ.get("WORKBOOK_BUILD") or ROOT / "build")
-        workspace = Workspace(ROOT, build)
-        nvcc = setup.known(workspace, requirements.CHAPTERS)
-        if nvcc is None:
-            raise unittest.SkipTest("nvcc is missing")
-        html = site()
-        live = html / "live"
-        live.mkdir(exist_ok=True)
-        for file in (ROOT / "docs/site/live").glob("*.*s"):
-            shutil.copyfile(file, live / file.name)
-        module = cls.wasm.read_bytes()
-        (live / "emulator.wasm").write_bytes(module)
-        text = base64.b64encode(module).decode("ascii")
-        (live / "emulator_wasm.js").write_text(f'globalThis.hopperEmulatorWasm = "{text}";\n', "ascii")
-        os.environ["WORKBOOK_BUILT"] = "1"
-        known = [each for each in chapters.all_chapters(workspace) if each.name in CHAPTERS]
-        kept = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(kept.cleanup)
-        live_launches.add_chapters(workspace, nvcc, html, known, Path(kept.name))
-        cls.html = html
-        cls.browser = Browser(browser, 120).__enter__()
-        cls.addClassCleanup(cls.browser.__exit__, None, None, None)
+        cls.html, cls.browser = live_site.made()
 
     def of_each_page(self):
         """Each chapter's page from the disk, and the first one over HTTP."""
@@ -111,11 +98,20 @@ class Listings(unittest.TestCase):
             ran = [text for text in told if "does not launch" not in text]
             self.assertGreaterEqual(len(ran), 15)
             for text in ran:
-                # Mistakes are listings, too, but no launches of the chapter's program.
                 as_it_is = r"Memory is as the right kernel leaves it|It stores what a clock says, so results are not compared"
-                self.assertRegex(text, rf"thread instructions, nothing found\. (?:{as_it_is})\.$")
+                self.assertRegex(text, rf"instructions, all threads together\. No rule was broken\. (?:{as_it_is})\.$")
 
     def test_every_mutant_is_shown_and_noticed(self) -> None:
+        from cli import chapters, mutants
+
+        workspace = live_site.workspace()
+        together = {
+            several.name: several.expect
+            for chapter in chapters.all_chapters(workspace)
+            if chapter.name in CHAPTERS
+            for several in mutants.load_together(workspace, chapter)
+        }
+        self.assertGreater(len(together), 0)
         for address in self.of_each_page():
             self.browser.evaluate(PREPARE)
             told = json.loads(self.browser.evaluate(BREAK))
@@ -123,9 +119,10 @@ class Listings(unittest.TestCase):
             for kernel, name, text, blamed, changed in told:
                 with self.subTest(kernel=kernel, mutant=name):
                     self.assertGreater(changed, 0)
-                    noticed = r"These inputs do not show" if name in UNSEEN else r"1 finding|\d findings|words in memory differ"
+                    noticed = r"these inputs do not show" if name in UNSEEN else r"A mistake was found|\d mistakes were found|The result is wrong"
                     self.assertRegex(text, noticed)
-                    if "What to do:" in text and kernel and kernel in text.split(":")[0]:
+                    self.assertIn(f"error {together[name]} " if name in together else "", text)
+                    if "What to do:" in text and kernel and kernel in text.split(" ran ")[0]:
                         self.assertGreater(blamed, 0, text)
 
     def test_a_finding_is_that_of_the_command_line(self) -> None:
@@ -136,6 +133,20 @@ class Listings(unittest.TestCase):
         self.assertIn("error deadlock", deadlock)
         self.assertIn("expect_tx announced 16 bytes more than copies bring in this phase", deadlock)
         self.assertIn("chapters/05_tma_1d/tma_1d.cuh:", deadlock)
+
+    def test_a_run_can_be_watched_and_its_moments_linked(self) -> None:
+        page = (self.html / "tma_1d.html").as_uri()
+        self.assertEqual(self.browser.open(page), [])
+        count, stale, event, findings, link = json.loads(self.browser.evaluate(WATCH))
+        self.assertGreater(count, 1000)
+        self.assertEqual(stale, 0)  # A new run closes the viewer of the old one.
+        self.assertEqual([name for name, _ in findings], ["reuse-before-read-done"])
+        self.assertEqual(event, min(findings[0][1]))
+        self.browser.open("about:blank")
+        self.assertEqual(self.browser.open(link), [])
+        shown, broken = json.loads(self.browser.evaluate(FOLLOWED))
+        self.assertEqual((shown, broken), (event, "one store too many left unread"))
+        self.assertEqual(self.browser.problems(), [])
 
     def test_without_the_emulator_a_page_says_so(self) -> None:
         with tempfile.TemporaryDirectory() as directory:

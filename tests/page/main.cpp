@@ -51,7 +51,8 @@ Ended run(const Case& test) {
             state.entered = state.again = false;
             run_once(test);
         } while (state.again);
-    } catch (const Skipped&) {
+    } catch (const Skipped& why) {
+        std::printf("  because %s\n", why.what());
         return Ended::skipped;
     }
     return state.failures ? Ended::failed : Ended::passed;

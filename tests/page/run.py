@@ -15,7 +15,12 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import live_site
+from edit import Edit
 from listings import Listings
+from mistakes import Home, Mistakes
+from predictions import Predictions
+from viewer import Viewer
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("PAGE_BUILD") or ROOT / "build/page")
@@ -106,7 +111,7 @@ def main(names: list[str]) -> int:
         print("skip  all of it: Emscripten and Node.js are not both here: they run the site's kernels")
         return SKIPPED
     build(units=UnitTests.__name__ in names)
-    Listings.wasm = BUILD / "wasm/emulator.wasm"
+    live_site.wasm = BUILD / "wasm/emulator.wasm"
     suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromName(name, sys.modules[__name__]) for name in names)
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
     for test, reason in result.skipped:

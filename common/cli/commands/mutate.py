@@ -89,6 +89,8 @@ def _chosen(options: argparse.Namespace, workspace: Workspace) -> list[Mutant]:
     known = chapters.all_chapters(workspace)
     wanted = [chapters.resolve(options.chapter, known)] if options.chapter is not None else known
     chosen = [mutant for chapter in wanted for mutant in mutants.load(workspace, chapter)]
+    if options.sample is None:
+        chosen += [several for chapter in wanted for several in mutants.load_together(workspace, chapter)]
     if options.only is not None:
         chosen = [mutant for mutant in chosen if options.only in mutant.name]
         if not chosen:

@@ -6,8 +6,9 @@ recorded.
 
 import argparse
 import os
+from pathlib import Path
 
-from .. import build
+from .. import build, event_pages
 from ..errors import UsageError
 from ..process import foreground
 from ..workspace import Workspace
@@ -15,7 +16,7 @@ from . import emulate
 
 NAME = "replay"
 HELP = "run recorded launches again"
-PROGRAM = "common/emulator/tools/replay"
+PROGRAM = event_pages.PROGRAM
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--trace", metavar="FILE", help="write a time line of the launch to FILE")
     parser.add_argument(
+        "--html", metavar="FILE", help="write a page to FILE that shows the launch event by event"
+    )
+    parser.add_argument(
         "--report", metavar="FILE", help="write each mistake found to FILE, one JSON object a line"
     )
 
@@ -43,6 +47,11 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     words = arguments(options)
     tools = build.ready(workspace, build.Extent.EMULATOR)
     build.build(workspace, tools, [PROGRAM])
+    if options.html is not None:
+        status, written = event_pages.write(workspace, words, Path(options.html))
+        if written:
+            print(f"Open {options.html} in a browser.")
+        return status
     return foreground([workspace.build / PROGRAM, *words], os.environ)
 
 
@@ -51,6 +60,8 @@ def arguments(options: argparse.Namespace) -> list[str]:
     if options.launch is not None and options.launch < 1:
         raise UsageError(f"--launch {options.launch}: must be at least 1")
     emulate.check_machine_options(options)
+    if options.html is not None and options.list:
+        raise UsageError("--html shows a launch, --list shows none")
     chosen = {
         "launch": options.launch,
         "order": options.order,

@@ -5,14 +5,12 @@
 
 import argparse
 import contextlib
-import functools
-import http.server
 import subprocess
 import sys
 import webbrowser
 from pathlib import Path
 
-from .. import build, live_emulator, live_launches, requirements, setup
+from .. import build, live_compile, live_emulator, live_launches, live_predictions, live_server, requirements, setup
 from ..errors import FAILURE, UserError
 from ..lock import exclusive
 from ..workspace import Workspace
@@ -33,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"serve it to this machine only, until Ctrl-C (default port: {DEFAULT_PORT})",
     )
     parser.add_argument("--open", action="store_true", help="open it in a browser")
+    parser.add_argument(
+        "--without-solutions", action="store_true", help="leave out the solutions of exercises, for a course that keeps them"
+    )
     parser.add_argument("--check", action="store_true", help="run the tests of the documentation instead")
 
 
@@ -47,39 +48,46 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
         return test.execute(
             argparse.Namespace(names=["docs"], list=False, backend=None, with_docs=True), workspace
         )
-    index = build_site(workspace)
+    index = build_site(workspace, solutions=not options.without_solutions)
     if options.serve is not None:
-        return serve(index.parent, options.serve, opened=options.open)
+        return serve(index.parent, options.serve, opened=options.open, compiler=_compiler(workspace))
     if options.open and not webbrowser.open(index.as_uri()):
         raise UserError(f"there is no browser to open {index} with")
     return 0
 
 
-def build_site(workspace: Workspace) -> Path:
+def build_site(workspace: Workspace, *, solutions: bool = True) -> Path:
     """Builds the site into the build directory and returns its first page."""
     workspace.prepare()
     with exclusive(workspace.state / "lock", "setting up"):
         tools = setup.ensure(workspace, requirements.SITE)
     output = workspace.build / "site"
     with exclusive(workspace.state / "site.lock", "building the site"):
-        done = subprocess.run(command(workspace, tools, output), stdin=subprocess.DEVNULL, check=False)
+        words = [] if solutions else ["--without-solutions"]
+        done = subprocess.run([*command(workspace, tools, output), *words], stdin=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
         raise UserError("the site was not built", code=FAILURE)
     html = output / "out" / "html"
-    if live_emulator.add(workspace, html):
-        _add_launches(workspace, html)
+    runs = live_emulator.add(workspace, html)
+    _add_launches(workspace, html, listings=runs)
     return html / "index.html"
 
 
-def _add_launches(workspace: Workspace, html: Path) -> None:
-    """What the listings run needs the chapters' programs; a site without them is one that runs nothing."""
+def _add_launches(workspace: Workspace, html: Path, *, listings: bool) -> None:
+    """What listings and predictions run needs the chapters' programs; a site without them is one that runs nothing.
+
+    Predictions without the emulator in the page say what came out here.
+    """
     if setup.known(workspace, requirements.CHAPTERS) is None:
-        print("site: its listings do not run: nvcc is missing (./workbook run fetches it)", file=sys.stderr)
+        print("site: listings and predictions do not run: nvcc is missing (./workbook run fetches it)", file=sys.stderr)
         return
     try:
-        live_launches.add(workspace, build.ready(workspace), html)
+        tools = build.ready(workspace)
+        if listings:
+            live_launches.add(workspace, tools, html)
+        live_predictions.add(workspace, tools, html)
     except UserError as error:
-        print(f"site: its listings do not run: {error}", file=sys.stderr)
+        print(f"site: listings or predictions do not run: {error}", file=sys.stderr)
 
 
 def command(workspace: Workspace, tools: setup.Tools, output: Path) -> list[str]:
@@ -98,16 +106,22 @@ def command(workspace: Workspace, tools: setup.Tools, output: Path) -> list[str]
     ]
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        """Says nothing: the reader has a browser to look at."""
+def _compiler(workspace: Workspace) -> live_server.Compiler | None:
+    """What compiles an edited listing; None where nvcc is not here."""
+    tools = setup.known(workspace, requirements.CHAPTERS)
+    if tools is None:
+        return None
+
+    def compiled(request: object) -> dict[str, object]:
+        return live_compile.compiled(workspace, Path(tools.path("nvcc")), request)
+
+    return compiled
 
 
-def serve(directory: Path, port: int, *, opened: bool) -> int:
-    """Serves the site to this machine until Ctrl-C."""
-    handler = functools.partial(_Quiet, directory=str(directory))
+def serve(directory: Path, port: int, *, opened: bool, compiler: live_server.Compiler | None = None) -> int:
+    """Serves the site to this machine until Ctrl-C. With `compiler` its listings can be edited."""
     try:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+        server = live_server.server(directory, port, compiler)
     except OSError as error:
         raise UserError(
             f"cannot serve on port {port} ({error.strerror}); name another: --serve PORT"

@@ -1,8 +1,8 @@
 """Builds what the tests need and runs them; the last line counts the test cases.
 
-NAME is a chapter, a suite or a part of a test's name. Without names those run that show that the programs, the exercises and
-the emulator are right on this machine; with --all those too that check the project itself, for who changes it: the suite
-'project'.
+NAME is a chapter, a suite or a part of a test's name. Without names those run that show that the workbook works on this
+machine: the chapters, the exercises, and the emulator where they use it, beside a few tests of its own; with --all those too
+that check the project itself, the emulator's inside for one, for who changes it: the suite 'project'.
 """
 
 import argparse
@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all",
         action="store_true",
-        help=f"run the tests of the project too (suite '{PROJECT}'): of the command, the pages, the judges of the exercises, "
-        "records of an H200 and more; for who changes the workbook",
+        help=f"run the tests of the project too (suite '{PROJECT}'): of the emulator's inside, the command, the pages, what the "
+        "judges of the exercises refuse, records of an H200 and more; for who changes the workbook",
     )
     parser.add_argument(
         "--with-docs",
@@ -190,7 +190,10 @@ def _run(
 def left_out_line(left_out: list[dict[str, Any]]) -> str:
     """What is said of tests that were neither named nor run."""
     count = f"{len(left_out)} test{'s' if len(left_out) != 1 else ''}"
-    return f"left out: {count} of the project itself, for who changes it: './workbook test --all' runs them too"
+    return (
+        f"left out: {count} of the project itself, the emulator's inside among it, for who changes it: "
+        "'./workbook test --all' runs them too"
+    )
 
 
 def _report(totals: results.Totals, left_out: list[dict[str, Any]]) -> None:

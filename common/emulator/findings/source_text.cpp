@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -211,6 +212,11 @@ void know_source(const std::string& file, std::string text) {
     KnownSources& known = known_sources();
     const std::lock_guard lock(known.mutex);
     known.texts[file] = std::move(text);
+}
+
+std::string source_file(const std::string& file) {
+    const auto opened = open_source(file);
+    return {std::istreambuf_iterator<char>(*opened), {}};
 }
 
 std::string source_text(const std::string& file, std::uint32_t number) {

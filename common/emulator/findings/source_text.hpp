@@ -12,6 +12,9 @@ namespace emu {
 /// its instructions.
 std::string source_text(const std::string& file, std::uint32_t number);
 
+/// All of a file, or "" if it cannot be read.
+std::string source_file(const std::string& file);
+
 /// From now on that is the text of the file, whatever the disk says. Any thread may call.
 void know_source(const std::string& file, std::string text);
 

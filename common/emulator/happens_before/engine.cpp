@@ -1,4 +1,5 @@
-// The engine's life, and what barriers and fences order. (Mbarriers: engine_mbarrier.cpp.)
+// The engine's life, what barriers and fences order, and who wrote the same. (Mbarriers:
+// engine_mbarrier.cpp.)
 
 #include "happens_before/engine.hpp"
 
@@ -217,6 +218,25 @@ void Engine::on_fence(const FenceEvent& event) {
     case FenceKind::proxy_alias:
         return;
     }
+}
+
+void Engine::note_co_writers(std::uint32_t write, const Actor& actor) {
+    auto& known = co_writers_[actor.word];
+    std::erase_if(known, [write](const CoWriters& each) { return each.write != write; });
+    const LaneMask lanes = actor.together ? actor.together : LaneMask{1} << actor.lane;
+    const auto same_warp = std::ranges::find(known, actor.clock->first, &CoWriters::first);
+    if (same_warp == known.end())
+        known.push_back({write, actor.clock->first, lanes});
+    else
+        same_warp->lanes |= lanes;
+}
+
+bool Engine::wrote_it_too(std::uint32_t write, const Actor& actor) const {
+    const auto known = co_writers_.find(actor.word);
+    return known != co_writers_.end() && std::ranges::any_of(known->second, [&](const CoWriters& each) {
+               return each.write == write && each.first == actor.clock->first &&
+                      (each.lanes >> actor.lane & 1);
+           });
 }
 
 } // namespace emu::check

@@ -163,6 +163,7 @@ class Engine : public ClusterListener {
     void touch(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
     void touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
     void touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Actor& actor);
+    ReadPair with_reader(Region& region, ReadPair readers, unsigned k, unsigned n, const Actor& actor);
     bool keeps_weak_write(const Cell& cell, unsigned k, const Actor& actor);
     void note_co_writers(std::uint32_t write, const Actor& actor);
     bool is_ordered(Ref old, const Record& record, unsigned k, unsigned n, const Actor& actor) const;
@@ -212,6 +213,7 @@ class Engine : public ClusterListener {
     std::unique_ptr<Withheld> cluster_withheld_;
     std::unordered_map<std::uint32_t, BarrierState> mbarriers_;
     std::vector<Operation> operations_;
+    Answers answers_; ///< To the operation whose bytes are being touched.
     std::unordered_map<std::uint64_t, std::uint32_t> live_; ///< Operation id to index, while not retired.
     std::array<std::uint32_t, 64> landed_{}; ///< The last that have landed, whose clock is still there.
     unsigned next_landed_ = 0;

@@ -210,6 +210,8 @@ void Engine::access_lanes(const AccessEvent& event, WarpClock& clock, LaneMask l
 
 template <class Visit>
 void Engine::by_words(Address address, std::uint32_t bytes, Visit&& visit) {
+    if (bytes == 4 && address % 4 == 0) [[likely]] // Compiled on its own, without what parts of words need.
+        return visit(address, 15u);
     const Address end = address + bytes;
     for (Address word = address & ~Address{3}; word < end; word += 4) {
         unsigned mask = 15;
@@ -290,12 +292,8 @@ bool Engine::is_ordered(Ref old, const Record& r, unsigned k, unsigned n, const 
     const auto ask = [&] {
         return threads_.sees(*actor.clock, actor.lane, r, Threads::component_of(r, old, k));
     };
-    if (actor.record->is(Record::async) && !(r.flags & packed)) {
-        Actor::Answer& answer = actor.answers[record_of(old) % actor.answers.size()];
-        if (answer.ref != old)
-            answer = {old, ask()};
-        return answer.ordered;
-    }
+    if (actor.answers && !(r.flags & packed))
+        return actor.answers->ordered(old, ask);
     if (!((r.flags | actor.record->flags) & packed)) [[likely]]
         return ask();
     for (unsigned i = k; i < k + n; ++i)
@@ -343,8 +341,16 @@ void Engine::touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Acto
         cell.read = actor.ref;
         return;
     }
-    // Keep readers that are not ordered before this one; asynchronous readers are never dropped for others.
-    ReadPair readers = region.readers(cell);
+    const auto readers = [&](ReadPair before) { return with_reader(region, before, k, n, actor); };
+    // (In global memory it depends on more than the readers who is kept.)
+    const bool alike = actor.answers && actor.shared && n == 4;
+    const ReadPair before = region.readers(cell);
+    region.set_readers(cell, alike ? actor.answers->readers(before, actor.ref, readers) : readers(before));
+}
+
+/// Who is kept of `readers` and this one: those that are not ordered before it; asynchronous readers are
+/// never dropped for others.
+ReadPair Engine::with_reader(Region& region, ReadPair readers, unsigned k, unsigned n, const Actor& actor) {
     const auto gone = [&](Ref r) { return r == 0 || is_ordered(r, record(r, actor), k, n, actor); };
     if (gone(readers.first))
         readers.first = std::exchange(readers.second, 0);
@@ -361,7 +367,7 @@ void Engine::touch_read(Region& region, Cell& cell, unsigned k, unsigned n, Acto
         readers = {record(readers.first, actor).is(Record::async) || !(actor.word & 4) ? readers.first
                                                                                        : readers.second,
                    0};
-    region.set_readers(cell, readers);
+    return readers;
 }
 
 /// An atomic access must not hide the same thread's ordinary write before it: within an epoch whoever sees
@@ -416,25 +422,6 @@ void Engine::touch_write(Region& region, Cell& cell, unsigned k, unsigned n, Act
         note_co_writers(record_of(actor.ref), actor);
 }
 
-void Engine::note_co_writers(std::uint32_t write, const Actor& actor) {
-    auto& known = co_writers_[actor.word];
-    std::erase_if(known, [write](const CoWriters& each) { return each.write != write; });
-    const LaneMask lanes = actor.together ? actor.together : LaneMask{1} << actor.lane;
-    const auto same_warp = std::ranges::find(known, actor.clock->first, &CoWriters::first);
-    if (same_warp == known.end())
-        known.push_back({write, actor.clock->first, lanes});
-    else
-        same_warp->lanes |= lanes;
-}
-
-bool Engine::wrote_it_too(std::uint32_t write, const Actor& actor) const {
-    const auto known = co_writers_.find(actor.word);
-    return known != co_writers_.end() && std::ranges::any_of(known->second, [&](const CoWriters& each) {
-               return each.write == write && each.first == actor.clock->first &&
-                      (each.lanes >> actor.lane & 1);
-           });
-}
-
 void Engine::conflict(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
     // Lanes that copy a word byte by byte are one record, and one of them may be the other party too: the
     // finding is about the first byte that two threads used.
@@ -475,9 +462,14 @@ void Engine::check_path(const Record& old, Ref ref, unsigned k, unsigned n, cons
 
 /// What was written through the generic proxy is used through the async proxy.
 void Engine::check_visible(const Record& old, Ref ref, unsigned k, unsigned n, const Actor& actor) {
-    const Part part = actor.shared ? shared_proxy : global_proxy;
-    if (!old.is(Record::same_value) && old.epoch != 0 &&
-        !threads_.sees(*actor.clock, actor.lane, old, Threads::component_of(old, ref, k), part))
+    if (old.is(Record::same_value) || old.epoch == 0)
+        return;
+    const auto ask = [&] {
+        const Part part = actor.shared ? shared_proxy : global_proxy;
+        return threads_.sees(*actor.clock, actor.lane, old, Threads::component_of(old, ref, k), part);
+    };
+    const bool packed = old.is(Record::bytes1) || old.is(Record::bytes2); // Its bytes are several threads'.
+    if (!(actor.answers && !packed ? actor.answers->visible(ref, ask) : ask()))
         tell(&FactListener::on_unfenced, Meeting{old, ref, k, n, actor});
 }
 

@@ -6,13 +6,6 @@
 namespace emu::check {
 namespace {
 
-/// cp.async, st.async and red.async belong to the generic proxy; bulk and tensor copies to the async proxy
-/// (PTX ISA 9.7.9.25).
-bool in_async_proxy(AsyncKind kind) {
-    return kind != AsyncKind::cp_async && kind != AsyncKind::st_async && kind != AsyncKind::red_async &&
-           kind != AsyncKind::cp_async_arrive;
-}
-
 /// Reductions are relaxed atomics (of gpu scope, red.async of cluster scope), element by element, so several
 /// may be under way at one place.
 bool is_reduction(AsyncKind kind) {
@@ -58,7 +51,7 @@ std::uint32_t Engine::add_operation(const AsyncOperation& operation, WarpClock& 
     r.operation = index;
     r.warp = static_cast<std::uint16_t>(operation.warp->block().rank() * 32 + operation.warp->index());
     r.flags = Record::async;
-    if (in_async_proxy(operation.kind))
+    if (is_of_async_proxy(operation.kind))
         r.flags |= Record::async_proxy;
     const auto add = [&](Stream stream, bool shared, unsigned more) {
         Record mine = r;
@@ -86,7 +79,7 @@ std::uint32_t Engine::add_operation(const AsyncOperation& operation, WarpClock& 
 
 void Engine::touch_range(Actor& actor, Address address, std::uint32_t bytes, bool shared) {
     if (actor.shared != shared)
-        actor.answers = {}; // References of global and of shared memory are two kinds.
+        answers_.begin();
     actor.shared = shared;
     const bool words = address % 4 == 0 && bytes % 4 == 0;
     if (!shared || actor.is_write || actor.padding || !words)
@@ -116,6 +109,8 @@ void Engine::touch_pieces(const AsyncOperation& operation, const Operation& know
     Actor actor;
     actor.clock = &clock;
     actor.lane = operation.lane;
+    actor.answers = &answers_;
+    answers_.begin();
     const auto become = [&](std::uint32_t record, bool is_write) {
         actor.is_write = is_write;
         actor.ref = make_ref(record, operation.lane);

@@ -2,6 +2,7 @@
 /// \file
 /// What the happens-before engine knows and tells: asynchronous operations, mbarriers, accesses that meet.
 
+#include "happens_before/answers.hpp"
 #include "happens_before/shadow.hpp"
 #include "happens_before/threads.hpp"
 #include "machine/events.hpp"
@@ -52,13 +53,7 @@ struct Actor {
     Address word = 0;                      ///< Address of the word: shared-window or global.
     bool first_write = false;              ///< Nobody has written the word before.
     const WrittenWords* written = nullptr; ///< Before the launch, of an allocation with gaps.
-    /// Of accesses by one lane in one stretch of memory: whether the last that it asked about was ordered
-    /// before it. A tile has been written by few, and read by few.
-    struct Answer {
-        Ref ref = 0;
-        bool ordered = false;
-    };
-    mutable std::array<Answer, 4> answers{};
+    Answers* answers = nullptr;            ///< Of an asynchronous operation: what it has asked.
     LaneMask together = 0; ///< All lanes that write the same value to the same place in this instruction.
 };
 

@@ -28,7 +28,9 @@ void Region::reset(std::size_t words) {
     free_splits_.clear();
 }
 
-void Region::set_readers(Cell& cell, ReadPair readers) {
+void Region::make_room(std::vector<Ref>& table) const { table.resize(words_); }
+
+void Region::set_reader_pair(Cell& cell, ReadPair readers) {
     const bool had_pair = (cell.read & marked) != 0;
     if (readers.second == 0) {
         if (had_pair)

@@ -94,7 +94,12 @@ class Region {
             return pairs_[cell.read & ~marked];
         return {cell.read, 0};
     }
-    void set_readers(Cell& cell, ReadPair readers);
+    void set_readers(Cell& cell, ReadPair readers) {
+        if (readers.second == 0 && !(cell.read & marked)) [[likely]]
+            cell.read = readers.first;
+        else
+            set_reader_pair(cell, readers);
+    }
     /// Calls `f(word, k, n, cell)` for each cell that was touched; it stands for bytes k … k+n-1 of the word.
     template <class F>
     void each_touched(F&& f) const {
@@ -131,11 +136,15 @@ class Region {
     std::uint32_t split(Cell& cell);
     void merge(Cell& cell, std::uint32_t index);
 
+    /// Used at every access, so what happens once stands in a function of its own: this one is inlined then.
     void store(std::vector<Ref>& table, std::size_t word, Ref ref) {
-        if (table.empty())
-            table.resize(words_);
+        if (table.empty()) [[unlikely]]
+            make_room(table);
         table[word] = ref;
     }
+    void make_room(std::vector<Ref>& table) const;
+    /// Where there are two readers, or there were.
+    void set_reader_pair(Cell& cell, ReadPair readers);
 
     std::size_t words_ = 0;
     std::vector<Ref> writes_, reads_;

@@ -213,6 +213,7 @@ void Cluster::report(const Mistake& mistake) {
     if (mistake.fatal)
         for (Warp* warp : warps_)
             warp->yield();
+    emit(&ClusterListener::on_finding, mistake.finding, std::span(&mistake.pc, 1));
     launch_.report(mistake);
 }
 
@@ -220,6 +221,10 @@ void Cluster::report(Diagnostic diagnostic, bool fatal) {
     if (fatal)
         for (Warp* warp : warps_)
             warp->yield();
+    std::vector<std::uint32_t> pcs;
+    for (const SourceLine& line : diagnostic.locations)
+        pcs.push_back(line.pc);
+    emit(&ClusterListener::on_finding, diagnostic.finding, std::span<const std::uint32_t>(pcs));
     launch_.report(std::move(diagnostic), fatal);
 }
 

@@ -20,6 +20,13 @@ class Block;
 struct Deadlock;
 struct Mistake;
 
+/// cp.async, st.async and red.async belong to the generic proxy; bulk and tensor copies to the async proxy
+/// (PTX ISA 9.7.9.25).
+constexpr bool is_of_async_proxy(AsyncKind kind) {
+    return kind != AsyncKind::cp_async && kind != AsyncKind::st_async && kind != AsyncKind::red_async &&
+           kind != AsyncKind::cp_async_arrive;
+}
+
 /// An access, as checks see it.
 struct AccessEvent : Access {
     Warp* warp = nullptr;
@@ -125,6 +132,9 @@ class ClusterListener {
 
     /// The machine has met a mistake of the program. True: the listener reports it itself, for it knows more.
     virtual bool on_mistake(const Mistake&) { return false; }
+    /// A finding was made, whether or not it is the first of its kind: by the machine or by a listener, at
+    /// this moment, about these instructions.
+    virtual void on_finding(Finding, std::span<const std::uint32_t> /*pcs*/) {}
     /// Nothing in the cluster can go on, and the launch is about to stop.
     virtual void on_deadlock(const Deadlock&) {}
     virtual void on_thread_exit(const WarpLanes&) {}

@@ -18,15 +18,33 @@ constexpr std::uint64_t overhang = 16; ///< Bytes that aligned accesses of an al
 
 [[noreturn]] void refuse(const std::string& why) { throw std::invalid_argument("memory image: " + why); }
 
+/// No process has addresses beyond: sums of two of them do not overflow.
+constexpr Address most_addresses = Address{1} << 57;
+/// Bytes that the module and the launch may allocate beside what is in the image. A program's own device has
+/// more, but what a file says must not take all memory of this one.
+constexpr std::uint64_t most_beside = std::uint64_t{1} << 30;
+
+bool is_address(Address begin, std::uint64_t size) {
+    return begin <= most_addresses && size <= most_addresses;
+}
+
+/// True if the allocation begins among the addresses of `part` and ends behind the last that was given.
+bool leaves(const MemoryImage::Part& part, const Allocation& a) {
+    const Address offset = a.base - part.begin;
+    return offset < part.size && offset + a.size > part.next;
+}
+
 void require_sense(const MemoryImage& image) {
     for (const MemoryImage::Part& part : {image.device, image.host})
-        if (part.next > part.size || part.begin + part.size < part.begin)
+        if (part.next > part.size || !is_address(part.begin, part.size))
             refuse("addresses without sense");
     Address end = 0;
     for (const MemoryImage::Piece& piece : image.pieces) {
         const Allocation& a = piece.allocation;
-        if (a.base + a.size < a.base)
+        if (!is_address(a.base, a.size))
             refuse("an allocation without an end");
+        if (leaves(image.device, a) || leaves(image.host, a))
+            refuse("an allocation that was never given");
         if (piece.freed)
             continue;
         if (a.base < end)
@@ -47,12 +65,13 @@ GlobalMemory::GlobalMemory(const MemoryImage& image, std::vector<Address> awaite
     : arena_(std::make_unique<Arena>(image)), elsewhere_(std::make_unique<Elsewhere>()),
       capacity_(image.capacity) {
     require_sense(image);
+    std::ranges::sort(awaited);
     serial_ = image.serial;
     for (const MemoryImage::Piece& piece : image.pieces) {
         const Allocation& a = piece.allocation;
         if (piece.freed) {
             freed_[a.base] = a;
-        } else if (std::ranges::find(awaited, a.base) != awaited.end()) {
+        } else if (std::ranges::binary_search(awaited, a.base)) {
             elsewhere_->awaited.push_back(piece);
         } else {
             elsewhere_->place(a.base, a.size);
@@ -64,6 +83,7 @@ GlobalMemory::GlobalMemory(const MemoryImage& image, std::vector<Address> awaite
         if (!piece.freed && (arena_->device.contains(a.base) || arena_->host.contains(a.base)))
             arena_->used += a.size;
     }
+    capacity_ = std::min(capacity_, arena_->used + most_beside);
     if (elsewhere_->awaited.size() != awaited.size())
         refuse("an allocation that is awaited is not there");
     if (image.closed) {
@@ -111,11 +131,12 @@ void GlobalMemory::restore_awaited(const MemoryImage& image) {
     const std::unique_lock lock(mutex_);
     if (!elsewhere_ || !elsewhere_->awaited.empty())
         refuse("the module has other variables");
+    std::ranges::sort(elsewhere_->claimed);
     for (const MemoryImage::Piece& piece : image.pieces) {
         const Address base = piece.allocation.base;
         // A launch has its parameters from its caller.
         if (piece.freed || piece.allocation.kind == Allocation::Kind::parameters ||
-            std::ranges::find(elsewhere_->claimed, base) == elsewhere_->claimed.end())
+            !std::ranges::binary_search(elsewhere_->claimed, base))
             continue;
         std::ranges::copy(*piece.bytes, elsewhere_->placed.at(base).bytes.get());
         if (piece.written_words)

@@ -65,7 +65,9 @@ class Reader {
             fail();
             return {};
         }
-        return section_.bytes.substr(std::exchange(at_, close + 1), close - at_);
+        std::string text = section_.bytes.substr(at_, close - at_);
+        at_ = close + 1;
+        return text;
     }
     void skip(std::uint64_t count) {
         if (has(count))

@@ -105,6 +105,15 @@ MemoryImage::Shared<std::byte> shared_bytes(Reader& in,
     return shared[number];
 }
 
+/// A bit for each word of an allocation with so many bytes, as WrittenWords has them.
+MemoryImage::Shared<std::uint64_t> read_written_words(std::span<const std::byte> bits, std::uint64_t size) {
+    std::vector<std::uint64_t> words((size + 3) / 4 / 64 + 1);
+    if (bits.size() != words.size() * sizeof(std::uint64_t))
+        refuse("it is damaged: other written words than there are");
+    std::memcpy(words.data(), bits.data(), bits.size());
+    return std::make_shared<const std::vector<std::uint64_t>>(std::move(words));
+}
+
 MemoryImage::Piece read_piece(Reader& in, const std::vector<MemoryImage::Shared<std::byte>>& shared) {
     MemoryImage::Piece piece;
     Allocation& a = piece.allocation;
@@ -118,12 +127,10 @@ MemoryImage::Piece read_piece(Reader& in, const std::vector<MemoryImage::Shared<
     if (piece.freed)
         return piece;
     piece.bytes = shared_bytes(in, shared);
-    if (in.flag()) {
-        const auto bits = shared_bytes(in, shared);
-        std::vector<std::uint64_t> words(bits->size() / sizeof(std::uint64_t));
-        std::memcpy(words.data(), bits->data(), words.size() * sizeof(std::uint64_t));
-        piece.written_words = std::make_shared<const std::vector<std::uint64_t>>(std::move(words));
-    }
+    if (piece.bytes->size() != a.size)
+        refuse("it is damaged: an allocation without its bytes");
+    if (in.flag())
+        piece.written_words = read_written_words(*shared_bytes(in, shared), a.size);
     return piece;
 }
 
@@ -144,8 +151,13 @@ MemoryImage read_image(Reader& in, const std::vector<MemoryImage::Shared<std::by
     image.closed = in.flag();
     image.capacity = in.number();
     image.serial = in.number();
-    for (std::uint64_t left = in.number_to(most_entries); left > 0; --left)
+    std::uint64_t sum = 0; // Of a few bytes in the file, each piece may have a copy.
+    for (std::uint64_t left = in.number_to(most_entries); left > 0; --left) {
         image.pieces.push_back(read_piece(in, shared));
+        sum += image.pieces.back().freed ? 0 : image.pieces.back().allocation.size;
+        if (sum > capsule_memory)
+            refuse("it is damaged: more memory than a recorder takes");
+    }
     return image;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 
 namespace emu {
 
@@ -31,6 +32,8 @@ Replay::Replay(const Capsule& capsule, std::size_t number, const Settings& setti
         throw CapsuleError(std::string("it is damaged: ") + error.what());
     } catch (const ParseError& error) {
         throw CapsuleError(std::string("it is damaged: ") + error.what());
+    } catch (const std::bad_alloc&) {
+        throw CapsuleError("it needs more memory than there is");
     }
 }
 

@@ -1,10 +1,11 @@
 /// \file
 /// Runs recorded launches again: `replay FILE [--list] [--launch=N] [--order=…] [--seed=…] [--checks=…]
-/// [--counters[=FILE]] [--trace=FILE] [--report=FILE] [--threads=N] [--quiet]`. `./workbook replay` is its
-/// front.
+/// [--counters[=FILE]] [--trace=FILE] [--moments=FILE] [--report=FILE] [--threads=N]`. `./workbook replay` is
+/// its front.
 
 #include "hopper_emulator/capsule.hpp"
 #include "hopper_emulator/counters.hpp"
+#include "hopper_emulator/moments.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -35,7 +36,7 @@ struct Options {
     std::optional<std::size_t> launch; ///< From 1; else all.
     std::optional<std::string> order, checks;
     std::optional<std::uint64_t> seed;
-    std::string counters, trace, report;
+    std::string counters, trace, moments, report;
     unsigned threads = 0;
 };
 
@@ -69,6 +70,8 @@ Options read_options(const std::vector<std::string_view>& words) {
             options.counters = value.empty() ? "-" : value;
         else if (name == "--trace")
             options.trace = value;
+        else if (name == "--moments")
+            options.moments = value;
         else if (name == "--report")
             options.report = value;
         else if (name == "--threads")
@@ -148,6 +151,22 @@ void tell_counters(const emu::Counters& counters, const std::string& file) {
         throw UserError("cannot write " + file);
 }
 
+/// Writes the moments of a launch to a file.
+void write_moments(const std::string& file, const emu::Moments& moments,
+                   const std::vector<emu::Diagnostic>& findings) {
+    std::ofstream out(file, std::ios::trunc);
+    if (!(out << moments.json(findings) << std::flush))
+        throw UserError("cannot write " + file);
+}
+
+/// Attaches an observer to the replay's device, and returns it.
+template <class Kind>
+Kind* attach(emu::Replay& again, std::unique_ptr<Kind> observer) {
+    Kind* const there = observer.get();
+    again.device().add_observer(std::move(observer));
+    return there;
+}
+
 /// Tells the findings; true if there was none but notes.
 bool tell_findings(const std::vector<emu::Diagnostic>& findings, const std::string& report) {
     for (const emu::Diagnostic& each : findings)
@@ -177,18 +196,18 @@ bool replay(const emu::Capsule& capsule, std::size_t index, const Options& optio
     std::printf("%s\n", title(launch).c_str());
     std::fflush(stdout);
     emu::Replay again(capsule, index, settings);
-    emu::Counters* counters = nullptr;
-    if (!options.counters.empty()) {
-        auto fresh = std::make_unique<emu::Counters>("");
-        counters = fresh.get();
-        again.device().add_observer(std::move(fresh));
-    }
+    const auto* const counters =
+        options.counters.empty() ? nullptr : attach(again, std::make_unique<emu::Counters>(""));
+    const auto* const moments =
+        options.moments.empty() ? nullptr : attach(again, std::make_unique<emu::Moments>());
     const emu::LaunchOutcome outcome = again.run();
     if (outcome.error != emu::LaunchError::none)
         throw UserError("the launch was refused: " + outcome.message);
     const bool nothing_found = tell_findings(outcome.result.diagnostics, options.report);
     if (counters)
         tell_counters(*counters, options.counters);
+    if (moments)
+        write_moments(options.moments, *moments, outcome.result.diagnostics);
     return tell_results(again, launch, runs_as_recorded(launch, settings)) && nothing_found;
 }
 
@@ -207,8 +226,10 @@ int run(const Options& options) {
     if (options.launch && (*options.launch == 0 || *options.launch > capsule.launches.size()))
         throw UserError("--launch " + std::to_string(*options.launch) + ": " + options.file + " has " +
                         std::to_string(capsule.launches.size()) + " launches");
-    if (!options.trace.empty() && !options.launch && capsule.launches.size() > 1)
-        throw UserError("--trace is of one launch: choose it with --launch N; --list shows them");
+    const bool of_one = !options.trace.empty() || !options.moments.empty();
+    if (of_one && !options.launch && capsule.launches.size() > 1)
+        throw UserError(std::string(options.trace.empty() ? "--html" : "--trace") +
+                        " is of one launch: choose it with --launch N; --list shows them");
     if (!options.counters.empty() && options.counters != "-")
         std::ofstream(options.counters, std::ios::trunc);
     bool good = true;

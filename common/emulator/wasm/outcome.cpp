@@ -15,9 +15,11 @@ std::string list_of(const std::vector<emu::Diagnostic>& findings) {
     return json + "]";
 }
 
+std::size_t recorded_events = 0; ///< Of each launch, at most.
+
 const std::string& text(unsigned which) {
     const Outcome& o = outcome();
-    const std::array texts{&o.error, &o.findings, &o.counters, &o.trace, &o.told};
+    const std::array texts{&o.error, &o.findings, &o.counters, &o.trace, &o.told, &o.moments};
     return *texts.at(which);
 }
 
@@ -47,6 +49,11 @@ Watch::Watch(emu::Device& device) {
     trace_ = trace.get();
     device.add_observer(std::move(counters));
     device.add_observer(std::move(trace));
+    if (recorded_events == 0)
+        return;
+    auto moments = std::make_unique<emu::Moments>(recorded_events);
+    moments_ = moments.get();
+    device.add_observer(std::move(moments));
 }
 
 void Watch::keep(const emu::LaunchOutcome& launched) const {
@@ -62,6 +69,8 @@ void Watch::keep(const emu::LaunchOutcome& launched) const {
     if (!counters_->launches().empty())
         o.counters = emu::Counters::json(counters_->launches().back());
     o.trace = trace_->json();
+    if (moments_)
+        o.moments = moments_->json(launched.result.diagnostics);
 }
 
 } // namespace page
@@ -69,8 +78,10 @@ void Watch::keep(const emu::LaunchOutcome& launched) const {
 // meson.build exports each of these.
 extern "C" {
 
+/// From now on launches are recorded moment by moment, up to so many events of each; 0: they are not.
+void emulator_record(double events) { page::recorded_events = static_cast<std::size_t>(events); }
 /// Of the launch that ran last. 0: why it could not be run; 1: the findings, a list of JSON; 2: counters, 3:
-/// time line, both of JSON; 4: the findings as the command line prints them.
+/// time line, both of JSON; 4: the findings as the command line prints them; 5: its moments, of JSON.
 const char* emulator_text(unsigned which) { return page::text(which).data(); }
 /// Its bytes.
 std::size_t emulator_text_size(unsigned which) { return page::text(which).size(); }

@@ -4,6 +4,7 @@
 
 #include "hopper_emulator/counters.hpp"
 #include "hopper_emulator/device.hpp"
+#include "hopper_emulator/moments.hpp"
 #include "hopper_emulator/recording.hpp"
 
 #include <cstddef>
@@ -17,6 +18,7 @@ namespace page {
 struct Outcome {
     std::string error;                           ///< Why it could not be run, in one line.
     std::string findings, counters, trace, told; ///< `told`: the findings as the command line prints them.
+    std::string moments;                         ///< If they are recorded: emulator_record().
     std::uint64_t instructions = 0;              ///< Thread instructions.
     bool stopped = false;                        ///< Before its end.
     std::vector<std::vector<std::byte>> arrays;  ///< What memory held at its end.
@@ -37,6 +39,7 @@ class Watch {
   private:
     const emu::Counters* counters_;
     const emu::Trace* trace_;
+    const emu::Moments* moments_ = nullptr;
 };
 
 } // namespace page

@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <initializer_list>
 #include <iostream>
 #include <optional>
 #include <ostream>
@@ -62,6 +63,13 @@ class Bench {
         return dry() ? small : real;
     }
 
+    /// All `values`, or the first and the last where only results are looked at.
+    template <class T>
+    [[nodiscard]] std::vector<T> ends(std::initializer_list<T> values) const {
+        return dry() && values.size() > 2 ? std::vector<T>{*values.begin(), *(values.end() - 1)}
+                                          : std::vector<T>(values);
+    }
+
     /// Begins a table; rows may follow at any time.
     void table(const std::string& id, const std::string& title, const std::vector<BenchColumn>& columns) {
         std::vector<Json> described;
@@ -91,6 +99,14 @@ class Bench {
         work(static_cast<cudaStream_t>(nullptr));
         synchronize("a measured kernel");
         return std::nullopt;
+    }
+
+    /// Times `work` as time() does, if it has run already and its result was right: dry, it does not run
+    /// again.
+    template <class Work>
+    [[nodiscard]] std::optional<Timing> time_checked(std::size_t working_set, Work&& work,
+                                                     int repetitions = 31) {
+        return dry() ? std::nullopt : time(working_set, std::forward<Work>(work), repetitions);
     }
 
     /// Times of the copy ceiling for `bytes` read plus written; empty where nothing is timed.

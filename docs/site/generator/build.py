@@ -21,11 +21,11 @@ def known_pictures(root: Path) -> frozenset[str]:
     )
 
 
-def rendered_pages(root: Path) -> tuple[list[Rendered], Links]:
-    """Every page as HTML; raises SiteError with all links that lead nowhere."""
+def rendered_pages(root: Path, *, solutions: bool = True) -> tuple[list[Rendered], Links]:
+    """Every page as HTML, with the solutions of exercises or without; raises SiteError with all links that lead nowhere."""
     pages = all_pages(root)
     links = Links(root, pages, {page.name: render.anchors(page) for page in pages})
-    renderer = Renderer(root, links, known_pictures(root))
+    renderer = Renderer(root, links, known_pictures(root), solutions=solutions)
     rendered = [renderer.render(page) for page in pages]
     if links.problems:
         raise SiteError(*links.problems)
@@ -35,9 +35,9 @@ def rendered_pages(root: Path) -> tuple[list[Rendered], Links]:
     return rendered, links
 
 
-def build(paths: Paths) -> int:
+def build(paths: Paths, *, solutions: bool = True) -> int:
     """Builds the site into `paths.html`; returns the number of pages that came from Markdown."""
-    rendered, links = rendered_pages(paths.root)
+    rendered, links = rendered_pages(paths.root, solutions=solutions)
     for directory in (paths.stage, paths.output):
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
@@ -55,6 +55,7 @@ def build(paths: Paths) -> int:
         shutil.copyfile(source, paths.html / target)
     for script in (paths.site / "pictures").glob("*.js"):
         shutil.copyfile(script, paths.html / script.name)
+    shutil.copyfile(paths.site / "tasks/predictions.js", paths.html / "predictions.js")
     (paths.html / "slides").mkdir()
     for plan in slides.plan_names(paths.root):
         (paths.html / slides.file_name(plan)).write_text(slides.deck(paths.root, plan), "utf-8")
@@ -75,7 +76,7 @@ def _search(paths: Paths, rendered: list[Rendered], names: Names) -> None:
 
 def _style(paths: Paths) -> str:
     """All style sheets in one, without their comments: one request before a page can be drawn."""
-    sheets = (paths.html / "doxygen.css", paths.theme / "doxygen-awesome.css", paths.site / "theme/site.css", paths.site / "pictures/pictures.css")
+    sheets = (paths.html / "doxygen.css", paths.theme / "doxygen-awesome.css", paths.site / "theme/site.css", paths.site / "pictures/pictures.css", paths.site / "tasks/tasks.css")
     text = "\n".join(re.sub(r"/\*.*?\*/", "", sheet.read_text("utf-8"), flags=re.DOTALL) for sheet in sheets)
     note = "/* Doxygen's style, the theme Doxygen Awesome (MIT licence, doxygen-awesome-licence.txt), and ours. */\n"
     return note + re.sub(r"\n\s*\n+", "\n", text)
@@ -107,7 +108,8 @@ def _stage(paths: Paths, rendered: list[Rendered]) -> None:
     for name in ("pages", "parts"):
         (paths.stage / name).mkdir()
     header = (paths.site / "theme/header.html").read_text("utf-8")
-    header = header.replace("@NAVIGATION@", frame.navigation(pages))
+    questions = {each.page.name: sum(section.html.count('<form class="predict"') for section in each.sections) for each in rendered}
+    header = header.replace("@NAVIGATION@", frame.navigation(pages, questions))
     (paths.stage / "header.html").write_text(header, "utf-8")
     shutil.copyfile(paths.site / "theme/footer.html", paths.stage / "footer.html")
     (paths.stage / "pages/namespaces.dox").write_text(_namespaces(paths.root), "utf-8")
@@ -186,7 +188,8 @@ def _finish(
         html = html.replace('<div class="contents">', f'{contents}\n<div class="contents">', 1)
     html = frame.with_headings(reference.with_buttons(html), result)
     html = frame.with_current(html, file.name)
+    scripts = '<script src="predictions.js" defer></script>\n' if 'class="predict"' in html else ""
     html = html.replace(
-        "</body>", frame.pictures(paths.root, result.pictures if result else []) + "\n</body>"
+        "</body>", scripts + frame.pictures(paths.root, result.pictures if result else []) + "\n</body>"
     )
     file.write_text(html, "utf-8")

@@ -5,8 +5,7 @@ import re
 from html import escape
 from pathlib import Path
 
-from weaving import tables
-
+from . import measured
 from .doxygen import Names
 from .pages import Page
 from .render import Rendered
@@ -25,8 +24,8 @@ REFERENCE = (
 )
 
 
-def navigation(pages: list[Page]) -> str:
-    """The side bar: every page under its group, then the API reference."""
+def navigation(pages: list[Page], questions: dict[str, int]) -> str:
+    """The side bar: every page under its group, then the API reference. `questions`: how many a chapter has to answer."""
     parts = ["<ul>"]
     group = ""
     for page in pages:
@@ -34,16 +33,16 @@ def navigation(pages: list[Page]) -> str:
             group = page.group
             parts.append(f"</ul>\n<h2>{escape(group)}</h2>\n<ul>")
         parts.append(
-            f'<li><a href="{page.file}"{_read_mark(page)}>{escape(page.label if page.name != "index" else "Home")}</a></li>'
+            f'<li><a href="{page.file}"{_read_mark(page, questions)}>{escape(page.label if page.name != "index" else "Home")}</a></li>'
         )
     parts.append("</ul>\n<h2>API reference</h2>\n<ul>")
     parts += [f'<li><a href="{file}">{escape(label)}</a></li>' for file, label in REFERENCE]
     return "\n".join([*parts, "</ul>"])
 
 
-def _read_mark(page: Page) -> str:
-    """By which the browser keeps how far a chapter was read."""
-    return f' data-chapter="{page.name}"' if page.chapter else ""
+def _read_mark(page: Page, questions: dict[str, int]) -> str:
+    """By which the browser keeps how far a chapter was read, and how many of its predictions were answered."""
+    return f' data-chapter="{page.name}" data-questions="{questions.get(page.name, 0)}"' if page.chapter else ""
 
 
 def neighbours(pages: list[Page], page: Page) -> str:
@@ -160,23 +159,11 @@ def with_references(html: str, page: Page, names: Names) -> str:
 
 
 def picture_data(root: Path, name: str) -> object:
-    """What a picture shows: the file that make.py wrote, and for the time line first a GPU's record, if there is one."""
-    data = json.loads((root / "docs/site/data" / f"{name}.json").read_text("utf-8"))
-    return {"sources": [*measured_time_lines(root), data]} if name == "pipeline" else data
-
-
-def measured_time_lines(root: Path) -> list[dict[str, object]]:
-    """The table `pipeline_timeline` of docs/measurements/h200.json in the form of the emulator's record."""
-    path = root / "docs/measurements/h200.json"
-    if not path.exists():
-        return []
-    table = tables.load(root).get("pipeline_timeline")
-    stages: dict[str, list[dict[str, object]]] = {}
-    for row in tables.rows(table) if table else ():
-        count = int(str(row["stages"]))
-        tile = {key: row[key] for key in ("tile", "issued", "landed", "computed")}
-        stages.setdefault(str(count), []).append({**tile, "stage": int(str(row["tile"])) % count})
-    return [{"name": "an H200", "unit": "clock cycles", "timed": True, "stages": stages}] if stages else []
+    """What a picture shows: measurements, or the file that make.py wrote."""
+    if name in measured.PICTURES:
+        return measured.PICTURES[name](root)
+    data: object = json.loads((root / "docs/site/data" / f"{name}.json").read_text("utf-8"))
+    return data
 
 
 def pictures(root: Path, wanted: list[str]) -> str:

@@ -70,10 +70,11 @@ def lines(code: str, language: str) -> list[str]:
     return escape(code).split("\n")
 
 
-def fragment(code: str, language: str) -> str:
-    """A listing as Doxygen writes it."""
+def fragment(code: str, language: str, notes: dict[int, list[str]] | None = None) -> str:
+    """A listing as Doxygen writes it. `notes`: what is said below a line, by its index."""
     rows = "\n".join(
-        f'<div class="line">{line or "&#160;"}</div>' for line in lines(code.rstrip("\n"), language)
+        f'<div class="line">{line or "&#160;"}</div>' + "".join(f'<div class="said">▲ {escape(text)}</div>' for text in (notes or {}).get(at, ()))
+        for at, line in enumerate(lines(code.rstrip("\n"), language))
     )
     columns = max(map(len, code.split("\n")))
     wide = " wide" if _COLUMNS < columns <= _MOST_COLUMNS else ""

@@ -27,7 +27,8 @@ def cards(root: Path, rendered: list[Rendered], links: Links) -> str:
             f'<li><a class="card" href="{result.page.file}" data-chapter="{result.page.name}">{picture}'
             f'<b>{escape(result.page.label)}</b><small>{count}</small><small class="progress"></small></a></li>'
         )
-    return f'<ul class="cards">{"".join(parts)}</ul>'
+    forget = '<p><button type="button" class="forget" hidden>Forget what I have read and answered</button></p>'
+    return f'<ul class="cards">{"".join(parts)}</ul>{forget}'
 
 
 def _picture(page: Page, root: Path, links: Links) -> str:

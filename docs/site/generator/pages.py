@@ -12,6 +12,7 @@ from cli.workspace import Workspace
 BEFORE_CHAPTERS = ("setup",)
 AFTER_CHAPTERS = (
     "exercises",
+    "which_copy",
     "errors",
     "emulator",
     "own_programs",

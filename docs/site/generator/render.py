@@ -10,9 +10,10 @@ from markdown_it.token import Token
 from weaving import code
 from weaving.errors import WeaveError
 
-from . import highlight, slides
+from . import highlight, mistakes, slides
 from .links import SOURCE, Links, slug
 from .pages import Page, SiteError
+from .tasks import Tasks
 
 _MARK = re.compile(r"^<!-- (?P<kind>[a-z]+): (?P<argument>.*\S) -->\s*$")
 _MOST_ROWS = 16
@@ -72,8 +73,9 @@ def _plain(inline: Token) -> str:
 class Renderer:
     """Renders pages one by one; problems are gathered in `links.problems`."""
 
-    def __init__(self, root: Path, links: Links, pictures: frozenset[str]) -> None:
+    def __init__(self, root: Path, links: Links, pictures: frozenset[str], *, solutions: bool = True) -> None:
         self._root = root
+        self._tasks = Tasks(root, lambda text: self._parser.renderInline(text).strip(), solutions=solutions)
         self._links = links
         self._pictures = pictures
         self._parser = parser()
@@ -98,7 +100,15 @@ class Renderer:
             part.append(token)
             index += 1
         self._finish(result, part)
+        self._add_exercises(result)
         return result
+
+    def _add_exercises(self, result: Rendered) -> None:
+        """Behind the chapter's list of its exercises, each of them."""
+        at = next((i for i, section in enumerate(result.sections, 1) if section.title == "Exercises"), len(result.sections))
+        result.sections[at:at] = [
+            Section(title, f"{result.page.name}-exercise-{name}", 3, html) for name, title, html in self._tasks.sections(result.page)
+        ]
 
     def _finish(self, result: Rendered, tokens: list[Token]) -> None:
         """Adds the HTML of `tokens` to the last section."""
@@ -111,7 +121,8 @@ class Renderer:
 
     def _translate(self, result: Rendered, tokens: list[Token]) -> list[Token]:
         kept: list[Token] = []
-        origin = ""
+        origin = mistake = ""
+        listed: tuple[int, Token, str] | None = None  # The last listing: where it is in `kept`, its code, its origin.
         measured = folded = False
         index = 0
         while index < len(tokens):
@@ -123,6 +134,10 @@ class Renderer:
                     kept.append(self._picture(result, match["argument"], tokens, index, line))
                     index = _after_paragraph(tokens, index + 1)
                     continue
+                if match["kind"] == "predict":
+                    kept.append(_html(self._tasks.prediction(result.page, match["argument"])))
+                    index += 1
+                    continue
                 if match["kind"] == "home":
                     kept.append(_html(f"<!-- {match['argument']} -->"))
                     index += 1
@@ -132,11 +147,16 @@ class Renderer:
                     index = _after_paragraph(tokens, index + 1)
                     continue
                 origin = self._origin(result.page, match["argument"]) if match["kind"] == "code" else ""
+                mistake = match["argument"] if match["kind"] == "mistake" else ""
             elif token.type == "html_block" and token.content.strip().startswith("<!--"):
                 origin, measured = "", False
             elif token.type == "fence":
+                if origin:
+                    listed = len(kept), token, origin
+                elif mistake and listed:
+                    kept[listed[0]] = _html(mistakes.annotated(mistake, listed[1].content, listed[2], token.content))
                 kept.append(_html(origin + _folded(result.page, token)))
-                origin = ""
+                origin = mistake = ""
             elif token.type == "code_block":
                 kept.append(_html(highlight.fragment(token.content, "")))
             else:

@@ -46,6 +46,7 @@
  * @property {'late' | 'early' | 'random'} [order] When asynchronous copies land: 'late' if it is not given.
  * @property {number} [seed] Of the random order.
  * @property {boolean} [checks] False: look for no races.
+ * @property {number} [record] Record the launch moment by moment, so many events at most.
  * @property {number} [steps] Thread instructions after which the launch is stopped; 0: any number.
  */
 
@@ -58,6 +59,7 @@
  * @property {string} traceText A time line for Perfetto, as `EMULATOR_TRACE` has it.
  * @property {number} instructions Thread instructions that were executed.
  * @property {boolean} stopped The launch was stopped before its end: by an error, or by `steps`.
+ * @property {string} momentsText If it was asked to record: what docs/site/viewer shows, of JSON; else "".
  * @property {string} told The findings as the command line prints them.
  * @property {ArrayBuffer[]} arrays What each array held at the end; of a capsule, all allocations of the program.
  * @property {number} milliseconds That the run took.
@@ -162,9 +164,10 @@ function hopperEmulatorWorker(scope) {
         return new TextDecoder().decode(bytes().slice(begin, begin + exports.emulator_text_size(which)));
     };
 
-    function run({ launch = 0, replacement, order = 'late', seed = 1, checks = true, steps = 0 }) {
+    function run({ launch = 0, replacement, order = 'late', seed = 1, checks = true, steps = 0, record = 0 }) {
         if (!(order in orders)) throw new Error(`the order of completion is late, early or random, not ${order}`);
         const begin = performance.now();
+        exports.emulator_record?.(record);
         if (recorded) replace(replacement ?? {});
         const ran = recorded ? exports.emulator_replay(launch, orders[order], seed, checks, steps)
             : exports.emulator_run(orders[order], seed, checks, steps);
@@ -176,6 +179,7 @@ function hopperEmulatorWorker(scope) {
         const findingsText = text(1);
         return {
             findings: JSON.parse(findingsText), findingsText, countersText: text(2), traceText: text(3), told: text(4),
+            momentsText: record && exports.emulator_record ? text(5) : '',
             instructions: exports.emulator_instructions(), stopped: !!exports.emulator_stopped(), arrays,
             milliseconds: performance.now() - begin,
         };

@@ -6,59 +6,27 @@
 (() => {
     const chapter = document.querySelector('meta[name="hopper-live"]')?.content;
     if (!chapter || !HopperEmulator.isPossible) return;
-    const here = new URL('.', document.currentScript?.src ?? document.baseURI).href;
+    const { make, data, bytesOf, withCapsule } = hopperCapsules;
 
-    /** An element with properties and children. */
-    function make(tag, properties = {}, ...children) {
-        const element = Object.assign(document.createElement(tag), properties);
-        element.append(...children);
-        return element;
-    }
+    // ---- The emulator with the chapter's capsule.
 
-    // ---- What the chapter has: its launches and its mutants, each loaded when it is first needed.
-
-    const loaded = new Map();
-
-    /** 'launches' or 'mutants' of the chapter, as live_launches.py wrote them. */
-    function data(what) {
-        if (!loaded.has(what)) {
-            const file = what === 'launches' ? `${chapter}.js` : `${chapter}_${what}.js`;
-            loaded.set(what, addScript(`${here}${file}`).then(() => unpacked(globalThis.hopperLive[chapter][what])));
-        }
-        return loaded.get(what);
-    }
-
-    function addScript(url) {
-        return new Promise((resolve, reject) => document.head.append(make('script', {
-            src: url, onload: resolve,
-            onerror: () => reject(new EmulatorError(`${url} could not be loaded`, 'missing')),
-        })));
-    }
-
-    const bytesOf = base64 => Uint8Array.from(atob(base64), letter => letter.charCodeAt(0));
-
-    async function unpacked(base64) {
-        const stream = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream('gzip'));
-        return JSON.parse(await new Response(stream).text());
-    }
-
-    // ---- The emulator with the chapter's capsule, one for the page.
-
-    const emulator = new HopperEmulator({ milliseconds: 5000 });
-    let opened = null;
     const results = new Map(); // By launch: what the right kernel leaves in memory.
 
+    /** Calls `use(emulator, launches)` with the chapter's launches. */
+    const withLaunches = use =>
+        withCapsule(chapter, async () => bytesOf((await data('launches', chapter)).capsule), use);
+
     /** The launches of the capsule, as the emulator lists them. */
-    function launches() {
-        return opened ??= data('launches').then(({ capsule }) => emulator.load({ capsule: bytesOf(capsule) }));
-    }
+    const launches = () => withLaunches((_, list) => list);
+
+    const run = settings => withLaunches(emulator => emulator.run(settings));
 
     /** "gemm::staged_gemm<3>(int, …)": "staged_gemm". */
     const plainName = name => name.replace(/^void /, '').split(/[<(]/)[0].split('::').at(-1);
 
     /** What the right kernel of a launch leaves in memory: what every order and every mutant is compared with. */
     async function rightResult(index) {
-        if (!results.has(index)) results.set(index, (await emulator.run({ launch: index })).arrays);
+        if (!results.has(index)) results.set(index, (await run({ launch: index })).arrays);
         return results.get(index);
     }
 
@@ -120,29 +88,75 @@
             return indices.find(index => this.kernels.includes(plainName(all[index].name))) ?? (names ? indices[0] : undefined);
         }
 
+        /** Its launch: number, and the kernel's names; without a number if there is none. */
+        async recorded() {
+            const index = await this.launch();
+            return index === undefined ? {} : { ...(await launches())[index], index };
+        }
+
+        /** Runs a launch, perhaps with another kernel in its place: how it ran, and what show() takes. */
+        async outcomeOf(index, replacement) {
+            const right = await rightResult(index);
+            const { name, clocks } = (await launches())[index];
+            const how = { launch: index, order: this.order.value, seed: this.seed ?? 1 + Math.floor(Math.random() * 1e6), replacement };
+            this.seed = null;
+            const result = await run(how);
+            return { how, shown: [name, result, clocks && !replacement ? null : differing(result.arrays, right)] };
+        }
+
+        /** The same with a kernel that is none of the mutants, and its file. */
+        async runReplaced(index, replacement) {
+            this.tellRun(null);
+            this.clear();
+            this.broken = { file: replacement.file, source: replacement.source, edited: true };
+            try {
+                this.show(...(await this.outcomeOf(index, replacement)).shown);
+            } finally {
+                this.broken = null;
+            }
+        }
+
         async run() {
             const mine = this.turn = {};
+            this.tellRun(null);
             this.clear();
-            this.say('Running…');
-            this.runButton.disabled = true;
+            this.say('Running on the emulator, in this page…');
+            const release = this.hold(this.runButton);
             try {
-                const index = await this.launch();
+                const { index, name } = await this.recorded();
                 if (index === undefined) return this.say('The chapter’s program does not launch this kernel.');
-                const right = await rightResult(index);
-                const { name, clocks } = (await launches())[index];
                 const replacement = this.broken && await this.replacementOf(name);
-                const result = await emulator.run({ launch: index, order: this.order.value, seed: 1 + Math.floor(Math.random() * 1e6), replacement });
-                if (mine === this.turn) this.show(name, result, clocks && !this.broken ? null : differing(result.arrays, right));
+                const { how, shown } = await this.outcomeOf(index, replacement);
+                if (mine !== this.turn) return;
+                this.show(...shown);
+                // For what shows more of the same run (viewer/watch.js).
+                this.tellRun({ ...how, again: more => run({ ...how, ...more }) });
             } catch (error) {
                 if (mine === this.turn) this.say(error.reason === 'time' ? `${error.message}, and was stopped.` : error.message, 'wrong');
             } finally {
-                this.runButton.disabled = false;
+                release();
             }
+        }
+
+        /** `ran`: how it ran last; null: it runs now, or did not run. */
+        tellRun(ran) {
+            this.ran = ran;
+            this.bar.parentElement.dispatchEvent(new CustomEvent('hopper-ran'));
+        }
+
+        /** Disables a button; what it returns enables it, and gives it back the focus that a browser takes from it. */
+        hold(button) {
+            const focused = document.activeElement === button;
+            button.disabled = true;
+            return () => {
+                button.disabled = false;
+                if (focused) button.focus({ preventScroll: true });
+            };
         }
 
         /** The broken kernel as the emulator takes it. */
         async replacementOf(name) {
-            const { begin, end } = await data('mutants');
+            const { begin, end } = await data('mutants', chapter);
             const { kernel, ptx } = this.broken.kernels[name];
             return { ptx: begin + ptx + end, kernel, file: this.broken.file, source: this.broken.source };
         }
@@ -162,40 +176,48 @@
         /** `compared`: with what the right kernel leaves; null for one that stores the time, of which an emulator has none. */
         show(name, result, compared) {
             const { differ, all } = compared ?? { differ: 0, all: 0 };
-            const run = `${plainName(name)}: ${result.instructions.toLocaleString('en')} thread instructions`;
-            const unseen = this.broken && !differ && !result.findings.length;
-            const wrong = differ ? `${differ.toLocaleString('en')} of ${all.toLocaleString('en')} words in memory differ from what the right kernel leaves.`
+            const run = `${plainName(name)} ran on the emulator: ${result.instructions.toLocaleString('en')} instructions, all threads together`;
+            const unseen = this.broken?.why && !differ && !result.findings.length;
+            const wrong = differ ? `The result is wrong: ${differ.toLocaleString('en')} of ${all.toLocaleString('en')} words in memory are not as the right kernel leaves them.`
                 : compared ? 'Memory is as the right kernel leaves it.' : 'It stores what a clock says, so results are not compared.';
             const parts = result.findings.map(finding => this.findingOf(finding));
-            const summary = result.findings.length ? `${run}, ${result.findings.length} ${result.findings.length === 1 ? 'finding' : 'findings'}.`
-                : `${run}, nothing found. ${wrong}`;
+            const found = result.findings.length === 1 ? 'A mistake was found' : `${result.findings.length} mistakes were found`;
+            const summary = result.findings.length ? `${run}. ${found}.` : `${run}. No rule was broken. ${wrong}`;
             const good = !result.findings.length && !differ;
-            this.outcome.replaceChildren(make('p', { textContent: summary, className: good ? 'right' : 'wrong' }), ...parts);
-            if (unseen) this.outcome.append(make('p', { textContent: 'These inputs do not show what is wrong. The chapter’s tests do, with others.' }));
+            const why = this.broken?.why ? [make('p', { textContent: `Broken on purpose: ${this.broken.why}.` })] : [];
+            this.outcome.replaceChildren(...why, make('p', { textContent: summary, className: good ? 'right' : 'wrong' }), ...parts);
+            if (unseen) this.outcome.append(make('p', { textContent: 'It is wrong all the same: these inputs do not show it, and those of the chapter’s tests do.' }));
             if (result.findings.length && differ) this.outcome.append(make('p', { textContent: wrong }));
-            for (const { locations } of result.findings)
+            this.blameAll(result.findings);
+        }
+
+        blameAll(findings) {
+            for (const { locations } of findings)
                 for (const place of locations) {
-                    this.blame(place, `◀ ${place.role}`);
-                    place.callers?.forEach(caller => this.blame(caller, '◀ called here'));
+                    this.blame(place, `▲ ${place.role}`);
+                    place.callers?.forEach(caller => this.blame(caller, '▲ called here'));
                 }
         }
 
         findingOf(finding) {
-            const link = make('a', { href: `errors.html#${finding.name}`, textContent: finding.name });
-            const lines = finding.locations.map(({ file, line, role }) => make('li', { textContent: `${file}:${line}: ${role}` }));
+            const link = make('a', { href: `errors.html#errors-${finding.name}`, textContent: finding.name });
+            // The line's own text where it is not to be seen above, as the reader has written it.
+            const own = ({ file, line }) => this.broken?.edited && file === this.file ? [make('code', { textContent: this.broken.source.split('\n')[line - 1]?.trim() })] : [];
+            const lines = finding.locations.map(place => make('li', {}, `${place.file}:${place.line}: ${place.role} `, ...own(place)));
             return make('div', { className: `live-finding ${finding.severity}` },
                 make('p', {}, make('strong', {}, `${finding.severity} `, link), ` ${finding.message}`),
                 make('ul', {}, ...lines), make('p', {}, make('strong', { textContent: 'What to do: ' }), finding.advice));
         }
 
-        /** Says at the line what happened there, once. */
+        /** Says below the line, or below what a mutant has put in its place, what happened there, once. */
         blame(place, words) {
             if (place.file !== this.file) return;
             const row = this.rowOf(place.line);
             if (!row || row.classList.contains('live-blamed')) return;
             row.classList.add('live-blamed');
-            const mark = make('span', { className: 'live-role', textContent: words });
-            row.append(mark);
+            const mark = make('div', { className: 'said', textContent: words });
+            const fresh = row.nextElementSibling;
+            (fresh?.matches('.live-added') ? fresh : row).after(mark);
             this.marks.push(mark);
         }
 
@@ -212,7 +234,7 @@
         // ---- Mutants.
 
         async prepare() {
-            const { files } = await data('launches');
+            const { files } = await data('launches', chapter);
             this.source = files[this.file];
             const lines = this.source.split('\n').map(line => line.trim());
             let at = 0;
@@ -228,18 +250,18 @@
 
         /** Of the chapter's mutants those that change a line of this listing. */
         async mutants() {
-            const { mutants } = await data('mutants');
+            const { mutants } = await data('mutants', chapter);
             const shown = new Set(this.rows.map(row => Number(row.dataset.line)));
             const first = mutant => mutant.line + (/^\n*/.exec(mutant.find)[0].length);
             return mutants.filter(mutant => mutant.file === this.file && shown.has(first(mutant)));
         }
 
         async showMutants() {
-            this.breakButton.disabled = true;
+            const release = this.hold(this.breakButton);
             try {
-                if (!this.choices.childElementCount) {
+                if (!this.offered) {
                     await this.prepare();
-                    const mutants = await this.mutants();
+                    const mutants = this.offered = await this.mutants();
                     this.choices.append(...mutants.map(mutant => this.choiceOf(mutant)));
                     if (!mutants.length) this.choices.append(make('li', { textContent: 'No tested mutant changes a line of this listing.' }));
                 }
@@ -248,7 +270,7 @@
             } catch (error) {
                 this.say(error.message, 'wrong');
             } finally {
-                this.breakButton.disabled = false;
+                release();
             }
         }
 
@@ -307,11 +329,12 @@
         const box = origin.nextElementSibling; // site.js puts listings into boxes with a button to copy.
         const fragment = box?.matches('.fragment') ? box : box?.querySelector('.fragment');
         const file = origin.textContent.split(',')[0].trim();
-        if (!fragment || !/\.cuh?$/.test(file)) continue;
+        if (!fragment || !/\.cuh?$/.test(file) || /\bmistakes\.cu$/.test(file)) continue; // Those are for mistakes.js.
         const listing = new Listing(fragment, file);
         if (!listing.kernels.length && !/__device__/.test(fragment.textContent)) continue;
         listing.addBar(box);
         listings.push(listing);
     }
     globalThis.hopperListings = listings;
+    globalThis.HopperListing = Listing;
 })();

@@ -1,108 +1,133 @@
-// The time line of a pipeline with 1, 2 and 4 stages: by a GPU's clock where there is a record, and from the emulator, which
-// has no clock. What it records is an order, so that is what is drawn: its events one after the other, at equal distances.
+// A pipeline of stages: copies and computations of one block in time, as a simple model has them, and how much of the time the
+// threads compute for every number of stages, with an H200's points over it.
 "use strict";
 
-Pictures.start("pipeline", "Copies and computations of a pipeline over time", (data, box) => {
-    const { make, choice, button, arrows, reveal, reserveWords, readout, clamp } = Pictures;
-    const LEFT = 70, WIDTH = 760, LANE = 26;
-    const state = { source: 0, stages: "2", tile: 0 };
-    const drawing = make("div", { class: "drawing" }), said = readout(), unit = make("span");
-    const source = () => sources[state.source];
-    const sources = data.sources.map((each) => each.timed ? each : { ...each, stages: inOrder(each.stages) });
-    const tiles = () => source().stages[state.stages] || Object.values(source().stages)[0];
-    /** The end of the longest record: one scale for every number of stages, so that lengths can be compared. */
-    const end = () => Math.max(...Object.values(source().stages).flat().map((tile) => tile.computed));
+Pictures.start("pipeline", "Stages of a pipeline: when threads wait, and how many stages are enough", (data, box) => {
+    const { make, choice, fitted, question, readout, reserveWords, plural } = Pictures;
+    const MOST = 8, UNITS = 32, LANE = 20, LEFT = 58, TOP = 8, CHART = 150;
+    const state = { copy: 3, compute: 1, stages: 2, measured: -1 };
+    const drawing = make("div", { class: "drawing" }), said = readout();
+    let answer = null, width = 0;
 
-    /** The same tiles with the place of each event in the order of events; what happened at once has one place. */
-    function inOrder(stages) {
-        return Object.fromEntries(Object.entries(stages).map(([count, list]) => {
-            const moments = [...new Set(list.flatMap(({ issued, landed, computed }) => [issued, landed, computed]))];
-            moments.sort((a, b) => a - b);
-            const place = (moment) => moments.indexOf(moment) + 1;
-            return [count, list.map((tile) => ({
-                ...tile, issued: place(tile.issued), landed: place(tile.landed), computed: place(tile.computed),
-            }))];
-        }));
+    const numbers = (from, to) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+    const enough = () => Math.ceil(1 + state.copy / state.compute);
+
+    /** The tiles that begin within UNITS: a copy begins when its stage was computed the last time, a computation when its tile is there. */
+    function schedule(stages) {
+        const tiles = [];
+        for (let k = 0; ; ++k) {
+            const issued = k < stages ? 0 : tiles[k - stages].computed, landed = issued + state.copy;
+            const begun = Math.max(landed, k ? tiles[k - 1].computed : 0);
+            if (issued >= UNITS) return tiles;
+            tiles.push({ tile: k, stage: k % stages, issued, landed, begun, computed: begun + state.compute });
+        }
+    }
+    /** The part of the time, in the long run, in which the threads compute. */
+    const share = (stages) => Math.min(1, stages * state.compute / (state.copy + state.compute));
+    const done = (stages) => schedule(stages).filter(({ computed }) => computed <= UNITS).length;
+
+    function timeLine(svg) {
+        const unit = (width - LEFT - 4) / UNITS, x = (time) => LEFT + Math.min(time, UNITS) * unit;
+        const stages = answer === null ? 1 : state.stages;
+        const bar = (from, to, y, kind, text) => {
+            if (from >= UNITS) return;
+            svg.append(make("rect", { x: x(from), y, width: x(to) - x(from), height: LANE - 4, class: kind }));
+            if (x(to) - x(from) > 8 * String(text).length + 2)
+                svg.append(make("text", { x: (x(from) + x(to)) / 2, y: y + 12, "text-anchor": "middle", text }));
+        };
+        const threads = TOP, line = (stage) => TOP + (stage + 1) * LANE + 6;
+        for (let stage = 0; stage < stages; ++stage)
+            svg.append(make("text", { x: LEFT - 6, y: line(stage) + 12, "text-anchor": "end", class: "faint", text: `stage ${stage}` }));
+        svg.append(make("text", { x: LEFT - 6, y: threads + 12, "text-anchor": "end", class: "faint", text: "threads" }));
+        let before = 0;
+        for (const { tile, stage, issued, landed, begun, computed } of schedule(stages)) {
+            bar(issued, landed, line(stage), "copy", `copy ${tile}`);
+            bar(begun, computed, line(stage), "compute", tile);
+            if (begun > before) bar(before, begun, threads, "wait thread", "wait");
+            bar(begun, computed, threads, "compute thread", tile);
+            before = computed;
+        }
+        for (const time of width < 560 ? [0, 8, 16, 32] : [0, 8, 16, 24, 32])
+            svg.append(make("text", { x: x(time), y: line(MOST) + 10, "text-anchor": time === UNITS ? "end" : "middle", class: "faint", text: time === UNITS ? `${time} units of time` : time }));
     }
 
-    function bar(svg, from, to, y, kind, text, number) {
-        const scale = (WIDTH - LEFT - 8) / end();
-        const x = LEFT + from * scale, width = Math.max((to - from) * scale, 1);
-        const rect = make("rect", {
-            x, y, width, height: LANE - 6, class: kind + (number === state.tile ? " chosen" : ""),
-            onclick: () => choose(number), onmouseenter: () => choose(number),
-        });
-        svg.append(rect);
-        if (width > 9 * String(text).length)
-            svg.append(make("text", { x: x + width / 2, y: y + 14, "text-anchor": "middle", "pointer-events": "none", text }));
+    function chart(svg) {
+        const top = TOP + (MOST + 2) * LANE + 36, bottom = top + CHART - 40, cell = (width - LEFT - 4) / MOST;
+        const x = (stages) => LEFT + (stages - 0.5) * cell, y = (part) => bottom - part * (bottom - top);
+        svg.append(make("text", { x: 0, y: top - 10, class: "faint", text: "share of the time in which the threads compute" }));
+        for (const part of [0, 0.5, 1])
+            svg.append(make("line", { x1: LEFT, x2: width - 4, y1: y(part), y2: y(part), class: "grid" }),
+                make("text", { x: LEFT - 6, y: y(part) + 4, "text-anchor": "end", class: "faint", text: `${100 * part} %` }));
+        for (const stages of numbers(1, MOST)) {
+            svg.append(make("text", { x: x(stages), y: bottom + 16, "text-anchor": "middle", class: "faint", text: stages }));
+            if (answer === null) continue;
+            svg.append(make("rect", {
+                x: x(stages) - 0.3 * cell, y: y(share(stages)), width: 0.6 * cell, height: bottom - y(share(stages)), "data-share": share(stages),
+                class: `model ${stages === state.stages ? "compute chosen" : "compute"}`,
+            }));
+        }
+        svg.append(make("text", { x: width - 4, y: bottom + 32, "text-anchor": "end", class: "faint", text: "stages" }));
+        if (answer === null) return;
+        const knee = LEFT + (0.5 + state.copy / state.compute) * cell; // Where 1 + L/C is on the axis.
+        svg.append(make("line", { x1: knee, x2: knee, y1: top - 4, y2: bottom, class: "law" }));
+        svg.append(make("text", { x: Math.min(knee + 4, width - 70), y: bottom + 32, "text-anchor": "middle", class: "knee", text: "1 + L/C" }));
+        if (state.measured < 0) return;
+        const { points } = data.measured[state.measured], best = Math.max(...points.map(([, rate]) => rate));
+        for (const [stages, rate] of points)
+            svg.append(make("rect", { x: x(stages) - 6, y: y(rate / best) - 6, width: 12, height: 12, rx: 6, class: "wait chosen point", "data-share": rate / best }));
     }
 
     function draw() {
-        const stages = Number(state.stages), focused = drawing.contains(document.activeElement);
         const svg = make("svg", {
-            viewBox: `0 0 ${WIDTH} ${(stages + 1) * LANE + 22}`, tabindex: 0, role: "img",
-            "aria-label": "Copies and computations over time; the arrow keys choose a tile",
+            viewBox: `0 0 ${width} ${TOP + (MOST + 2) * LANE + 36 + CHART}`, role: "img",
+            "aria-label": "Above a time line of copies and computations, below the share of computing for 1 to 8 stages; the text below says the same",
         });
-        svg.style.minWidth = `${0.92 * WIDTH}px`; // So that its words can be read on a phone.
-        for (let stage = 0; stage < stages; ++stage)
-            svg.append(make("text", { x: LEFT - 8, y: stage * LANE + 16, "text-anchor": "end", class: "faint", text: `stage ${stage}` }));
-        svg.append(make("text", { x: LEFT - 8, y: stages * LANE + 16, "text-anchor": "end", class: "faint", text: "threads" }));
-        let before = 0;
-        for (const { tile, stage, issued, landed, computed } of tiles()) {
-            bar(svg, issued, landed, stage * LANE + 2, "copy", `copy ${tile}`, tile);
-            bar(svg, Math.max(landed, before), computed, stage * LANE + 2, "compute", tile, tile);
-            bar(svg, Math.max(landed, before), computed, stages * LANE + 2, "compute", tile, tile);
-            before = computed;
-        }
-        const foot = (stages + 1) * LANE + 14;
-        svg.append(make("text", { x: LEFT, y: foot, class: "faint", text: source().timed ? "time →" : "order of events, not time →" }));
-        svg.append(make("text", { x: WIDTH - 8, y: foot, "text-anchor": "end", class: "faint", text: `${end()} ${source().unit}` }));
-        arrows(svg, (dx, dy) => choose(state.tile + dx + dy));
+        timeLine(svg);
+        chart(svg);
         drawing.replaceChildren(svg);
-        if (focused) svg.focus();
-        const shown = drawing.querySelectorAll("rect.chosen"), first = shown[0].x.baseVal.value, last = shown[shown.length - 1];
-        reveal(drawing, first, last.x.baseVal.value + last.width.baseVal.value - first);
     }
 
-    function choose(number) {
-        const next = clamp(number, 0, tiles().length - 1), changed = next !== state.tile;
-        state.tile = next;
-        if (changed) draw();
-        tell();
+    function words() {
+        const given = `Model: a copy takes ${state.copy}, a computation ${state.compute}.`;
+        if (answer === null) return `${given} With one stage ${plural(done(1), "tile")} are done after ${UNITS} units.`;
+        const told = answer === undefined ? "" : Number(answer) === enough() ? " You said so." : ` You said ${answer}.`;
+        const count = plural(state.stages, "stage");
+        return `${given} 1 + L/C is ${Number((1 + state.copy / state.compute).toFixed(2))}: ${plural(enough(), "stage")} are enough.${told} With ${count} ${done(state.stages)} tiles are done after ${UNITS} units, ` +
+            `and in the long run the threads compute ${Math.round(100 * share(state.stages))} % of the time.${overlay()}`;
     }
 
-    function words(list, number, timed) {
-        const { tile, stage, issued, landed, computed } = list[number];
-        const under = list.filter((other) => other.issued <= landed && other.landed >= landed && other.tile !== tile).length;
-        const at = timed ? "at" : "as event";
-        return `Tile ${tile}, stage ${stage}: copy issued ${at} ${issued}, landed ${at} ${landed}, computed ${at} ${computed}. ` +
-            `When it landed, ${under} other ${under === 1 ? "copy was" : "copies were"} under way. ` +
-            (timed ? `All ${list.length} tiles were computed at ${list[list.length - 1].computed}.` : "How long anything took the emulator cannot say.");
+    function overlay() {
+        if (state.measured < 0) return "";
+        const { points } = data.measured[state.measured], best = Math.max(...points.map(([, rate]) => rate));
+        return ` An H200 with one block on each SM, of its best rate: ${points.map(([stages, rate]) => `${Math.round(100 * rate / best)} % with ${stages}`).join(", ")}.`;
     }
 
-    function tell() {
-        said.textContent = words(tiles(), state.tile, source().timed);
-        unit.textContent = source().timed ? `in ${source().unit}` : "order only";
-    }
-
-    const redraw = (name, convert) => (value) => {
-        state[name] = convert(value);
-        state.tile = Math.min(state.tile, tiles().length - 1);
-        draw();
-        tell();
+    const show = () => { if (width) draw(); said.textContent = words(); };
+    const ask = question("From how many stages on do the threads no longer wait, once the first copy has landed?", numbers(1, MOST).map(String), (given) => { answer = given; show(); });
+    const pick = (name) => (value) => {
+        state[name] = Number(value);
+        if (name === "copy" || name === "compute") ask.again();
+        else show();
     };
-    const stages = choice("Stages", Object.keys(source().stages).map((count) => [count, count]), redraw("stages", String));
-    stages.querySelector("select").value = state.stages;
+    const selects = {
+        copy: choice("Copy L", numbers(1, 7).map((n) => [n, n]), pick("copy")),
+        compute: choice("Computation C", numbers(1, 4).map((n) => [n, n]), pick("compute")),
+        stages: choice("Stages", numbers(1, MOST).map((n) => [n, n]), pick("stages")),
+        measured: choice("H200", [[-1, "not shown"], ...data.measured.map(({ work }, n) => [n, plural(work, "multiply-add")])], pick("measured")),
+    };
+    for (const [name, node] of Object.entries(selects)) node.querySelector("select").value = state[name];
+
     box.append(
-        make("div", { class: "controls" }, stages,
-            choice("Recorded by", data.sources.map((each, number) => [number, each.name]), redraw("source", Number)),
-            button("Previous tile", () => choose(state.tile - 1)), button("Next tile", () => choose(state.tile + 1)), unit),
-        drawing, said,
+        make("div", { class: "controls" }, ...Object.values(selects)), ask.node, drawing, said,
         make("p", {
             class: "help",
-            text: "Blue: a copy under way. Green: the threads compute. All numbers of stages are drawn to one scale. The emulator has no clock: its record is an order of events, in which a copy lands as late as the rules allow, when somebody's wait needs it.",
+            text: "Bars: a model in which any number of copies may be under way; every setting is drawn to the same scale. Dots: n_stages on an H200 (single_stage for one stage), " +
+                "against the best of its own rates. Choose L and C so that the bars meet the dots.",
         }));
-    draw();
-    tell();
-    reserveWords(said, sources.flatMap((each) => Object.values(each.stages).flatMap((list) => list.map((_, n) => words(list, n, each.timed)))));
+    ask.again();
+    fitted(drawing, (room) => { width = room; draw(); });
+    state.measured = 0;
+    const longest = overlay();
+    state.measured = -1;
+    reserveWords(said, [`Model: a copy takes 3, a computation 1. 1 + L/C is 2.33: 4 stages are enough. You said 2. With 2 stages 15 tiles are done after 32 units, and in the long run the threads compute 50 % of the time.${longest}`]);
 });

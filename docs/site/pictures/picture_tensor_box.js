@@ -2,98 +2,127 @@
 "use strict";
 
 Pictures.start("tensor_box", "A box over the edge of a matrix, loaded and stored", (data, box) => {
-    const { make, button, arrows, reveal, reserveWords, readout, clamp } = Pictures;
-    const CELL = 28, xs = [...new Set(data.corners.map((corner) => corner.x))], ys = [...new Set(data.corners.map((corner) => corner.y))];
+    const { make, button, arrows, fitted, question, reserveWords, readout, clamp, plural } = Pictures;
+    const MOST = 34, TALL = 28, LABEL = 20, READABLE = 24;
+    const xs = [...new Set(data.corners.map((corner) => corner.x))], ys = [...new Set(data.corners.map((corner) => corner.y))];
     const state = { x: xs.indexOf(12), y: ys.indexOf(4), stored: false };
     const left = -xs[0], top = -ys[0], wide = left + xs[xs.length - 1] + data.box_width, high = top + ys[ys.length - 1] + data.box_height;
     const drawing = make("div", { class: "drawing" }), said = readout();
+    let answer = null, width = 0, cell = MOST, held = null;
+
+    const shown = () => answer !== null;
     const corner = () => data.corners.find((each) => each.x === xs[state.x] && each.y === ys[state.y]);
     const inside = (x, y) => x >= 0 && y >= 0 && x < data.width && y < data.height;
+    const exists = (here, number) => inside(here.x + number % data.box_width, here.y + Math.floor(number / data.box_width));
+    const zeros = (here) => here.tile.filter((value) => value === 0).length;
+    const at = (x, y) => [(left + x) * cell, LABEL + (top + y) * cell];
 
-    function cell(svg, x, y, kind, text, title) {
-        svg.append(make("rect", { x, y, width: CELL, height: CELL, class: kind }, make("title", { text: title })));
-        if (text !== "")
-            svg.append(make("text", { x: x + CELL / 2, y: y + CELL / 2 + 4, "text-anchor": "middle", style: `font-size:${String(text).length > 3 ? 10.5 : 12}px`, text }));
+    function put(svg, x, y, room, tall, kind, text) {
+        svg.append(make("rect", { x, y, width: room, height: tall, class: kind }));
+        if (text !== "") svg.append(make("text", { x: x + room / 2, y: y + tall / 2 + 4, "text-anchor": "middle", "pointer-events": "none", text }));
+    }
+
+    /** What stands in an element's place: its value where there is room, else a mark if it was changed. */
+    function content(before, after, element) {
+        if (cell >= READABLE) return element || after !== before ? after : "";
+        return after === before ? "" : element ? "•" : "×";
     }
 
     function matrix(svg, here) {
         for (let y = 0; y < data.height; ++y)
             for (let x = 0; x < data.pitch; ++x) {
-                const at = y * data.pitch + x, before = data.memory[at], after = state.stored && here.memory ? here.memory[at] : before;
-                const element = x < data.width;
-                const kind = after !== before ? (element ? "compute" : "wrong") : element ? "" : "empty";
-                cell(svg, (left + x) * CELL, 18 + (top + y) * CELL, kind, element || after !== before ? after : "",
-                    element ? `element (${x}, ${y})` : "padding");
+                const index = y * data.pitch + x, before = data.memory[index], after = state.stored ? here.memory[index] : before;
+                const element = x < data.width, kind = after !== before ? (element ? "compute" : "wrong") : element ? "" : "empty";
+                put(svg, ...at(x, y), cell, cell, kind, content(before, after, element));
             }
-        svg.append(make("rect", {
-            x: (left + here.x) * CELL, y: 18 + (top + here.y) * CELL, width: data.box_width * CELL, height: data.box_height * CELL, class: "box",
-        }));
-        svg.append(make("text", { x: left * CELL, y: 13 + top * CELL, class: "faint", text: `matrix, ${data.width} × ${data.height}, rows padded to ${data.pitch}` }));
+        const [x, y] = at(0, 0), [boxX, boxY] = at(here.x, here.y);
+        svg.append(make("text", { x, y: y - 7, class: "faint", text: `matrix, ${data.width} × ${data.height}, rows padded to ${data.pitch}` }));
+        svg.append(make("rect", { x: boxX, y: boxY, width: data.box_width * cell, height: data.box_height * cell, class: "box held" }));
     }
 
     function tile(svg, here) {
-        const y0 = 18 + high * CELL + 30;
-        svg.append(make("text", { x: left * CELL, y: y0 - 8, class: "faint", text: "the tile in shared memory after the load" }));
+        const room = Math.min(width / data.box_width, 44), y0 = LABEL + high * cell + 26;
+        svg.append(make("text", { x: 0, y: y0 - 8, class: "faint", text: "the tile in shared memory after the load" }));
         here.tile.forEach((value, number) => {
-            const i = number % data.box_width, j = Math.floor(number / data.box_width);
-            cell(svg, (left + i) * CELL, y0 + j * CELL, inside(here.x + i, here.y + j) ? "copy" : "wait", value, `tile[${number}]`);
+            const x = number % data.box_width * room, y = y0 + Math.floor(number / data.box_width) * TALL;
+            put(svg, x, y, room, TALL, shown() ? (exists(here, number) ? "copy" : "wait") : "empty", shown() ? value : "?");
         });
     }
 
-    function words(here) {
-        const brought = here.tile.filter((_, number) => inside(here.x + number % data.box_width, here.y + Math.floor(number / data.box_width))).length;
-        const zeros = here.tile.filter((value) => value === 0).length;
-        let text = `Box at (${here.x}, ${here.y}): ${brought} of ${here.tile.length} elements lie in the matrix, ${zeros} are filled with zeros. ` +
+    function draw() {
+        const here = corner(), focused = drawing.contains(document.activeElement);
+        cell = Math.min(MOST, width / (wide + 0.2)); // A little more, for the frame of the box.
+        const svg = make("svg", {
+            viewBox: `0 0 ${width} ${LABEL + high * cell + 30 + data.box_height * TALL}`, tabindex: 0, role: "img",
+            "aria-label": "A matrix and a box; the arrow keys move the box; the text below says the same",
+        });
+        matrix(svg, here);
+        tile(svg, here);
+        arrows(svg, move);
+        drawing.replaceChildren(svg);
+        if (focused) svg.focus();
+    }
+
+    function words(here, given) {
+        const where = `Box at (${here.x}, ${here.y})`;
+        if (given === null) return `${where}, ${data.box_width} × ${data.box_height} elements of 4 bytes.`;
+        const filled = zeros(here), verdict = given === undefined ? "" : given === filled ? " You said so." : ` You said ${given}.`;
+        let text = `${where}: ${here.tile.length - filled} of ${here.tile.length} elements lie in the matrix, ${filled} are filled with zeros.${verdict} ` +
             `The barrier counts ${data.counted_bytes} bytes, the whole box.`;
         if (here.memory) {
-            const changed = here.memory.map((value, at) => (value !== data.memory[at] ? at : -1)).filter((at) => at >= 0);
-            const padding = changed.filter((at) => at % data.pitch >= data.width).length;
-            text += ` A store of the box changes ${changed.length - padding} elements and ${padding} words of padding.`;
+            const changed = here.memory.map((value, index) => (value !== data.memory[index] ? index : -1)).filter((index) => index >= 0);
+            const padding = changed.filter((index) => index % data.pitch >= data.width).length;
+            text += ` A store of the box changes ${plural(changed.length - padding, "element")} and ${plural(padding, "word")} of padding.`;
         } else text += " A store must not begin before the matrix.";
         return text;
     }
 
-    function draw() {
+    function show() {
         const here = corner();
-        if (!here.memory) state.stored = false; // Nothing can be stored here, so nothing was.
-        const svg = make("svg", {
-            viewBox: `0 0 ${wide * CELL} ${18 + (high + data.box_height) * CELL + 40}`, tabindex: 0, role: "img",
-            "aria-label": "A matrix and a box; the arrow keys move the box",
-        });
-        svg.style.minWidth = `${1.05 * wide * CELL}px`; // So that its words can be read on a phone.
-        matrix(svg, here);
-        tile(svg, here);
-        arrows(svg, move);
-        const focused = drawing.contains(document.activeElement);
-        drawing.replaceChildren(svg);
-        if (focused) svg.focus();
-        reveal(drawing, (left + here.x) * CELL, data.box_width * CELL);
-        said.textContent = words(here);
-        store.disabled = !here.memory;
+        if (!here.memory || !shown()) state.stored = false; // Nothing can be stored here, so nothing was.
+        if (width) draw();
+        said.textContent = words(here, answer);
+        store.disabled = !here.memory || !shown();
         store.textContent = state.stored ? "Before the store" : "Store the box";
     }
 
-    function move(dx, dy) {
-        state.x = clamp(state.x + dx, 0, xs.length - 1);
-        state.y = clamp(state.y + dy, 0, ys.length - 1);
-        draw();
-    }
+    const ask = question("The load brings all 32 elements of the box. How many of them will be filled with zeros?", null, (given) => { answer = given; show(); });
 
-    const store = button("Store the box", () => {
-        state.stored = !state.stored;
-        draw();
-    });
+    function place(x, y) {
+        const next = [clamp(x, 0, xs.length - 1), clamp(y, 0, ys.length - 1)];
+        if (next[0] === state.x && next[1] === state.y) return;
+        [state.x, state.y] = next;
+        state.stored = false;
+        ask.again();
+    }
+    const move = (dx, dy) => place(state.x + dx, state.y + dy);
+
+    /** The box follows the pointer by its steps; the drawing has the pointer, for the box is drawn anew on the way. */
+    function drag(event) {
+        const { left: x, top: y } = drawing.querySelector("svg").getBoundingClientRect();
+        const here = [(event.clientX - x) / cell - left, (event.clientY - y - LABEL) / cell - top];
+        if (event.type === "pointerdown") {
+            if (!event.target.classList.contains("held")) return;
+            held = [here[0] - xs[state.x], here[1] - ys[state.y]];
+            drawing.setPointerCapture(event.pointerId);
+            event.preventDefault();
+        } else if (held) place(Math.round((here[0] - held[0] - xs[0]) / (xs[1] - xs[0])), Math.round(here[1] - held[1] - ys[0]));
+    }
+    for (const name of ["pointerdown", "pointermove"]) drawing.addEventListener(name, drag);
+    for (const name of ["pointerup", "pointercancel"]) drawing.addEventListener(name, () => { held = null; });
+
+    const store = button("Store the box", () => { state.stored = !state.stored; show(); });
     box.append(
         make("div", { class: "controls" },
             button("←", () => move(-1, 0), "box to the left"), button("→", () => move(1, 0), "box to the right"),
             button("↑", () => move(0, -1), "box up"), button("↓", () => move(0, 1), "box down"), store),
-        drawing, said,
+        ask.node, drawing, said,
         make("p", {
             class: "help",
-            text: "The box moves by 16 bytes along x and by one row along y; the arrow keys do the same. Blue: loaded. Orange: filled. Green: stored. Red: padding that a store overwrites.",
+            text: "Drag the box, or move it with the arrow keys: by 16 bytes along x, by one row along y. Elements are numbered from 1. Blue: loaded. Orange, 0: filled. " +
+                `Each element is then made ${data.added} more. ` + "Green, •: stored. Red, ×: padding that a store overwrites. All of it was copied by the emulator.",
         }));
-    // On a phone the drawing is wider than the screen: there the box begins at its left, over the lower edge.
-    if (drawing.clientWidth < wide * CELL) state.x = xs.indexOf(0);
-    draw();
-    reserveWords(said, data.corners.map(words));
+    ask.again();
+    fitted(drawing, (room) => { width = room; draw(); });
+    reserveWords(said, data.corners.map((here) => words(here, 100)));
 });

@@ -76,8 +76,31 @@
             link.style.setProperty("--read", `${Math.round(share * 100)}%`);
             const said = link.querySelector(".progress");
             if (said) said.textContent = share > 0.97 ? "read" : share > 0 ? `${Math.round(share * 100)} % read` : "";
+            showAnswered(link, said);
+        }
+        if (forget) forget.hidden = !kept().length;
+    };
+
+    // ---- and which predictions were answered ----
+    const kept = () => Object.keys(store || {}).filter((key) => /^(read|predict):/.test(key));
+    const questions = new Map(chapters.filter((link) => link.dataset.questions).map((link) => [link.dataset.chapter, Number(link.dataset.questions)]));
+    const showAnswered = (link, said) => {
+        const name = link.dataset.chapter, all = questions.get(name);
+        const count = kept().filter((key) => key.startsWith(`predict:${name}:`)).length;
+        const text = count ? `${Math.min(count, all)} of ${all} predicted` : "";
+        if (said) said.textContent = [said.textContent, text].filter(Boolean).join(", ");
+        else {
+            link.querySelector(".answered")?.remove();
+            if (text) link.insertAdjacentHTML("beforeend", `<small class="answered">${text}</small>`);
         }
     };
+    const forget = document.querySelector("button.forget");
+    forget?.addEventListener("click", () => {
+        for (const key of kept()) store.removeItem(key);
+        showRead();
+        document.dispatchEvent(new CustomEvent("hopper-forgotten"));
+    });
+    document.addEventListener("hopper-predicted", () => showRead());
     const here = side.querySelector("[aria-current][data-chapter]")?.dataset.chapter;
     if (here && store) {
         let waiting = 0;

@@ -46,6 +46,7 @@ const std::set<std::string> exceptions{
     "adopted memory is registered or mapped",
     // A damaged recording, which Replay refuses, and what only a mistake of the library can ask for.
     "an allocation that is awaited is not there",
+    "an allocation that was never given",
     "bytes outside of every allocation were asked for",
 };
 

@@ -9,6 +9,7 @@
 #include <exception>
 #include <functional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +29,10 @@ struct Registrar {
 
 /// Thrown to leave a test case that cannot go on.
 struct Left : std::exception {};
-/// The same, without a failure.
-struct Skipped : std::exception {};
+/// The same, without a failure, and why.
+struct Skipped : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 /// Notes an assertion: counts it, and prints a failure. Throws Left if one fails that is required.
 void assertion(bool passed, bool required, const char* text, const char* file, int line);
@@ -86,4 +89,4 @@ bool enters_section(const char* name);
 #define UNSCOPED_INFO(...) page_test::unscoped_note(PAGE_TEST_TEXT(__VA_ARGS__))
 #define FAIL(...) page_test::failure(PAGE_TEST_TEXT(__VA_ARGS__), true, __FILE__, __LINE__)
 #define FAIL_CHECK(...) page_test::failure(PAGE_TEST_TEXT(__VA_ARGS__), false, __FILE__, __LINE__)
-#define SKIP(...) throw page_test::Skipped()
+#define SKIP(...) throw page_test::Skipped(PAGE_TEST_TEXT(__VA_ARGS__))

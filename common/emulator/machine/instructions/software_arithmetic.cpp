@@ -111,8 +111,12 @@ UInt128 whole_root(UInt128 value) {
 } // namespace
 
 /// The product is exact in binary64, and its sum with c rounded to odd there.
-float fused_single(float a, float b, float c) {
+float fused_host(float a, float b, float c) {
     return static_cast<float>(add_to_odd(static_cast<double>(a) * b, static_cast<double>(c)));
+}
+
+double fused_host(double a, double b, double c) {
+    return SoftwareArithmetic(Rounding::nearest).fused(a, b, c);
 }
 
 template <class T>

@@ -12,9 +12,11 @@ namespace emu {
 /// `.rn`, `.rz`, `.rm`, `.rp`, and `.rna` (nearest, ties away from zero).
 enum class Rounding : std::uint8_t { nearest, zero, down, up, away };
 
-/// a * b + c with one rounding, to nearest. WebAssembly has no such instruction, and fmaf() of musl, which
-/// its C library is, rounds ties by a rounding mode that does not exist there.
-float fused_single(float a, float b, float c);
+/// a * b + c with one rounding, to nearest. WebAssembly has no such instruction, and its C library, musl,
+/// does not round as IEEE 754 wants: fmaf() rounds ties by a rounding mode that does not exist there, and
+/// fma() loses the sign of a product that is too small for any number.
+float fused_host(float a, float b, float c);
+double fused_host(double a, double b, double c);
 
 /// By the host, in the rounding mode that it is in.
 struct HostArithmetic {
@@ -37,10 +39,10 @@ struct HostArithmetic {
     template <class T>
     static T fused(T a, T b, T c) {
 #if defined(__wasm__)
-        if constexpr (sizeof(T) == 4)
-            return fused_single(a, b, c);
-#endif
+        return fused_host(a, b, c);
+#else
         return std::fma(a, b, c);
+#endif
     }
     template <class T>
     static T root(T a) {

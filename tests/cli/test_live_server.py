@@ -1,0 +1,111 @@
+"""The server of the site on one's own machine: who may have something compiled, and what the compiler's words become."""
+
+import http.client
+import json
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+from cli import live_compile, live_server
+from cli.errors import UserError
+from cli.workspace import Workspace
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Server(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        Path(directory.name, "index.html").write_text("<html><body>Text</body></html>", "utf-8")
+        Path(directory.name, "other.txt").write_text("plain", "utf-8")
+        self.asked: list[object] = []
+        self.start(Path(directory.name), self.compile)
+
+    def start(self, directory: Path, compiler: live_server.Compiler | None) -> None:
+        self.directory = directory
+        server = live_server.server(directory, 0, compiler)
+        self.port = server.server_address[1]
+        self.assertEqual(server.server_address[0], "127.0.0.1")
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+
+    def compile(self, request: object) -> dict[str, object]:
+        self.asked.append(request)
+        if request == "wrong":
+            raise UserError("no such file")
+        return {"ptx": "text"}
+
+    def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        self.addCleanup(connection.close)
+        connection.request(method, path, body or None, {name.replace("_", "-"): text for name, text in headers.items()})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+    def token(self) -> str:
+        return self.ask("GET", "/")[1].split('name="hopper-compile" content="')[1].split('"')[0]
+
+    def test_a_page_has_the_token_and_the_file_has_not(self) -> None:
+        self.assertGreaterEqual(len(self.token()), 24)
+        self.assertEqual(self.token(), self.token())
+        self.assertNotIn("hopper-compile", (self.directory / "index.html").read_text("utf-8"))
+        self.assertEqual(self.ask("GET", "/other.txt"), (200, "plain"))
+
+    def test_what_a_page_of_this_server_sends_is_compiled(self) -> None:
+        status, text = self.ask("POST", "/compile", b'{"a": 1}', X_Workbook_Token=self.token())
+        self.assertEqual((status, json.loads(text)), (200, {"ptx": "text"}))
+        self.assertEqual(self.asked, [{"a": 1}])
+
+    def test_nobody_else_gets_at_the_compiler(self) -> None:
+        token = self.token()
+        self.assertEqual(self.ask("POST", "/compile", b"{}")[0], 403)
+        self.assertEqual(self.ask("POST", "/compile", b"{}", X_Workbook_Token="x" + token)[0], 403)
+        self.assertEqual(self.ask("POST", "/compile", b"{}", X_Workbook_Token=token, Host="example.org")[0], 403)
+        self.assertEqual(self.ask("GET", "/", Host="example.org")[0], 403)
+        self.assertEqual(self.ask("POST", "/other", b"{}", X_Workbook_Token=token)[0], 404)
+        self.assertEqual(self.asked, [])
+
+    def test_what_is_too_large_or_no_request_is_one_clear_line(self) -> None:
+        token = self.token()
+        status, text = self.ask("POST", "/compile", b"x" * (live_compile.MOST_BYTES + 1), X_Workbook_Token=token)
+        self.assertEqual((status, json.loads(text)["refused"]), (413, "more than 256 KiB are not taken"))
+        self.assertEqual(self.ask("POST", "/compile", b"{", X_Workbook_Token=token)[0], 400)
+        self.assertEqual(json.loads(self.ask("POST", "/compile", b'"wrong"', X_Workbook_Token=token)[1]), {"refused": "no such file"})
+
+    def test_without_a_compiler_pages_are_as_they_are(self) -> None:
+        self.start(self.directory, None)
+        self.assertEqual(self.ask("GET", "/"), (200, "<html><body>Text</body></html>"))
+        self.assertEqual(self.ask("POST", "/compile", b"{}")[0], 404)
+
+
+class Compile(unittest.TestCase):
+    def test_errors_have_their_lines(self) -> None:
+        said = """chapters/01_a/a.cuh(12): error: identifier "x" is undefined
+      x = 1;
+chapters/01_a/a.cuh(12): error: identifier "x" is undefined
+chapters/01_a/a.cuh(14): warning #177-D: unused
+common/include/workbook/launch.hpp(3): fatal error: no such thing
+2 errors detected"""
+        self.assertEqual(
+            [(each["file"], each["line"], each["text"]) for each in live_compile.messages(said)],
+            [("chapters/01_a/a.cuh", 12, 'identifier "x" is undefined'), ("common/include/workbook/launch.hpp", 3, "no such thing")],
+        )
+
+    def test_only_files_of_a_chapters_program_are_compiled(self) -> None:
+        workspace = Workspace(ROOT, ROOT / "build")
+        self.assertEqual(live_compile.chapter_of(workspace, "chapters/05_tma_1d/tma_1d.cuh").name, "tma_1d")
+        for name in ("../x.cuh", "chapters/05_tma_1d/../../x.cu", "common/include/workbook/launch.hpp", "/etc/passwd", "", "chapters/05_tma_1d"):
+            with self.subTest(name), self.assertRaisesRegex(UserError, "no file of a chapter"):
+                live_compile.chapter_of(workspace, name)
+
+    def test_a_request_needs_a_file_and_a_text(self) -> None:
+        for request in (None, [], {}, {"file": "x"}, {"file": "x", "source": 1}):
+            with self.subTest(request), self.assertRaisesRegex(UserError, "expected the name of a file"):
+                live_compile.compiled(Workspace(ROOT, ROOT / "build"), Path("/nvcc"), request)
+
+
+if __name__ == "__main__":
+    unittest.main()
