@@ -187,6 +187,8 @@ void sizes(Bench& bench) {
     ladder_at(bench, bench.size(Extent{8192, 8192}, Extent{128, 128}), float_rungs);
     ladder_at(bench, bench.size(Extent{1000, 3000}, Extent{100, 300}), float_rungs);
     ladder_at(bench, bench.size(Extent{33, 65537}, Extent{33, 257}), float_rungs);
+    ladder_at(bench, bench.size(Extent{32767, 32769}, Extent{127, 129}), float_rungs);
+    ladder_at(bench, bench.size(Extent{1001, 2999}, Extent{65, 131}), float_rungs);
     ladder_at(bench, bench.size(Extent{32768, 32768}, Extent{256, 264}), half_rungs);
 }
 
