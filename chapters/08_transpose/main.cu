@@ -1,5 +1,6 @@
 /// @file main.cu
 /// Chapter 8: the ladder of transpositions, every rung checked bit for bit and measured in one run.
+#include "any_transpose.cuh"
 #include "kept_transpose.cuh"
 #include "tma_transpose.cuh"
 #include "transpose.cuh"
@@ -71,10 +72,14 @@ struct Matrices {
     }
 };
 
-/// What a row says if its rung could not take the matrix.
+constexpr std::string_view any_matrix = "any_matrix";
+
+/// What a row says if its rung could not take the matrix, or which kernel of several took it.
 template <class T>
 std::string fallen(Matrices& matrices, std::string_view rung) {
     const std::string_view ran = matrices.sides<T>().ran;
+    if (rung == any_matrix)
+        return std::string(ran) + " took it";
     if (rung.starts_with(ran))
         return {};
     return "a row or a column of " + std::to_string(matrices.extent.rows) + " x " +
@@ -83,10 +88,10 @@ std::string fallen(Matrices& matrices, std::string_view rung) {
 }
 
 using Names = const char* const[];
-constexpr Names names = {"global_only",    "shared_tile", "padded_tile",      "tma_plain",
-                         "tma_swizzled",   "tma_batched", "micro_tiles",      "tma_micro_tiles",
-                         "tma_persistent", "column_walk", "column_walk_bf16", "tma_kept_reads",
-                         "kept_reads"};
+constexpr Names names = {"global_only",    "shared_tile",    "padded_tile",      "tma_plain",
+                         "tma_swizzled",   "tma_batched",    "micro_tiles",      "tma_micro_tiles",
+                         "tma_persistent", "column_walk",    "column_walk_bf16", "tma_kept_reads",
+                         "kept_reads",     any_matrix.data()};
 
 /// The row of one rung.
 template <std::size_t rung, class T, const char* (*launch)(std::span<const T>, std::span<T>, Extent)>
@@ -126,18 +131,20 @@ constexpr workbook::KernelEntry<Matrices> kernels[] = {
     row<10, __nv_bfloat16, launch_column_walk<__nv_bfloat16>>("the same for bf16, 8x8"),
     row<11, float, launch_tma_kept_reads>("tma_micro_tiles, L2 keeps reads"),
     row<12, float, launch_kept_reads<float>>("column_walk, L2 keeps reads"),
+    row<13, float, launch_any_matrix>("rows may begin anywhere"),
 };
 
 } // namespace
 
 int main(int argc, char** argv) {
-    const workbook::ProgramInfo info{.name = "transpose",
-                                     .summary = "a matrix transposed, twelve rungs from slow to fast",
-                                     .size_unit = "elements",
-                                     .size_with_clock = std::size_t{1} << 28,
-                                     .size_without_clock = 256 * 264,
-                                     .device_bytes_per_element = 12,
-                                     .host_bytes_per_element = 18,
-                                     .needs = {.compute_major = 9, .dynamic_shared = sizeof(Ring)}};
+    const workbook::ProgramInfo info{
+        .name = "transpose",
+        .summary = "a matrix transposed, twelve rungs from slow to fast, and one for any matrix",
+        .size_unit = "elements",
+        .size_with_clock = std::size_t{1} << 28,
+        .size_without_clock = 256 * 264,
+        .device_bytes_per_element = 12,
+        .host_bytes_per_element = 18,
+        .needs = {.compute_major = 9, .dynamic_shared = sizeof(Ring)}};
     return workbook::run_program<Matrices>(info, kernels, argc, argv);
 }

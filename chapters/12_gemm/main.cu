@@ -6,6 +6,7 @@
 #include "workbook/program.hpp"
 #include "workbook/random.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -18,10 +19,13 @@ using namespace gemm;
 using workbook::Comparison;
 using workbook::DeviceBuffer;
 
-/// A result of at most `size` elements, nearly square, and as deep as it is high.
+/// Seven steps along k: one more than the longest ring of the ladder has stages, so that each goes round.
+constexpr unsigned least_depth = 7 * 64;
+
+/// A result of at most `size` elements, nearly square, and as deep as it is high, or as `least_depth`.
 Extent extent_of(std::size_t size) {
     const auto edge = static_cast<unsigned>(std::sqrt(static_cast<double>(size)));
-    return {edge, edge / 8 * 8, edge / 8 * 8};
+    return {edge, edge / 8 * 8, std::max(edge / 8 * 8, least_depth)};
 }
 
 struct Matrices {
