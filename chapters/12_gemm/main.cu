@@ -19,8 +19,9 @@ using namespace gemm;
 using workbook::Comparison;
 using workbook::DeviceBuffer;
 
-/// Seven steps along k: one more than the longest ring of the ladder has stages, so that each goes round.
-constexpr unsigned least_depth = 7 * 64;
+/// More steps along k than the longest ring of the ladder has stages, so that each goes round; and no
+/// multiple of a step.
+constexpr unsigned least_depth = 7 * 64 + 8;
 
 /// A result of at most `size` elements, nearly square, and as deep as it is high, or as `least_depth`.
 Extent extent_of(std::size_t size) {

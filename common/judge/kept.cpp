@@ -6,6 +6,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace judge {
 namespace {
 
@@ -20,8 +23,11 @@ std::vector<Kept> all; // NOLINT: one process judges one exercise
 
 void keep(const void* device, const void* values, std::size_t bytes) {
     const auto* first = static_cast<const unsigned char*>(values);
-    if (bytes > 0)
-        all.push_back({device, {first, first + bytes}});
+    if (bytes == 0)
+        return;
+    const auto before = std::ranges::find(all, device, &Kept::device);
+    Kept& kept = before == all.end() ? all.emplace_back(device) : *before;
+    kept.bytes.assign(first, first + bytes);
 }
 
 void forget_kept() { all.clear(); }
