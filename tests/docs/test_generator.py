@@ -194,6 +194,35 @@ class Tree(unittest.TestCase):
         for html in (chapter, other):
             self.assertEqual(html.count("<summary>Table of 17 rows</summary>"), 1)
 
+    def test_each_part_of_an_appendix_is_folded_and_what_is_before_it_is_not(self) -> None:
+        self.put("chapters/01_one/README.md", """# Chapter 1: one
+
+## End
+### Of it
+Said.
+
+## Appendix
+Look things up.
+
+### Machine code
+Text.
+
+```sass
+NOP
+```
+
+### Table
+| a |
+| --- |
+| 1 |
+""")
+        self.put("README.md", "# Book\n")
+        parts = {section.title: section.html for section in self.render()[0]["one"].sections}
+        self.assertNotIn("<details", parts["Of it"] + parts["Appendix"])
+        self.assertTrue(parts["Machine code"].startswith('<details class="fold part"><summary>Show: text, 1 listing</summary>'))
+        self.assertIn('<details class="fold" open><summary>Machine code, 1 line</summary>', parts["Machine code"])
+        self.assertIn("<summary>Show: text, 1 table</summary>", parts["Table"])
+
     def test_first_page_has_a_card_for_each_chapter(self) -> None:
         self.put("docs/pages/home.md", "# Home\n\nHere.\n\n## The chapters\n<!-- home: chapters -->\n")
         manifest = '[[exercise]]\nname = "x"\ntitle = "X"\nkind = "fill"\ntask = "Do."\nminutes = 7\nhints = ["a", "b", "c"]\nlearned = "It."\nfails_with = "no"\n'

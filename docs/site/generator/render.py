@@ -10,7 +10,7 @@ from markdown_it.token import Token
 from weaving import code
 from weaving.errors import WeaveError
 
-from . import highlight, mistakes, slides
+from . import appendix, highlight, mistakes, slides
 from .links import SOURCE, Links, slug
 from .pages import Page, SiteError
 from .tasks import Tasks
@@ -100,6 +100,8 @@ class Renderer:
             part.append(token)
             index += 1
         self._finish(result, part)
+        if page.chapter:
+            appendix.fold(result.sections)
         self._add_exercises(result)
         return result
 

@@ -114,6 +114,15 @@
     }
     showRead();
 
+    // ---- who comes to a part of an appendix wants to read it ----
+    const unfoldPart = () => {
+        const heading = location.hash && by(decodeURIComponent(location.hash.slice(1)));
+        const part = heading && heading.nextElementSibling;
+        if (part && part.matches("details.part")) part.open = true;
+    };
+    window.addEventListener("hashchange", unfoldPart);
+    unfoldPart();
+
     // ---- print: light, and nothing folded ----
     const folds = () => document.querySelectorAll("details.fold:not([open])");
     let before = null;
