@@ -1,18 +1,15 @@
 /// @file no_conflicts.cu
 /// Exercise: columns without bank conflicts.
 ///
-/// Given    A block of 320 threads loads a tile of 32 rows of 40 unsigned ints, 160 bytes or ten chunks a
-///          row, and writes the sum of each of its columns, modulo 2^32, to sums[(row of tiles) * width +
-///          column]. Thread t brings chunk t % 10 of row t / 10. Then warp w adds the columns 4w … 4w + 3,
-///          which are one chunk of each row; lane r reads the chunk of row r. What lies outside of the
-///          matrix counts as 0. Rows of the matrix are `pitch` ints apart, a multiple of 4. There is no
-///          tensor map: threads bring the tile, and its rows are wider than any swizzle mode.
-/// Wanted   The results are right. But eight lanes that read one column of chunks meet two by two. Find
-///          another order of the chunks within their rows, for which neither the stores nor the loads
-///          have a bank conflict. The block has 5120 bytes for the tile, so there is no room for a pad.
+/// Given    A block of 320 threads loads a tile of 32 rows of 40 unsigned ints, ten chunks a row, and writes
+///          the sum of each column, modulo 2^32, to sums[(row of tiles) * width + column]. Thread t brings
+///          chunk t % 10 of row t / 10. Then warp w adds the columns 4w … 4w + 3, one chunk of each row;
+///          lane r reads row r. What lies outside of the matrix counts as 0. `pitch` is a multiple of 4.
+/// Wanted   The results are right, but eight lanes that read one column of chunks meet two by two. Find
+///          another order of the chunks within their rows, for which neither stores nor loads have a bank
+///          conflict. The block has 5120 bytes for the tile: no room for a pad.
 /// Missing  One expression, made of row, chunk and constants: the place of a chunk.
-/// Judged   By the result for matrices of several shapes; by counters: no bank conflict, and each chunk
-///          of the tile written once and read once.
+/// Judged   By the result; by counters: no bank conflict, each chunk written once and read once.
 #include <cstdint>
 
 constexpr int tile_columns = 40;
