@@ -6,7 +6,7 @@ import sys
 import chart
 import svg
 
-PAPER, LEFT, WIDTH, HEIGHT, STEP, TOP = 350, 130, 206, 18, 50, 92  # so narrow that a phone shows all of it
+PAPER, LEFT, WIDTH, HEIGHT, STEP, TOP = 350, 142, 194, 18, 50, 92  # so narrow that a phone shows all of it
 LAYOUTS = ("no swizzle", "padding by threads", "padding by the map", "32 bytes", "64 bytes", "128 bytes")
 ACCESSES = (("16 bytes", "copy"), ("4 bytes", "wait"))
 
