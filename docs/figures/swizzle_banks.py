@@ -35,15 +35,15 @@ def places() -> list[dict[str, Any]]:
     return modes
 
 
-def turns(tile: list[list[int]]) -> int:
-    """How often eight lanes must take turns that read the first chunk of a row each."""
+def wavefronts(tile: list[list[int]]) -> int:
+    """How many wavefronts it takes eight lanes to read the first chunk of a row each."""
     groups = [row[0] % GROUPS for row in tile]
     return max(groups.count(group) for group in groups)
 
 
 def panel(figure: svg.Figure, left: float, top: float, caption: str, tile: list[list[int]]) -> float:
     """Draws the lines of one tile; returns the lower edge."""
-    taken = turns(tile)
+    taken = wavefronts(tile)
     figure.text(left, top - 24, caption, "strong")
     for group in range(GROUPS):
         label = f"{4 * group}–{4 * group + 3}"
@@ -57,7 +57,7 @@ def panel(figure: svg.Figure, left: float, top: float, caption: str, tile: list[
             figure.rect(x, y, CELL_WIDTH, CELL_HEIGHT, first if chunk == 0 else "plain", tip)
             figure.text(x + CELL_WIDTH / 2, y + 16, f"{row}.{chunk}", "code", "middle")
     bottom = top + CELL_HEIGHT * (max(max(chunks) for chunks in tile) // GROUPS + 1)
-    says = "1 turn" if taken == 1 else f"{taken} turns"
+    says = "1 wavefront" if taken == 1 else f"{taken} wavefronts"
     figure.text(left, bottom + 18, f"the coloured column, read by eight lanes: {says}", "small")
     return bottom + 18
 

@@ -120,7 +120,7 @@ class BankTurns(Second):
             seen.append((box["row_bytes"], box["mode"]))
         self.assertEqual(seen, [(rows, mode) for rows in (32, 64, 128) for mode in range(4) if mode == 0 or rows <= 16 << mode])
 
-    def test_turns_are_played_side_by_side(self) -> None:
+    def test_wavefronts_are_played_side_by_side(self) -> None:
         names = ("no swizzle", "32-byte mode", "64-byte mode", "128-byte mode")
         for width in (1280, 390):
             self.show_at("bank_turns", "swizzle.html", width)
@@ -135,13 +135,13 @@ class BankTurns(Second):
                 self.assertIn("counted: " + ", ".join(f"{names[mode]}: {count}" for mode, count in counted.items()) + ".", self.said())
                 self.assertIn("You said 8 for the 128-byte mode.", self.said())
                 self.assertEqual(self.count("rect[data-lane]"), 32 * len(counted))
-                self.assertEqual([text for text in self.texts("svg text") if text.endswith("turns")], [f"{count} turns" for count in counted.values()])
+                self.assertEqual([text for text in self.texts("svg text") if text.endswith("wavefronts")], [f"{count} wavefronts" for count in counted.values()])
                 heights.add(self.height())
                 for _ in range(max(counted.values()) - 1):
                     self.button("Back")
                 together = 128 // (4, 16)[read]
                 first = sum(len({at // 16 % 8 for at in box["column"][:together]}) for box in data("bank_turns")["boxes"] if box["row_bytes"] == rows)
-                self.assertEqual(self.count("rect[data-lane]"), first, "one lane of each group of banks in the first turn")
+                self.assertEqual(self.count("rect[data-lane]"), first, "one lane of each group of banks in the first wavefront")
                 heights.add(self.height())
             self.assertEqual(len(heights), 1, heights)
 

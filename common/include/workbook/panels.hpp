@@ -33,8 +33,8 @@ namespace workbook {
 struct PanelBox {
     std::uint32_t panel = 0;  ///< columns of a panel; a multiple of 16 bytes, at most the mode's width
     std::uint32_t rows = 0;   ///< rows of the box
-    std::uint32_t panels = 1; ///< panels side by side in the matrix; in shared memory one behind the other
-    std::uint32_t pad = 0;    ///< elements behind each row that do not exist; a multiple of 16 bytes
+    std::uint32_t panels = 1; ///< panels side by side in the matrix; in shared memory one after the other
+    std::uint32_t pad = 0;    ///< elements after each row that do not exist; a multiple of 16 bytes
     Swizzle swizzle = Swizzle::none;
 };
 

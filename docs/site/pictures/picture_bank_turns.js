@@ -1,9 +1,9 @@
-// A warp reads a column of a tile: in which turn each bank delivers, without swizzle and in each mode, played side by side.
+// A warp reads a column of a tile: in which wavefront each bank delivers, without swizzle and in each mode, played side by side.
 "use strict";
 
-Pictures.start("bank_turns", "A column of a tile, read under each swizzle mode, turn by turn", (data, box) => {
+Pictures.start("bank_turns", "A column of a tile, read under each swizzle mode, wavefront by wavefront", (data, box) => {
     const { make, choice, button, fitted, question, readout, reserveWords, clamp, plural } = Pictures;
-    const BANKS = 32, MODES = [0, 32, 64, 128], ASKED = 3, SERVED = 128, HIGH = 8, TOP = 40, PAUSE = 140;
+    const BANKS = 32, MODES = [0, 32, 64, 128], ASKED = 3, SERVED = 128, HIGH = 8, TOP = 54, PAUSE = 140;
     const most = Math.max(...data.boxes.flatMap((each) => each.wavefronts));
     const widths = [...new Set(data.boxes.map((each) => each.row_bytes))];
     const state = { rows: widths[widths.length - 1], size: 0, turn: 0 };
@@ -19,8 +19,8 @@ Pictures.start("bank_turns", "A column of a tile, read under each swizzle mode, 
     const name = (mode) => (mode ? `${MODES[mode]}-byte mode` : "no swizzle");
 
     /**
-     * For each lane its first bank and its turn. Memory serves 128 bytes at a time, so lanes of 16 bytes go in four groups. How many
-     * turns it takes is what the emulator counted; that lanes of one bank go in the order of their numbers is this picture's choice.
+     * For each lane its first bank and its wavefront. Memory serves 128 bytes at a time, so lanes of 16 bytes go in four groups. How many
+     * wavefronts it takes is what the emulator counted; that lanes of one bank go in the order of their numbers is this picture's choice.
      */
     function schedule(mode) {
         const together = SERVED / size(), found = [];
@@ -57,14 +57,14 @@ Pictures.start("bank_turns", "A column of a tile, read under each swizzle mode, 
                     x: x + bank * cell, y: y + TOP + turn * HIGH, width: wide, height: HIGH, "data-lane": lane,
                     class: turn === state.turn - 1 ? "compute chosen" : "wanted",
                 }));
-        if (state.turn >= turns(mode)) text(plural(turns(mode), "turn"), room, 12, "end");
+        if (state.turn >= turns(mode)) text(plural(turns(mode), "wavefront"), 0, 30, "start");
     }
 
     function draw() {
         const across = width >= 600 ? 4 : 2, gap = 18, room = (width - (across - 1) * gap) / across, high = TOP + most * HIGH + 12;
         const svg = make("svg", {
             viewBox: `0 0 ${width} ${high * MODES.length / across}`, role: "img",
-            "aria-label": "Four tiles: which bank delivers in which turn; the text below says the same",
+            "aria-label": "Four tiles: which bank delivers in which wavefront; the text below says the same",
         });
         MODES.forEach((_, mode) => panel(svg, mode, mode % across * (room + gap), Math.floor(mode / across) * high, room));
         drawing.replaceChildren(svg);
@@ -75,17 +75,17 @@ Pictures.start("bank_turns", "A column of a tile, read under each swizzle mode, 
         if (!shown()) return `${what}: a column.`;
         if (state.turn < longest()) {
             const busy = here().map((mode) => `${name(mode)}: ${plural(schedule(mode).filter((each) => each.turn < state.turn).length, "lane")}`);
-            return `${what}. Served after ${plural(state.turn, "turn")}, ${busy.join(", ")}.`;
+            return `${what}. Served after ${plural(state.turn, "wavefront")}, ${busy.join(", ")}.`;
         }
         const counted = here().map((mode) => `${name(mode)}: ${turns(mode)}`).join(", "), least = BANKS * size() / SERVED;
         const verdict = answer === undefined ? "" : Number(answer) === turns(ASKED) ? " You said so." : ` You said ${answer} for the ${name(ASKED)}.`;
-        return `${what}. Turns that the emulator counted: ${counted}.${verdict} The fewest for so many bytes: ${least}.`;
+        return `${what}. Wavefronts that the emulator counted: ${counted}.${verdict} The fewest for so many bytes: ${least}.`;
     }
 
     function show() {
         if (width) draw();
         if (timer === null) said.textContent = words(); // Not each turn while it plays: a reader's voice would never end.
-        count.textContent = shown() ? `turn ${state.turn} of ${longest()}` : "";
+        count.textContent = shown() ? `wavefront ${state.turn} of ${longest()}` : "";
         for (const each of steps) each.disabled = !shown();
     }
 
@@ -112,8 +112,8 @@ Pictures.start("bank_turns", "A column of a tile, read under each swizzle mode, 
         show();
     }
 
-    const steps = [button("Play", play), button("Back", () => step(-1)), button("Next turn", () => step(1)), button("To the end", () => step(longest()))];
-    const ask = question(`In how many turns is the column read under the ${name(ASKED)}?`, ["1", "2", "4", "8", "16", "32"], (given) => {
+    const steps = [button("Play", play), button("Back", () => step(-1)), button("Next wavefront", () => step(1)), button("To the end", () => step(longest()))];
+    const ask = question(`How many wavefronts does it take to read the column under the ${name(ASKED)}?`, ["1", "2", "4", "8", "16", "32"], (given) => {
         answer = given;
         if (given === null) {
             stop();
@@ -130,11 +130,11 @@ Pictures.start("bank_turns", "A column of a tile, read under each swizzle mode, 
         ask.node, make("div", { class: "controls" }, ...steps, count), drawing, said,
         make("p", {
             class: "help",
-            text: "Across: the 32 banks. Down: turns. A mark: a bank that delivers to a lane; a thick frame: in this turn. Where the elements lie was read back after tensor copies on the emulator, " +
-                "which also counted the turns; that lanes of one bank are served in the order of their numbers is the picture's choice.",
+            text: "Across: the 32 banks. Down: wavefronts. A mark: a bank that delivers to a lane; a thick frame: in this wavefront. Where the elements lie was read back after tensor copies on the emulator, " +
+                "which also counted the wavefronts; that lanes of one bank are served in the order of their numbers is the picture's choice.",
         }));
     ask.again();
     fitted(drawing, (room) => { width = room; draw(); });
-    reserveWords(said, ["A warp reads one element of 16 bytes from each of 32 rows of 128 bytes. Served after 31 turns, no swizzle: 31 lanes, 32-byte mode: 32 lanes, 64-byte mode: 32 lanes, 128-byte mode: 32 lanes.",
-        "A warp reads one element of 16 bytes from each of 32 rows of 32 bytes. Turns that the emulator counted: no swizzle: 32, 32-byte mode: 32, 64-byte mode: 32, 128-byte mode: 32. You said 32 for the 128-byte mode. The fewest for so many bytes: 4."]);
+    reserveWords(said, ["A warp reads one element of 16 bytes from each of 32 rows of 128 bytes. Served after 31 wavefronts, no swizzle: 31 lanes, 32-byte mode: 32 lanes, 64-byte mode: 32 lanes, 128-byte mode: 32 lanes.",
+        "A warp reads one element of 16 bytes from each of 32 rows of 32 bytes. Wavefronts that the emulator counted: no swizzle: 32, 32-byte mode: 32, 64-byte mode: 32, 128-byte mode: 32. You said 32 for the 128-byte mode. The fewest for so many bytes: 4."]);
 });
