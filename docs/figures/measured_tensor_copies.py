@@ -26,8 +26,8 @@ def figure() -> svg.Figure:
         x = BAR_LEFT + BAR_WIDTH * percent / 100
         picture.line(x, TOP - 10, x, bottom, "thin" if percent < 100 else "dashed")
         picture.text(x, TOP - 16, f"{percent} %", "small soft", "middle")
-    picture.text(BAR_LEFT + BAR_WIDTH + 72, TOP - 16, "box of a block", "small soft")
-    picture.text(BAR_LEFT + BAR_WIDTH + 72, TOP - 16, "box of a block", "small soft")
+    picture.text(BAR_LEFT + BAR_WIDTH + 84, TOP - 16, "box of a block", "small soft")
+    picture.text(BAR_LEFT + BAR_WIDTH + 84, TOP - 16, "box of a block", "small soft")
     for i, (name, box) in enumerate(BOXES.items()):
         rate, share = chart.number(rows[name], "gb_per_s"), chart.number(rows[name], "share")
         y, length = TOP + STEP * i, BAR_WIDTH * share / 100
@@ -38,7 +38,7 @@ def figure() -> svg.Figure:
             picture.rect(BAR_LEFT + length + 5, y + 3, 70, BAR_HEIGHT - 6, "paper")
         picture.text(BAR_LEFT + length + (-8 if inside else 8), y + 16, f"{rate:,.0f} GB/s", "small", "end" if inside else "start")
         picture.text(BAR_LEFT + BAR_WIDTH + 12, y + 16, f"{share:.1f} %", "strong")
-        picture.text(BAR_LEFT + BAR_WIDTH + 72, y + 16, box, "small")
+        picture.text(BAR_LEFT + BAR_WIDTH + 84, y + 16, box, "small")
     chart.legend(picture, BAR_LEFT, bottom + 26, [("async", "a box of 4 KiB or more"), ("copy", "a small box")], 220)
     return picture
 
