@@ -81,7 +81,7 @@ __global__ void add_tile(const __grid_constant__ CUtensorMap map, int x, int y) 
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(&bar, 1);
         ptx::fence_proxy_async(ptx::space_shared); // for older editions of the manuals: chapter 5
-        // All bytes of the box are counted, also those that lie outside of the matrix.
+        // The bytes of the whole box, wherever it lies.
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
                                        sizeof(tile));
         ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, tile, &map, at, &bar);
@@ -90,12 +90,12 @@ __global__ void add_tile(const __grid_constant__ CUtensorMap map, int x, int y) 
     wait(&bar, 0);
     for (int i = threadIdx.x; i < tile_elements; i += blockDim.x)
         tile[i] += i;
-    ptx::fence_proxy_async(ptx::space_shared); // each writer: the async proxy shall see what I wrote,
+    ptx::fence_proxy_async(ptx::space_shared); // each writer: what I wrote, for the async proxy,
     __syncthreads();                           // and all have written
     if (threadIdx.x == 0) {
         ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &map, at, tile);
         ptx::cp_async_bulk_commit_group();
-        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>()); // the tile must live until it was read
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>()); // until the tile has been read
     }
 }
 
@@ -116,7 +116,7 @@ __device__ inline void expect(std::uint64_t* bar, std::uint32_t bytes) {
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, bar, bytes);
 }
 
-/// One thread: stores the tile at these coordinates and waits until it was read.
+/// One thread: stores the tile at these coordinates and waits until it has been read.
 template <int rank>
 __device__ inline void store(const CUtensorMap& map, const std::int32_t (&at)[rank], const void* tile) {
     ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &map, at, tile);

@@ -6,19 +6,22 @@
 
 #include "workbook/tensor_map.hpp"
 
+#include <array>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace judge {
 
 /// The map that the driver makes of a layout; a layout that it refuses is a wrong answer.
 /// @param data the first element, at a multiple of 16 bytes
-/// @param layout `dims[2]`, innermost first, `strides[1]` in bytes, `box[2]`, and `swizzle` where it has one
+/// @param layout `dims[rank]`, innermost first, `strides[rank - 1]` in bytes, `box[rank]`; perhaps `swizzle`
 template <class T, class Layout>
 CUtensorMap map_of(const T* data, const Layout& layout) {
-    workbook::TensorLayout<2> wanted{.dims = {layout.dims[0], layout.dims[1]},
-                                     .strides = {layout.strides[0]},
-                                     .box = {layout.box[0], layout.box[1]}};
+    workbook::TensorLayout<std::extent_v<decltype(layout.dims)>> wanted;
+    wanted.dims = std::to_array(layout.dims);
+    wanted.strides = std::to_array(layout.strides);
+    wanted.box = std::to_array(layout.box);
     if constexpr (requires { layout.swizzle; }) {
         if (layout.swizzle > workbook::Swizzle::bytes128)
             fail("layout_of returns a swizzle that is none of the four modes.");
