@@ -25,6 +25,7 @@ AFTER_CHAPTERS = (
     "api_versions",
     "teaching",
     "contributing",
+    "style",
     "bibliography",
 )
 _OTHERS_BEFORE = "glossary"
