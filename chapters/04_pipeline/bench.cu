@@ -60,14 +60,14 @@ __global__ void four_at_a_time(Stream stream) {
     for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
-            cuda::memcpy_async(&stage[head.at][threadIdx.x], in + stream.start(fetch) / 4,
+            cuda::memcpy_async(&stage[head.index][threadIdx.x], in + stream.start(fetch) / 4,
                                cuda::aligned_size_t<16>(sizeof(float4)), pipe);
             pipe.producer_commit();
             head.advance();
         }
         pipe.consumer_wait();
         block.sync();
-        const float4 four = stage[tail.at][block_threads - 1 - threadIdx.x];
+        const float4 four = stage[tail.index][block_threads - 1 - threadIdx.x];
         out[stream.start(k) / 4] = {compute(four.w, stream.work), compute(four.z, stream.work),
                                     compute(four.y, stream.work), compute(four.x, stream.work)};
         pipe.consumer_release();

@@ -61,8 +61,8 @@ struct Stream {
 /// number would be, without a division.
 template <int stages>
 struct StageIndex {
-    int at = 0;
-    __device__ void advance() { at = at + 1 < stages ? at + 1 : 0; }
+    int index = 0;
+    __device__ void advance() { index = index + 1 < stages ? index + 1 : 0; }
 };
 
 /// The threads of `group` start the copy of tile k into `stage`: 16 bytes at a time, or 4 where the addresses
@@ -140,12 +140,12 @@ __global__ void n_stages(Stream stream) {
     for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
-            copy_tile(block, stage[head.at], stream, fetch, pipe);
+            copy_tile(block, stage[head.index], stream, fetch, pipe);
             pipe.producer_commit();
             head.advance();
         }
         pipe.consumer_wait();
-        compute_tile(block, stage[tail.at], stream, k);
+        compute_tile(block, stage[tail.index], stream, k);
         pipe.consumer_release();
         tail.advance();
     }
@@ -163,13 +163,13 @@ __global__ void thread_scope(Stream stream) {
     for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
-            copy_tile(block, stage[head.at], stream, fetch, pipe);
+            copy_tile(block, stage[head.index], stream, fetch, pipe);
             pipe.producer_commit();
             head.advance();
         }
         pipe.consumer_wait(); // my copies have landed,
         block.sync();         // and everybody's
-        compute_tile(block, stage[tail.at], stream, k);
+        compute_tile(block, stage[tail.index], stream, k);
         pipe.consumer_release();
         block.sync(); // all have read
         tail.advance();
@@ -194,7 +194,7 @@ __device__ void produce(const Part& producers, float (*stage)[tile_floats], cons
     StageIndex<stages> head;
     for (unsigned k = 0; stream.has(k); ++k) {
         pipe.producer_acquire();
-        copy_tile(producers, stage[head.at], stream, k, pipe);
+        copy_tile(producers, stage[head.index], stream, k, pipe);
         pipe.producer_commit();
         head.advance();
     }
@@ -207,7 +207,7 @@ __device__ void consume(const Part& consumers, const float (*stage)[tile_floats]
     StageIndex<stages> tail;
     for (unsigned k = 0; stream.has(k); ++k) {
         pipe.consumer_wait();
-        compute_tile(consumers, stage[tail.at], stream, k);
+        compute_tile(consumers, stage[tail.index], stream, k);
         pipe.consumer_release();
         tail.advance();
     }
@@ -313,13 +313,13 @@ __global__ void timeline(Stream stream, Interval* intervals, std::size_t most) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
             stamp(fetch, &Interval::issued);
-            copy_tile(block, stage[head.at], stream, fetch, pipe);
+            copy_tile(block, stage[head.index], stream, fetch, pipe);
             pipe.producer_commit();
             head.advance();
         }
         pipe.consumer_wait();
         stamp(k, &Interval::landed);
-        compute_tile(block, stage[tail.at], stream, k);
+        compute_tile(block, stage[tail.index], stream, k);
         stamp(k, &Interval::computed);
         pipe.consumer_release();
         tail.advance();

@@ -39,7 +39,7 @@ __global__ void timed_calls(Stream stream, Calls* calls, unsigned most) {
             const long long begin = clock64();
             pipe.producer_acquire();
             const long long acquired = clock64();
-            copy_tile(block, stage[head.at], stream, fetch, pipe);
+            copy_tile(block, stage[head.index], stream, fetch, pipe);
             const long long copied = clock64();
             pipe.producer_commit();
             const long long committed = clock64();
@@ -48,7 +48,7 @@ __global__ void timed_calls(Stream stream, Calls* calls, unsigned most) {
             head.advance();
         }
         pipe.consumer_wait();
-        compute_tile(block, stage[tail.at], stream, k);
+        compute_tile(block, stage[tail.index], stream, k);
         pipe.consumer_release();
         tail.advance();
     }
