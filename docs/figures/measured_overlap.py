@@ -6,7 +6,7 @@ import sys
 import chart
 import svg
 
-LEFT, RIGHT, TOP, LANE = 88, 640, 62, 34
+WIDTH, LEFT, RIGHT, TOP, LANE = 350, 78, 336, 84, 34  # narrow: a phone shows all of it
 
 
 def bars(picture: svg.Figure, rates: dict[int, float], ceiling: float) -> None:
@@ -31,8 +31,10 @@ def figure() -> svg.Figure:
         for row in rows
         if row["kernel"] == "four_at_a_time" and row["blocks_per_sm"] == 1 and row["work"] == 1
     }
-    picture = svg.Figure("The rate of a stream with 1, 2, 3 and 4 stages, one block per SM, on an H200", TOP + len(rates) * LANE + 12)
-    picture.text(20, 26, "One block per SM, one multiply-add per element: rate by stages", "strong")
+    title = "The rate of a stream with 1, 2, 3 and 4 stages, one block per SM, on an H200"
+    picture = svg.Figure(title, TOP + len(rates) * LANE + 12, WIDTH)
+    picture.text(14, 26, "Rate of a stream on an H200", "strong")
+    picture.text(14, 46, "one block per SM, one multiply-add per element", "small soft")
     bars(picture, rates, ceiling)
     return picture
 
