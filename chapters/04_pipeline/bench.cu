@@ -55,24 +55,24 @@ __global__ void four_at_a_time(Stream stream) {
     auto pipe = cuda::make_pipeline();
     const auto* in = reinterpret_cast<const float4*>(stream.in) + threadIdx.x;
     auto* out = reinterpret_cast<float4*>(stream.out) + threadIdx.x;
-    StageIndex<stages> filled, computed;
+    StageIndex<stages> head, tail;
     unsigned fetch = 0;
     for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
-            cuda::memcpy_async(&stage[filled.at][threadIdx.x], in + stream.start(fetch) / 4,
+            cuda::memcpy_async(&stage[head.index][threadIdx.x], in + stream.start(fetch) / 4,
                                cuda::aligned_size_t<16>(sizeof(float4)), pipe);
             pipe.producer_commit();
-            filled.advance();
+            head.advance();
         }
         pipe.consumer_wait();
         block.sync();
-        const float4 four = stage[computed.at][block_threads - 1 - threadIdx.x];
+        const float4 four = stage[tail.index][block_threads - 1 - threadIdx.x];
         out[stream.start(k) / 4] = {compute(four.w, stream.work), compute(four.z, stream.work),
                                     compute(four.y, stream.work), compute(four.x, stream.work)};
         pipe.consumer_release();
         block.sync();
-        computed.advance();
+        tail.advance();
     }
 }
 
@@ -95,6 +95,7 @@ constexpr Kernel kernels[] = {
     {"thread_scope", 8, thread_scope<8>},
     {"specialized_warps", 4, specialized_warps<4>},
     {"with_specialized_staging_unified", 2, with_specialized_staging_unified},
+    {"four_at_a_time", 1, four_at_a_time<1>},
     {"four_at_a_time", 2, four_at_a_time<2>},
     {"four_at_a_time", 3, four_at_a_time<3>},
     {"four_at_a_time", 4, four_at_a_time<4>},
@@ -106,7 +107,7 @@ __global__ void fill_floats(float* values, std::size_t size) {
         values[i] = static_cast<float>(workbook::random_word(i)) * 0x1p-32f;
 }
 
-/// The reference, on the device: each element computed, each whole tile turned around.
+/// The reference, on the device: each element computed, each whole tile reversed.
 __global__ void count_not_streamed(const float* in, const float* out, std::size_t size, int work,
                                    unsigned long long* wrong) {
     const std::size_t step = std::size_t{gridDim.x} * blockDim.x;

@@ -16,7 +16,7 @@ using namespace pipeline;
 using workbook::Comparison;
 using workbook::DeviceBuffer;
 
-constexpr int work = 4;             ///< multiply-adds per element, where the copy matters
+constexpr int work = 1;             ///< multiply-adds per element, where the copy matters
 constexpr int timeline_work = 64;   ///< the same for the time line: about as long as a copy
 constexpr std::size_t recorded = 8; ///< tiles in a time line
 

@@ -1,5 +1,6 @@
 """What is made of this chapter's measurements: tables for readers, and what they must show."""
 
+import math
 from collections.abc import Iterator
 
 from cli.bench_chapters import Bench
@@ -9,6 +10,17 @@ from cli.bench_rows import Rows, as_float, ratio, some
 from cli.bench_tables import best, copy_rate, grids, number, share_of
 
 SLOWER = 1.0  # the one takes no less time than the other
+_TILE_BYTES = 2 * 4096  # of a tile of 1024 floats, read and written
+_SMS = 132  # of an H200: NVIDIA H200 data sheet
+_VARIANTS = (
+    ("single_stage", 1, "the four calls in a row", "to learn them"),
+    ("with_staging", 2, "the next copy is issued before this tile is computed", "two stages are all you need"),
+    ("n_stages", 4, "as many copies ahead as there are stages", "the copy takes longer than the computation"),
+    ("thread_scope", 4, "no barriers in the pipeline; the block meets twice per tile", "all threads copy and compute, in step"),
+    ("with_specialized_staging_unified", 2, "even threads copy, odd threads compute", "never: each warp runs both"),
+    ("specialized_warps", 4, "one warp copies, seven compute", "the two sides should not wait for each other"),
+    ("four_at_a_time", 4, "`thread_scope` with 16 bytes per access, whole tiles only", "you know size and alignment"),
+)
 _PIPELINES = ("n_stages", "thread_scope", "specialized_warps", "four_at_a_time")
 
 
@@ -50,6 +62,63 @@ def _pipeline_best_table(tables: Tables) -> Table:
             lines[(row["kernel"], row["stages"])]["one_block"] = share_of(row, ceiling)
     table.rows = list(lines.values())
     return table
+
+
+def _one_block(tables: Tables) -> Rows:
+    """The rows of pipeline_stages with one block on each SM."""
+    return Rows(tables["pipeline_stages"].where(blocks_per_sm=1))
+
+
+def _variants_table(tables: Tables) -> Table:
+    """One block per SM, one multiply-add: what each step changes, and what it is worth."""
+    ceiling = copy_rate(tables["pipeline_stages"].rows)
+    headings = {"kernel": "kernel", "stages": "stages", "changes": "what it changes", "when": "when you want it"}
+    table = Table("The variants with one block per SM and one multiply-add per element", headings | {"share": heading("rate", "% of the copy")})
+    for kernel, stages, changes, when in _VARIANTS:
+        rate = _one_block(tables).figure("gb_per_s", kernel=kernel, stages=stages, work=1)
+        share = 100 * rate / ceiling if rate and ceiling else None
+        table.rows.append({"kernel": f"`{kernel}`", "stages": stages, "changes": changes, "when": when, "share": share})
+    return table
+
+
+def _per_tile(rows: Rows, kernel: str, stages: int, work: int) -> float | None:
+    """Microseconds that a block takes for one tile, every SM having one block."""
+    rate = rows.figure("gb_per_s", kernel=kernel, stages=stages, work=work)
+    return 1e-3 * _TILE_BYTES * _SMS / rate if rate else None
+
+
+def _rule_line(rows: Rows, kernel: str, work: int) -> Row:
+    """What one stage takes (L + C), what the most stages take (C), and the model between them."""
+    first = "single_stage" if kernel == "n_stages" else kernel
+    times = {stages: _per_tile(rows, first if stages == 1 else kernel, stages, work) for stages in (1, 2, 3, 4, 6, 8)}
+    one, least = times[1], min(some(*times.values()), default=None)
+    enough = ratio(one, least)
+    line: Row = {"kernel": f"`{kernel}`", "work": work, "one": one, "least": least, "copy": one - least if one and least else None, "rule": enough}
+    line["model"] = max(least, one / 2) if one and least else None
+    return line | {"two": times[2], "three": times[3]}
+
+
+def _rule_table(tables: Tables) -> Table:
+    headings = {"kernel": "kernel", "work": "multiply-adds", "one": "one stage: L + C", "least": "at best: C", "copy": "L", "rule": "1 + L/C"}
+    headings |= {"model": "two stages: model", "two": "measured", "three": "three: measured"}
+    table = Table("One block per SM, microseconds per tile: what the rule says and what two and three stages take", headings)
+    table.rows = [_rule_line(_one_block(tables), kernel, work) for kernel in ("four_at_a_time", "n_stages") for work in (1, 16, 64)]
+    return table
+
+
+def _rule_claims(tables: Tables) -> Iterator[Claim]:
+    rows = _one_block(tables)
+    for kernel in ("four_at_a_time", "n_stages"):
+        for work in (1, 16, 64):
+            line = _rule_line(rows, kernel, work)
+            rule, least = as_float(line["rule"]), as_float(line["least"])
+            part = ratio(least, _per_tile(rows, kernel, math.ceil(rule), work)) if rule else None
+            sentence = f"{kernel}, {work} multiply-adds, one block per SM: 1 + L/C stages reach the best rate, nearly"
+            yield Claim(f"rule-{kernel}-{work}", sentence, part, ">=", 0.9)
+    for stages, relation, bound in ((2, ">=", 1.5), (3, ">=", 1.15), (4, "<=", 1.1)):
+        gain = ratio(_per_tile(rows, "four_at_a_time", stages - 1, 1), _per_tile(rows, "four_at_a_time", stages, 1))
+        sentence = f"four_at_a_time, one block per SM: stage {stages} after stage {stages - 1}"
+        yield Claim(f"one-block-{stages}", sentence, gain, relation, bound, "times")
 
 
 def _index_claims(tables: Tables) -> Iterator[Claim]:
@@ -125,6 +194,8 @@ BENCH = Bench(
         "arithmetic_alone": (("pipeline_arithmetic",), _arithmetic_table),
         "index_best": (("pipeline_index",), _index_table),
         "pipeline_best": (("pipeline_stages",), _pipeline_best_table),
+        "pipeline_rule": (("pipeline_stages",), _rule_table),
+        "pipeline_variants": (("pipeline_stages",), _variants_table),
         "pipeline_grids": (("pipeline_stages",), grids("pipeline_stages", "kernel", "kernel")),
     },
     claims=(
@@ -132,6 +203,7 @@ BENCH = Bench(
         (("pipeline_arithmetic", "pipeline_stages"), _arithmetic_claims),
         (("entangled_wait",), _entangled_claims),
         (("pipeline_stages",), _pipeline_claims),
+        (("pipeline_stages",), _rule_claims),
         (("pipeline_timeline",), _timeline_claims),
         (("pipeline_stages",), lambda tables: copies_agree("pipeline_stages", tables["pipeline_stages"].rows)),
     ),

@@ -6,6 +6,7 @@
 /// who copies and who computes.
 #pragma once
 
+#include "workbook/device.hpp"
 #include "workbook/launch.hpp"
 #include "workbook/tile.cuh"
 
@@ -60,8 +61,8 @@ struct Stream {
 /// number would be, without a division.
 template <int stages>
 struct StageIndex {
-    int at = 0;
-    __device__ void advance() { at = at + 1 < stages ? at + 1 : 0; }
+    int index = 0;
+    __device__ void advance() { index = index + 1 < stages ? index + 1 : 0; }
 };
 
 /// The threads of `group` start the copy of tile k into `stage`: 16 bytes at a time, or 4 where the addresses
@@ -134,19 +135,19 @@ __global__ void n_stages(Stream stream) {
     __shared__ alignas(128) float stage[stages][tile_floats];
     __shared__ SharedState<stages> state;
     auto pipe = cuda::make_pipeline(block, &state);
-    StageIndex<stages> filled, computed;
+    StageIndex<stages> head, tail;
     unsigned fetch = 0; // the next tile to ask for
     for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
-            copy_tile(block, stage[filled.at], stream, fetch, pipe);
+            copy_tile(block, stage[head.index], stream, fetch, pipe);
             pipe.producer_commit();
-            filled.advance();
+            head.advance();
         }
         pipe.consumer_wait();
-        compute_tile(block, stage[computed.at], stream, k);
+        compute_tile(block, stage[tail.index], stream, k);
         pipe.consumer_release();
-        computed.advance();
+        tail.advance();
     }
 }
 
@@ -157,21 +158,21 @@ __global__ void thread_scope(Stream stream) {
     const auto block = cg::this_thread_block();
     __shared__ alignas(128) float stage[stages][tile_floats];
     auto pipe = cuda::make_pipeline();
-    StageIndex<stages> filled, computed;
+    StageIndex<stages> head, tail;
     unsigned fetch = 0;
     for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
-            copy_tile(block, stage[filled.at], stream, fetch, pipe);
+            copy_tile(block, stage[head.index], stream, fetch, pipe);
             pipe.producer_commit();
-            filled.advance();
+            head.advance();
         }
         pipe.consumer_wait(); // my copies have landed,
         block.sync();         // and everybody's
-        compute_tile(block, stage[computed.at], stream, k);
+        compute_tile(block, stage[tail.index], stream, k);
         pipe.consumer_release();
         block.sync(); // all have read
-        computed.advance();
+        tail.advance();
     }
 }
 
@@ -190,12 +191,12 @@ struct Part {
 template <int stages, class Pipeline>
 __device__ void produce(const Part& producers, float (*stage)[tile_floats], const Stream& stream,
                         Pipeline& pipe) {
-    StageIndex<stages> filled;
+    StageIndex<stages> head;
     for (unsigned k = 0; stream.has(k); ++k) {
         pipe.producer_acquire();
-        copy_tile(producers, stage[filled.at], stream, k, pipe);
+        copy_tile(producers, stage[head.index], stream, k, pipe);
         pipe.producer_commit();
-        filled.advance();
+        head.advance();
     }
 }
 
@@ -203,12 +204,12 @@ __device__ void produce(const Part& producers, float (*stage)[tile_floats], cons
 template <int stages, class Pipeline>
 __device__ void consume(const Part& consumers, const float (*stage)[tile_floats], const Stream& stream,
                         Pipeline& pipe) {
-    StageIndex<stages> computed;
+    StageIndex<stages> tail;
     for (unsigned k = 0; stream.has(k); ++k) {
         pipe.consumer_wait();
-        compute_tile(consumers, stage[computed.at], stream, k);
+        compute_tile(consumers, stage[tail.index], stream, k);
         pipe.consumer_release();
-        computed.advance();
+        tail.advance();
     }
 }
 
@@ -244,10 +245,11 @@ __global__ void specialized_warps(Stream stream) {
         consume<stages>(Part{block_threads - producers, rank - producers}, stage, stream, pipe);
 }
 
-/// A grid whose blocks take about eight tiles each, or more if there are many.
+/// One block for each SM, which has nobody else to fill its pauses; fewer where a block would take less than
+/// eight tiles.
 inline unsigned looping_grid(std::size_t size) {
-    constexpr unsigned most = 6 * 132; // 6 blocks on each SM of an H200
-    return std::min(most, workbook::blocks_for(size, std::size_t{8} * tile_floats));
+    const auto sms = static_cast<unsigned>(workbook::device_attribute(cudaDevAttrMultiProcessorCount));
+    return std::min(sms, workbook::blocks_for(size, std::size_t{8} * tile_floats));
 }
 
 /// Reverses tiles of tile_floats elements and computes each element. `in` and `out` have the same size.
@@ -305,22 +307,22 @@ __global__ void timeline(Stream stream, Interval* intervals, std::size_t most) {
         if (blockIdx.x == 0 && threadIdx.x == 0 && k < most)
             intervals[k].*place = clock64();
     };
-    StageIndex<stages> filled, computed;
+    StageIndex<stages> head, tail;
     unsigned fetch = 0;
     for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
             stamp(fetch, &Interval::issued);
-            copy_tile(block, stage[filled.at], stream, fetch, pipe);
+            copy_tile(block, stage[head.index], stream, fetch, pipe);
             pipe.producer_commit();
-            filled.advance();
+            head.advance();
         }
         pipe.consumer_wait();
         stamp(k, &Interval::landed);
-        compute_tile(block, stage[computed.at], stream, k);
+        compute_tile(block, stage[tail.index], stream, k);
         stamp(k, &Interval::computed);
         pipe.consumer_release();
-        computed.advance();
+        tail.advance();
     }
 }
 
@@ -373,10 +375,10 @@ __global__ void entanglement(const float* in, float* out, Entangled* result) {
         commits = 0;
     __syncwarp();
     const auto copy = [&](int batch) {
-        constexpr int turns = diverged ? warp_threads : 1;
+        constexpr int rounds = diverged ? warp_threads : 1;
         unsigned place = 0;
-        for (int turn = 0; turn < turns; ++turn)
-            if (!diverged || lane == turn) {
+        for (int round = 0; round < rounds; ++round)
+            if (!diverged || lane == round) {
                 __pipeline_memcpy_async(&stage[batch][lane], &in[batch * warp_threads + lane], sizeof(float));
                 __pipeline_commit();
                 place = place_in_warp(&commits);

@@ -32,25 +32,25 @@ __global__ void timed_calls(Stream stream, Calls* calls, unsigned most) {
     __shared__ alignas(128) float stage[stages][tile_floats];
     __shared__ SharedState<stages> state;
     auto pipe = cuda::make_pipeline(block, &state);
-    StageIndex<stages> filled, computed;
+    StageIndex<stages> head, tail;
     unsigned fetch = 0;
     for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             const long long begin = clock64();
             pipe.producer_acquire();
             const long long acquired = clock64();
-            copy_tile(block, stage[filled.at], stream, fetch, pipe);
+            copy_tile(block, stage[head.index], stream, fetch, pipe);
             const long long copied = clock64();
             pipe.producer_commit();
             const long long committed = clock64();
             if (blockIdx.x == 0 && threadIdx.x == 0 && fetch < most)
                 calls[fetch] = {acquired - begin, copied - acquired, committed - copied};
-            filled.advance();
+            head.advance();
         }
         pipe.consumer_wait();
-        compute_tile(block, stage[computed.at], stream, k);
+        compute_tile(block, stage[tail.index], stream, k);
         pipe.consumer_release();
-        computed.advance();
+        tail.advance();
     }
 }
 
