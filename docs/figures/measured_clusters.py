@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Chapter 9: what the size of a cluster does to reading kernels, and multicast against loads by each block."""
+"""Chapter 9: what the size of a cluster does to reading kernels, and multicast against loads by each block in a ring of few stages."""
 
 import sys
 
@@ -22,8 +22,8 @@ def panel(
 
 
 def figure() -> svg.Figure:
-    picture = svg.Figure("Reading kernels against the size of a cluster, and multicast against the size of a batch, on an H200", 340)
-    sizes, casts = chart.table("cluster_size"), chart.table("multicast")
+    picture = svg.Figure("Reading kernels against the size of a cluster, and multicast against the number of stages, on an H200", 340)
+    sizes, limits = chart.table("cluster_size"), chart.table("stream_limits")
 
     def points(rows: list[chart.Row], across: str, column: str, scale: float, **wanted: str | int) -> list[tuple[float, float]]:
         return [
@@ -37,15 +37,15 @@ def figure() -> svg.Figure:
     time = chart.Axis(0, 1.1 * top, 270, 90, [(v, f"{v:g}") for v in range(0, int(top) + 2)])
     blocks = chart.Axis(1, 16, 66, 326, [(float(s), str(s)) for s in SIZES], logarithmic=True)
     panel(picture, blocks, "Time for 512 MiB", time, ("blocks of a cluster", "ms"), {"histogram": ("wait", histogram), "cluster_sum": ("copy", sums)}, 130)
+    wanted: dict[str, str | int] = {"batch": 32768, "reads": "all"}
     streams = {
-        "each block": ("wait", points(casts, "batch", "gb_per_s", 1e-3, loads="each block loads", cluster=2)),
-        "multicast to 2": ("async", points(casts, "batch", "gb_per_s", 1e-3, loads="multicast", cluster=2)),
-        "to 8": ("copy", points(casts, "batch", "gb_per_s", 1e-3, loads="multicast", cluster=8)),
+        "multicast": ("async", points(limits, "stages", "gb_per_s", 1e-3, loads="multicast", **wanted)),
+        "each block loads": ("wait", points(limits, "stages", "gb_per_s", 1e-3, loads="each block loads", **wanted)),
     }
     most = max(value for _, line in streams.values() for _, value in line)
     rate = chart.Axis(0, 1.1 * most, 270, 90, [(float(v), f"{v}") for v in range(0, int(most) + 2, 4)])
-    batch = chart.Axis(4096, 65536, 430, 690, [(1024.0 * s, str(s)) for s in (4, 8, 16, 32, 64)], logarithmic=True)
-    panel(picture, batch, "16 MiB for every block", rate, ("KiB of a batch", "TB/s"), streams, 100)
+    stages = chart.Axis(2, 6, 430, 690, [(float(s), str(s)) for s in (2, 3, 4, 6)])
+    panel(picture, stages, "A ring for pairs, batches of 32 KiB", rate, ("stages", "TB/s"), streams, 130)
     return picture
 
 

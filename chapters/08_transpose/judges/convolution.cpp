@@ -1,5 +1,5 @@
 /// @file convolution.cpp
-/// Judge of chapter 9's convolution.
+/// Judge of chapter 8's convolution.
 #include "judge.hpp"
 #include "layout.hpp"
 
