@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Full and empty barriers: who arrives and who waits, and six tiles that pass through two stages.
+"""Full and empty barriers: who arrives and who waits, and tiles that pass through two stages.
 
 The time lines are a model of producer_consumer_mbarrier in chapters/03_barriers/barriers.cuh: filling a stage takes FILL
 units of time, using it USE; the producer waits for the empty barrier of its stage, the consumers for the full one.
