@@ -274,42 +274,42 @@ __device__ inline void consume(const unsigned* buffer, const Tiles& tiles, std::
         tiles.out[tiles.start(k) + i] = buffer[count - 1 - i];
 }
 
-__device__ inline void producer(const Tiles& tiles, unsigned (*buffer)[buffer_size], Barrier* ready,
-                                Barrier* filled) {
+__device__ inline void producer(const Tiles& tiles, unsigned (*buffer)[buffer_size], Barrier* empty,
+                                Barrier* full) {
     for (std::size_t k = 0; tiles.has(k); ++k) {
-        ready[k % 2].arrive_and_wait(); // the consumers have left buffer k % 2
+        empty[k % 2].arrive_and_wait(); // the consumers have left buffer k % 2
         produce(buffer[k % 2], tiles, k);
-        (void)filled[k % 2].arrive(); // it is full; no need to wait for anybody
+        (void)full[k % 2].arrive(); // it is full; no need to wait for anybody
     }
 }
 
-__device__ inline void consumer(const Tiles& tiles, unsigned (*buffer)[buffer_size], Barrier* ready,
-                                Barrier* filled) {
-    (void)ready[0].arrive(); // both buffers start empty
-    (void)ready[1].arrive();
+__device__ inline void consumer(const Tiles& tiles, unsigned (*buffer)[buffer_size], Barrier* empty,
+                                Barrier* full) {
+    (void)empty[0].arrive(); // both buffers start empty
+    (void)empty[1].arrive();
     for (std::size_t k = 0; tiles.has(k); ++k) {
-        filled[k % 2].arrive_and_wait(); // the producers have filled buffer k % 2
+        full[k % 2].arrive_and_wait(); // the producers have filled buffer k % 2
         consume(buffer[k % 2], tiles, k);
-        (void)ready[k % 2].arrive(); // it is empty; no need to wait for anybody
+        (void)empty[k % 2].arrive(); // it is empty; no need to wait for anybody
     }
 }
 
-/// Warp specialisation: one warp only copies, seven only compute. Two buffers, and two barriers for each:
-/// 'ready' to be filled and 'filled'. All threads take part in each barrier, but each side waits at one and
-/// only arrives at the other.
+/// Warp specialisation: one warp only copies, seven only compute. Two buffers, and a pair of barriers for
+/// each, 'full' and 'empty'. All threads take part in each barrier, but each side waits at one and only
+/// arrives at the other.
 __global__ void producer_consumer(Tiles tiles) {
     __shared__ unsigned buffer[2][buffer_size];
-    __shared__ Barrier ready[2];
-    __shared__ Barrier filled[2];
+    __shared__ Barrier empty[2];
+    __shared__ Barrier full[2];
     if (threadIdx.x < 2) {
-        init(&ready[threadIdx.x], block_threads);
-        init(&filled[threadIdx.x], block_threads);
+        init(&empty[threadIdx.x], block_threads);
+        init(&full[threadIdx.x], block_threads);
     }
     __syncthreads();
     if (threadIdx.x < producer_threads)
-        producer(tiles, buffer, ready, filled);
+        producer(tiles, buffer, empty, full);
     else
-        consumer(tiles, buffer, ready, filled);
+        consumer(tiles, buffer, empty, full);
 }
 
 /// A grid whose blocks take about eight tiles each, or more if there are many.
@@ -362,29 +362,29 @@ __device__ inline void mbarrier_wait_parity(std::uint64_t* bar, std::uint32_t pa
     }
 }
 
-/// producer_consumer on bare mbarriers. A wait needs no arrival here, so 'ready' counts only the consumers
-/// and 'filled' only the producers. Instead of a token each side keeps the parity it waits for: the n-th use
+/// producer_consumer on bare mbarriers. A wait needs no arrival here, so 'empty' counts only the consumers
+/// and 'full' only the producers. Instead of a token each side keeps the parity it waits for: the n-th use
 /// of a buffer has parity n % 2. The producers' first wait is for parity 1, which passes at once, and
 /// nobody has to declare the buffers empty.
 __global__ void producer_consumer_mbarrier(Tiles tiles) {
     __shared__ unsigned buffer[2][buffer_size];
-    __shared__ std::uint64_t ready[2];
-    __shared__ std::uint64_t filled[2];
+    __shared__ std::uint64_t empty[2];
+    __shared__ std::uint64_t full[2];
     if (threadIdx.x < 2) {
-        mbarrier_init(&ready[threadIdx.x], consumer_threads);
-        mbarrier_init(&filled[threadIdx.x], producer_threads);
+        mbarrier_init(&empty[threadIdx.x], consumer_threads);
+        mbarrier_init(&full[threadIdx.x], producer_threads);
     }
     __syncthreads();
     for (std::size_t k = 0; tiles.has(k); ++k) {
         const std::uint32_t parity = k / 2 % 2;
         if (threadIdx.x < producer_threads) {
-            mbarrier_wait_parity(&ready[k % 2], parity ^ 1);
+            mbarrier_wait_parity(&empty[k % 2], parity ^ 1);
             produce(buffer[k % 2], tiles, k);
-            mbarrier_arrive(&filled[k % 2]);
+            mbarrier_arrive(&full[k % 2]);
         } else {
-            mbarrier_wait_parity(&filled[k % 2], parity);
+            mbarrier_wait_parity(&full[k % 2], parity);
             consume(buffer[k % 2], tiles, k);
-            mbarrier_arrive(&ready[k % 2]);
+            mbarrier_arrive(&empty[k % 2]);
         }
     }
 }

@@ -221,7 +221,7 @@ constexpr workbook::KernelEntry<Arrays> kernels[] = {
                                                 "two types, one total tx-count, elect.sync"),
     adding_pairs<launch_two_copies_native_handle>("two_copies_native_handle", "expect_tx is no arrival"),
     mapping<launch_producer_consumer, check_reversed<buffer_size>>("producer_consumer",
-                                                                   "ready[2], filled[2], one warp copies"),
+                                                                   "full[2], empty[2], one warp copies"),
     mapping<launch_producer_consumer_mbarrier, check_reversed<buffer_size>>("producer_consumer_mbarrier",
                                                                             "the same in PTX, by parity"),
     mapping<launch_complete_by_group, check_reversed<block_threads>>("complete_by_group",

@@ -82,22 +82,22 @@ __device__ inline void bring_tile(unsigned* buffer, const Tiles& tiles, std::siz
 template <Wait wait>
 struct Buffers {
     unsigned words[2][buffer_size];
-    Gate<wait> ready[2];
-    Gate<wait> filled[2];
+    Gate<wait> empty[2];
+    Gate<wait> full[2];
 };
 
 template <Wait wait, int batch>
 __device__ inline void fill_one(Buffers<wait>& buffers, const Tiles& tiles, std::size_t k) {
-    buffers.ready[k % 2].await(k / 2 % 2 ^ 1);
+    buffers.empty[k % 2].await(k / 2 % 2 ^ 1);
     bring_tile<batch>(buffers.words[k % 2], tiles, k);
-    buffers.filled[k % 2].arrive();
+    buffers.full[k % 2].arrive();
 }
 
 template <Wait wait>
 __device__ inline void empty_one(Buffers<wait>& buffers, const Tiles& tiles, std::size_t k) {
-    buffers.filled[k % 2].await(k / 2 % 2);
+    buffers.full[k % 2].await(k / 2 % 2);
     consume(buffers.words[k % 2], tiles, k);
-    buffers.ready[k % 2].arrive();
+    buffers.empty[k % 2].arrive();
 }
 
 /// @tparam batch loads of a producer on their way at a time; 0: as compiled
@@ -109,14 +109,14 @@ template <Wait wait, int batch, bool own_loops>
 __global__ void __launch_bounds__(block_threads, 8) twin(Tiles tiles) {
     __shared__ Buffers<wait> buffers;
     if (threadIdx.x < 2) {
-        buffers.ready[threadIdx.x].set_up(consumer_threads);
-        buffers.filled[threadIdx.x].set_up(producer_threads);
+        buffers.empty[threadIdx.x].set_up(consumer_threads);
+        buffers.full[threadIdx.x].set_up(producer_threads);
     }
     __syncthreads();
     const bool produces = threadIdx.x < producer_threads;
     if (wait != Wait::parity && !produces) { // both buffers start empty
-        buffers.ready[0].arrive();
-        buffers.ready[1].arrive();
+        buffers.empty[0].arrive();
+        buffers.empty[1].arrive();
     }
     if constexpr (own_loops) {
         if (produces)

@@ -9,7 +9,7 @@
 /// Wanted   out[i] = own_work(element i of the tile) ^ the element at the opposite place of the tile. A
 ///          thread arrives as soon as its own element is written, works, and waits only when it needs the
 ///          element of another: so all 96 have worked when the slow warp arrives. Beside the one barrier
-///          behind the set-up there is none for all threads (__syncthreads).
+///          after the set-up there is none for all threads (__syncthreads).
 /// Missing  The arrival, which gives a token, and the wait, which takes it.
 /// Judged   By the result for several sizes; by counters: the bytes that a thread loads between its
 ///          arrival and its wait, and in all; the arrivals; the barriers of the block.

@@ -1,18 +1,18 @@
 /// @file one_barrier_for_all.cu
-/// Exercise: write a kernel that never stops all of its threads.
+/// Exercise: write a ring that bulk copies fill, and that never stops all of its threads.
 ///
-/// Given    in: `size` unsigned numbers in global memory. out: as many. Blocks of 128 threads, each for
-///          `tiles` = 8 neighbouring tiles of 96 elements: the last ones may be cut or empty. The first
-///          warp copies, the other 96 threads add. Two buffers; `filled[b]` and `empty[b]` are mbarriers,
-///          set up already. `wait` and ptx::mbarrier_arrive are what you need; produce() and consume() stay
-///          as they are.
+/// Given    in: `size` unsigned numbers in global memory, 16-byte aligned; `size` is a multiple of 4. out: as
+///          many. Blocks of 128 threads, each for up to `tiles` = 8 neighbouring tiles of 96 elements; the
+///          last tile may be cut. Three stages; `full[s]` and `empty[s]` are the mbarriers of stage s. Thread
+///          0 starts the copies, the 96 threads of the other three warps add. start_copy() starts the bulk
+///          copy of a tile, which counts its bytes on a barrier. It and add() stay as they are.
 /// Wanted   out[i] = in[i] + its right neighbour in the tile; that of a tile's last element is the tile's
-///          first. Beside the one barrier behind the set-up there is none for all threads
-///          (__syncthreads), so that copying tile k + 1 and adding tile k can overlap.
-/// Missing  What each side waits for and where it arrives, and how many arrivals each barrier expects.
-/// Judged   By the result for several sizes; by counters: one barrier of the block, 14 to 18 phases of
-///          the four mbarriers, no byte loaded by a consumer and none stored by a producer; and producers
-///          that write the next tile before they know that the last one was used.
+///          first. Beside the one barrier after the set-up there is none for all threads (__syncthreads), so
+///          that two tiles can be on their way while a third is added.
+/// Missing  How many arrivals each barrier expects; what each side waits for, announces and says.
+/// Judged   By the result for several sizes; by counters: one barrier of the block, no element of `in`
+///          through a register, as many bytes announced as copied, the phases of the six mbarriers, and the
+///          bytes on their way when thread 0 asks for more.
 #include "workbook/tile.cuh"
 
 #include <cuda/ptx>
@@ -22,10 +22,11 @@
 
 namespace ptx = cuda::ptx;
 
-constexpr int producers = 32;
+constexpr int copying_threads = 32; // the first warp, of which thread 0 works
 constexpr int consumers = 96;
-constexpr int tile_size = 96;
+constexpr int tile_size = consumers; // an element for each
 constexpr int tiles = 8;
+constexpr int stages = 3;
 
 /// Waits until the barrier's phase of this parity is complete.
 __device__ void wait(std::uint64_t* bar, std::uint32_t parity) {
@@ -33,38 +34,40 @@ __device__ void wait(std::uint64_t* bar, std::uint32_t parity) {
     }
 }
 
-/// The producers bring a tile, three elements each.
-__device__ void produce(unsigned* buffer, const unsigned* in, int count) {
-    for (int i = threadIdx.x; i < count; i += producers)
-        buffer[i] = in[i];
+/// One thread starts the copy of `bytes` bytes. When they have landed they are subtracted on `bar`.
+__device__ void start_copy(unsigned* stage, const unsigned* in, std::uint32_t bytes, std::uint64_t* bar) {
+    ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, stage, in, bytes, bar);
 }
 
-/// The consumers write the sums of a tile, one element each.
-__device__ void consume(const unsigned* buffer, unsigned* out, int count) {
-    const int i = threadIdx.x - producers;
+/// The consumers write the sums of a tile, one element each. The fence: what is read here comes before what
+/// the next copy writes here (chapter 5).
+__device__ void add(const unsigned* stage, unsigned* out, int count) {
+    const int i = threadIdx.x - copying_threads;
     if (i < count)
-        out[i] = buffer[i] + buffer[i + 1 < count ? i + 1 : 0];
+        out[i] = stage[i] + stage[i + 1 < count ? i + 1 : 0];
+    ptx::fence_proxy_async(ptx::space_shared);
 }
 
 __global__ void one_barrier_for_all(const unsigned* in, unsigned* out, std::size_t size) {
-    __shared__ unsigned buffers[2][tile_size];
-    __shared__ std::uint64_t filled[2];
-    __shared__ std::uint64_t empty[2];
-    if (threadIdx.x < 2) {
-        ptx::mbarrier_init(&filled[threadIdx.x], 1); // YOUR CODE: how many arrivals?
-        ptx::mbarrier_init(&empty[threadIdx.x], 1);  // YOUR CODE: how many arrivals?
+    __shared__ alignas(16) unsigned ring[stages][tile_size];
+    __shared__ std::uint64_t full[stages];
+    __shared__ std::uint64_t empty[stages];
+    if (threadIdx.x < stages) {
+        ptx::mbarrier_init(&full[threadIdx.x], 1);  // YOUR CODE: how many arrivals?
+        ptx::mbarrier_init(&empty[threadIdx.x], 1); // YOUR CODE: how many arrivals?
     }
     __syncthreads(); // the one for all
     const auto start = [](int k) { return (std::size_t{blockIdx.x} * tiles + k) * tile_size; };
-    const auto count = [&](int k) { return workbook::tile_count(start(k), tile_size, size); };
-    for (int k = 0; k < tiles; ++k) {
-        const int b = k % 2;
-        if (threadIdx.x < producers) {
-            // YOUR CODE: wait until the buffer is empty, and say that it is filled.
-            produce(buffers[b], in + start(k), count(k));
-        } else {
-            // YOUR CODE: wait until the buffer is filled, and say that it is empty.
-            consume(buffers[b], out + start(k), count(k));
+    for (int k = 0; k < tiles && start(k) < size; ++k) {
+        const int s = k % stages;
+        const int count = workbook::tile_count(start(k), tile_size, size);
+        const std::uint32_t bytes = count * sizeof(unsigned);
+        if (threadIdx.x == 0) {
+            // YOUR CODE: wait until the stage is empty, and say what will fill it.
+            start_copy(ring[s], in + start(k), bytes, &full[s]);
+        } else if (threadIdx.x >= copying_threads) {
+            // YOUR CODE: wait until the stage is full, and say that it is empty.
+            add(ring[s], out + start(k), count);
         }
     }
 }

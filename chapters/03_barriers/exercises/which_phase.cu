@@ -3,7 +3,7 @@
 ///
 /// Given    in: `size` unsigned numbers in global memory. out: as many. Each block of 64 threads takes
 ///          `tiles` = 8 neighbouring tiles of 32 elements. Its first warp copies tile after tile into two
-///          buffers, its second warp writes them back. Buffer b has two mbarriers: `filled[b]` and
+///          buffers, its second warp writes them back. Buffer b has two mbarriers: `full[b]` and
 ///          `empty[b]`, of 32 arrivals each.
 /// Wanted   Each tile is written back in reverse order. A fresh barrier is in its phase 0; a wait for
 ///          parity 1 passes at once, which is how the copying warp begins.
@@ -31,10 +31,10 @@ __device__ void wait(std::uint64_t* bar, std::uint32_t parity) {
 
 __global__ void which_phase(const unsigned* in, unsigned* out, std::size_t size) {
     __shared__ unsigned buffers[2][lanes];
-    __shared__ std::uint64_t filled[2];
+    __shared__ std::uint64_t full[2];
     __shared__ std::uint64_t empty[2];
     if (threadIdx.x < 2) {
-        ptx::mbarrier_init(&filled[threadIdx.x], lanes);
+        ptx::mbarrier_init(&full[threadIdx.x], lanes);
         ptx::mbarrier_init(&empty[threadIdx.x], lanes);
     }
     __syncthreads();
@@ -48,9 +48,9 @@ __global__ void which_phase(const unsigned* in, unsigned* out, std::size_t size)
         if (copies) {
             wait(&empty[b], parity ^ 1);
             buffers[b][lane] = lane < count ? in[start + lane] : 0;
-            ptx::mbarrier_arrive(&filled[b]);
+            ptx::mbarrier_arrive(&full[b]);
         } else {
-            wait(&filled[b], parity);
+            wait(&full[b], parity);
             if (lane < count)
                 out[start + lane] = buffers[b][count - 1 - lane];
             ptx::mbarrier_arrive(&empty[b]);
