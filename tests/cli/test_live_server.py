@@ -1,4 +1,4 @@
-"""The server of the site on one's own machine: who may have something compiled, and what the compiler's words become."""
+"""The server of the site on one's own machine: who may have something compiled, judged or saved, and what becomes of it."""
 
 import http.client
 import json
@@ -21,11 +21,11 @@ class Server(unittest.TestCase):
         Path(directory.name, "index.html").write_text("<html><body>Text</body></html>", "utf-8")
         Path(directory.name, "other.txt").write_text("plain", "utf-8")
         self.asked: list[object] = []
-        self.start(Path(directory.name), self.compile)
+        self.start(Path(directory.name), {"/compile": live_server.Service(self.compile, alone=True), "/open": live_server.Service(self.compile)})
 
-    def start(self, directory: Path, compiler: live_server.Compiler | None) -> None:
+    def start(self, directory: Path, services: live_server.Services | None) -> None:
         self.directory = directory
-        server = live_server.server(directory, 0, compiler)
+        server = live_server.server(directory, 0, services)
         self.port = server.server_address[1]
         self.assertEqual(server.server_address[0], "127.0.0.1")
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -59,12 +59,31 @@ class Server(unittest.TestCase):
         self.assertEqual((status, json.loads(text)), (200, {"ptx": "text"}))
         self.assertEqual(self.asked, [{"a": 1}])
 
+    def test_one_thing_is_compiled_at_a_time_and_the_rest_goes_on(self) -> None:
+        begun, end = threading.Event(), threading.Event()
+
+        def slow(_: object) -> dict[str, object]:
+            begun.set()
+            end.wait(10)
+            return {}
+
+        self.start(self.directory, {"/slow": live_server.Service(slow, alone=True), "/open": live_server.Service(self.compile)})
+        token = self.token()
+        first = threading.Thread(target=self.ask, args=("POST", "/slow", b"1"), kwargs={"X_Workbook_Token": token})
+        first.start()
+        self.addCleanup(first.join)
+        self.addCleanup(end.set)
+        self.assertTrue(begun.wait(10))
+        self.assertEqual(self.ask("POST", "/slow", b"2", X_Workbook_Token=token)[0], 429)
+        self.assertEqual(self.ask("POST", "/open", b"3", X_Workbook_Token=token)[0], 200)
+
     def test_nobody_else_gets_at_the_compiler(self) -> None:
         token = self.token()
         self.assertEqual(self.ask("POST", "/compile", b"{}")[0], 403)
         self.assertEqual(self.ask("POST", "/compile", b"{}", X_Workbook_Token="x" + token)[0], 403)
         self.assertEqual(self.ask("POST", "/compile", b"{}", X_Workbook_Token=token, Host="example.org")[0], 403)
         self.assertEqual(self.ask("GET", "/", Host="example.org")[0], 403)
+        self.assertEqual(self.ask("POST", "/open", b"{}")[0], 403)
         self.assertEqual(self.ask("POST", "/other", b"{}", X_Workbook_Token=token)[0], 404)
         self.assertEqual(self.asked, [])
 
