@@ -7,8 +7,10 @@ import threading
 import unittest
 from pathlib import Path
 
-from cli import live_compile, live_server
+from cli import live_compile, live_exercise, live_server
 from cli.errors import UserError
+from cli.learner import Learner
+from cli.records import Book, Record
 from cli.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -124,6 +126,54 @@ common/include/workbook/launch.hpp(3): fatal error: no such thing
         for request in (None, [], {}, {"file": "x"}, {"file": "x", "source": 1}):
             with self.subTest(request), self.assertRaisesRegex(UserError, "expected the name of a file"):
                 live_compile.compiled(Workspace(ROOT, ROOT / "build"), Path("/nvcc"), request)
+
+
+class Exercise(unittest.TestCase):
+    """What needs no compiler: which exercise is meant, and the learner's file."""
+
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.learner = Learner(Workspace(ROOT, ROOT / "build"))
+        self.learner.desk.directory = Path(directory.name)
+        self.learner.desk.book = Book(Path(directory.name) / "progress.toml")
+        self.file = Path(directory.name) / "reverse_tile.cu"
+
+    def save(self, text: str) -> dict[str, object]:
+        return live_exercise.saved(self.learner, {"exercise": "reverse_tile", "source": text})
+
+    def test_only_exercises_are_opened_and_saved(self) -> None:
+        for name in ("../reverse_tile", "reverse_tile.cu", "", None, 3):
+            for ask in (live_exercise.opened, live_exercise.saved):
+                with self.subTest(name=name, ask=ask), self.assertRaisesRegex(UserError, "expected the name of an exercise"):
+                    ask(self.learner, {"exercise": name, "source": "x"})
+        with self.assertRaisesRegex(UserError, "expected the text"):
+            live_exercise.saved(self.learner, {"exercise": "reverse_tile"})
+        self.assertEqual(list(self.file.parent.iterdir()), [])
+
+    def test_a_saved_text_replaces_none_that_is_not_kept(self) -> None:
+        self.assertIsNone(live_exercise.opened(self.learner, {"exercise": "reverse_tile"})["mine"])
+        self.assertIsNone(self.save("first")["backup"])
+        self.assertIsNone(self.save("first\n")["backup"])
+        for number, text in ((1, "second"), (2, "third")):
+            self.assertTrue(str(self.save(text)["backup"]).endswith(f"backups/reverse_tile.{number}.cu"))
+        self.assertEqual(live_exercise.opened(self.learner, {"exercise": "reverse_tile"})["mine"], "third\n")
+        kept = [(self.file.parent / f"backups/reverse_tile.{number}.cu").read_text("utf-8") for number in (1, 2)]
+        self.assertEqual(kept, ["first\n", "second\n"])
+
+    def test_a_saved_text_changes_no_progress(self) -> None:
+        exercise = self.learner.chosen("reverse_tile")
+        self.learner.desk.note(exercise, lambda record: setattr(record, "checks", 3))
+        self.save("first")
+        record = self.learner.desk.record(exercise)
+        self.assertEqual((record.checks, record.solved), (3, Record().solved))
+
+    def test_where_it_cannot_be_written_the_file_is_as_it_was(self) -> None:
+        self.save("first")
+        (self.file.parent / "backups").write_text("in the way", "utf-8")
+        with self.assertRaisesRegex(UserError, "cannot keep a copy"):
+            self.save("second")
+        self.assertEqual(self.file.read_text("utf-8"), "first\n")
 
 
 if __name__ == "__main__":

@@ -94,6 +94,18 @@ class Exercises(unittest.TestCase):
         self.assertFalse(self.file.exists())
         self.assertEqual(self.browser.problems(), [])
 
+    def test_it_keeps_nobody_out(self) -> None:
+        import tools
+        from cli import requirements
+        from test_access import violations
+
+        axe = tools.need(requirements.AXE).read_text("utf-8")
+        self.check("// YOUR CODE", "wrong; // YOUR CODE")
+        for dark in (False, True):
+            self.browser.shape(1440, dark=dark)
+            self.assertEqual(violations(self.browser, axe, "'.exercise .bench'"), [])
+        self.browser.shape(1440)
+
     def hole(self, solution: str) -> str:
         """What the skeleton has instead, without its spaces."""
         return "".join("".join(line.split()) for line in solution.splitlines() if line.strip().startswith("//?"))
