@@ -62,7 +62,7 @@ Pictures.start("im2row", "One tap of a filter: the pixels of an image, one below
     function show() {
         draw();
         said.textContent = words(answer);
-        count.textContent = shown() ? `${plural(state.step, "pixel")} of ${PIXELS}` : "";
+        count.textContent = `${plural(shown() ? state.step : 0, "pixel")} of ${PIXELS}`;
         for (const each of steps) each.disabled = !shown();
     }
     const go = (step) => { state.step = clamp(step, 1, PIXELS); show(); };
@@ -84,6 +84,5 @@ Pictures.start("im2row", "One tap of a filter: the pixels of an image, one below
         }));
     ask.again();
     fitted(drawing, (room) => { width = room; draw(); });
-    // A little longer than any, because the longest one is not the one that wraps worst.
-    reserveWords(said, names.flatMap((_, tap) => [0, RUNS - 1].flatMap((run) => [1, PIXELS].map((step) => `${words(100, { tap, run, step })} and more`))));
+    reserveWords(said, names.flatMap((_, tap) => [0, RUNS - 1].flatMap((run) => [1, PIXELS].map((step) => words(100, { tap, run, step })))));
 });

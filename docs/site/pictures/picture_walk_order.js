@@ -74,7 +74,7 @@ Pictures.start("walk_order", "Which tiles run at the same time, where they read,
             button("←", () => move(-1), "the blocks before"), button("→", () => move(1), "the next blocks"), count),
         asked, drawing, said,
         make("p", {
-            class: "help", text: `A model: a matrix of ${TILES} x ${TILES} tiles, as if ${TOGETHER} blocks, one on each SM, always ran together. Dark: their tiles. ` +
+            class: "help", text: `A model: a matrix of ${TILES} x ${TILES} tiles, as if ${TOGETHER} blocks, one on each SM, always ran together. Filled: their tiles. ` +
                 `Rates are measured, with ${data.extent} x ${data.extent} floats and the kernel '${data.kernel}', in which only the order differs.`,
         }));
     set({});
