@@ -49,14 +49,36 @@ class Desk:
         return file
 
     def reset(self, exercise: Exercise) -> Path | None:
-        """Puts a fresh copy in place and returns where the old one went, if there was one.
+        """Puts a fresh copy in place and returns where the old one went, if there was one."""
+        skeleton = self._skeleton(exercise)
+        backup = self._replaced(exercise, skeleton)
+
+        def forget(record: Record) -> None:
+            checks = record.checks
+            record.__dict__.update(vars(Record(checks=checks, skeleton=_digest(skeleton))))
+
+        self.note(exercise, forget)
+        return backup
+
+    def save(self, exercise: Exercise, content: bytes) -> Path | None:
+        """Makes `content` the learner's file and returns where the old one went, if there was another. The progress stays."""
+        file = self.file(exercise)
+        if file.exists() and file.read_bytes() == content:
+            return None
+        made_of = _digest(self._skeleton(exercise))
+        backup = self._replaced(exercise, content)
+        if backup is None:
+            self.note(exercise, lambda record: setattr(record, "skeleton", made_of))
+        return backup
+
+    def _replaced(self, exercise: Exercise, content: bytes) -> Path | None:
+        """Makes `content` the learner's file and returns where the old one went, if there was one.
 
         The fresh one is on the disk before the old one moves: where there is no room, all is as it was.
         """
-        skeleton = self._skeleton(exercise)
         file = self.file(exercise)
         backup = None
-        with self._written(file, skeleton) as fresh:
+        with self._written(file, content) as fresh:
             if file.exists():
                 backup = self._back_up(exercise)
             try:
@@ -64,12 +86,6 @@ class Desk:
             except OSError as error:
                 where = f"; your file is {self.workspace.relative(backup)}" if backup else ""
                 raise UserError(f"cannot write {self.shown(exercise)}: {error.strerror}{where}") from None
-
-        def forget(record: Record) -> None:
-            checks = record.checks
-            record.__dict__.update(vars(Record(checks=checks, skeleton=_digest(skeleton))))
-
-        self.note(exercise, forget)
         return backup
 
     def note(self, exercise: Exercise, change: Callable[[Record], None]) -> Record:

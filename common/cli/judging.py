@@ -55,9 +55,14 @@ class Outcome:
 
 
 def prepare(workspace: Workspace, exercises: list[Exercise], where: Backend) -> Tools:
-    """Builds what checks need beside the learner's file: the judges, and the emulator."""
-    for number in (signal.SIGTERM, signal.SIGHUP):  # end like Ctrl-C does: with everything that was started
+    """Builds what checks need beside the learner's file, and ends like Ctrl-C does: with everything that was started."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
+    return built(workspace, exercises, where)
+
+
+def built(workspace: Workspace, exercises: list[Exercise], where: Backend) -> Tools:
+    """Builds what checks need beside the learner's file: the judges, and the emulator."""
     tools = build.ready(workspace, emulator=where is Backend.EMULATOR)
     judges = [exercise.judge(workspace) for exercise in exercises]
     configured = (workspace.build / "build.ninja").exists()

@@ -25,6 +25,9 @@ ELEMENTS = 12_001
 """Of the inputs, so that a launch takes tens of milliseconds in a page, and nothing divides them."""
 _ELEMENTS = {"barriers": 2501, "transpose": 40_000, "roles": 40_000, "gemm": 40_000}
 """Of chapters whose launches take long, and of those whose rings do not come round with so few."""
+_OTHERS = (100, 8192, 18_001)
+"""What a reader may choose instead: few elements, as many as leave no tile cut, and more. Each is a file that is loaded when it is chosen."""
+_OTHERS_OF = {"barriers": (100, 2048, 6001), "transpose": (100, 16_384), "roles": (100, 32_768), "gemm": (16_384,)}
 _SECONDS = 120
 _SCRIPTS = ("live/emulator_worker", "live/emulator", "live/capsules", "live/listings", "viewer/watch", "live/mistakes")
 
@@ -34,8 +37,13 @@ def elements(chapter: Chapter) -> int:
     return _ELEMENTS.get(chapter.name, ELEMENTS)
 
 
+def other_elements(chapter: Chapter) -> tuple[int, ...]:
+    """The other sizes that its launches are recorded with."""
+    return _OTHERS_OF.get(chapter.name, _OTHERS)
+
+
 def add(workspace: Workspace, tools: Tools, html: Path) -> None:
-    """Writes live/NAME.js and live/NAME_mutants.js for each chapter, and has the chapters' pages load what runs them.
+    """Writes live/NAME.js, live/NAME_size_N.js and live/NAME_mutants.js for each chapter, and has the chapters' pages load what runs them.
 
     Raises UserError if a program cannot be built or run.
     """
@@ -60,11 +68,14 @@ def add_chapters(workspace: Workspace, tools: Tools, html: Path, known: list[Cha
                 made = directory / "made"
                 made.mkdir()
                 write(made / f"{chapter.name}.js", "launches", chapter.name, _launches(workspace, chapter, directory))
+                for count in other_elements(chapter):
+                    recorded = {"capsule": _capsule(workspace, chapter, count, directory)}
+                    write(made / f"{chapter.name}_size_{count}.js", f"size_{count}", chapter.name, recorded)
                 write(made / f"{chapter.name}_mutants.js", "mutants", chapter.name, _mutants(workspace, tools, chapter, directory))
                 shutil.copytree(made, place)
         for file in place.iterdir():
             shutil.copyfile(file, html / "live" / file.name)
-        _load_from(html / f"{chapter.name}.html", chapter.name)
+        _load_from(html / f"{chapter.name}.html", chapter.name, (elements(chapter), *other_elements(chapter)))
         if chapter.name == live_home.CHAPTER:
             _load_from(html / "index.html", chapter.name)
             live_home.add(workspace, html / "index.html", chapter)
@@ -102,19 +113,24 @@ def write(path: Path, what: str, name: str, value: dict[str, Any]) -> None:
 
 def _launches(workspace: Workspace, chapter: Chapter, directory: Path) -> dict[str, Any]:
     """The program's recording and the text of the files that its kernels' lines are in."""
-    recording = directory / "recording"
+    files = sorted((workspace.root / "chapters" / chapter.directory).rglob("*.cu*"))
+    return {
+        "capsule": _capsule(workspace, chapter, elements(chapter), directory),
+        "files": {workspace.relative(file): file.read_text("utf-8") for file in files},
+    }
+
+
+def _capsule(workspace: Workspace, chapter: Chapter, count: int, directory: Path) -> str:
+    """The recording of the program with so many elements."""
+    recording = directory / f"recording_{count}"
     env = backend.environment(Backend.EMULATOR, workspace) | {"EMULATOR_RECORD": str(recording)}
-    command = [str(chapter.program(workspace)), "--size", str(elements(chapter))]
+    command = [str(chapter.program(workspace)), "--size", str(count)]
     done = subprocess.run(
         command, env=env, cwd=workspace.root, capture_output=True, text=True, timeout=_SECONDS, check=False
     )
     if done.returncode != 0:
         raise UserError(f"{chapter.name} could not be recorded: {done.stderr[:500] or done.stdout[-500:]}")
-    files = sorted((workspace.root / "chapters" / chapter.directory).rglob("*.cu*"))
-    return {
-        "capsule": base64.b64encode(recording.read_bytes()).decode("ascii"),
-        "files": {workspace.relative(file): file.read_text("utf-8") for file in files},
-    }
+    return base64.b64encode(recording.read_bytes()).decode("ascii")
 
 
 def _mutants(workspace: Workspace, tools: Tools, chapter: Chapter, directory: Path) -> dict[str, Any]:
@@ -138,13 +154,14 @@ def target(workspace: Workspace, chapter: Chapter) -> list[str]:
     return ["-arch=compute_90a" if re.search(r"arch=compute_90a", readme) else "-arch=compute_90"]
 
 
-def _load_from(page: Path, name: str) -> None:
-    """The page loads what runs its listings; the launches themselves come when they are asked for."""
+def _load_from(page: Path, name: str, sizes: tuple[int, ...] = ()) -> None:
+    """The page loads what runs its listings; the launches themselves come when they are asked for. `sizes`: the first, and those to choose."""
     if not page.exists():
         print(f"site: {name} has no page {page.name}", file=sys.stderr)
         return
     scripts = "".join(f'<script src="{script}.js" defer></script>\n' for script in _SCRIPTS)
-    head = f'<link href="live/live.css" rel="stylesheet"/>\n<meta name="hopper-live" content="{name}"/>\n</head>'
+    more = f' data-sizes="{" ".join(map(str, sizes))}"' if sizes else ""
+    head = f'<link href="live/live.css" rel="stylesheet"/>\n<meta name="hopper-live" content="{name}"{more}/>\n</head>'
     text = page.read_text("utf-8")
     if 'name="hopper-live"' in text:
         return

@@ -1,4 +1,5 @@
-"""Serves the site to this machine, and lets its listings be edited: what a page sends is compiled here and runs in the page.
+"""Serves the site to this machine, and lets its listings and exercises be edited: what a page sends is compiled here, and
+runs in the page or is judged here.
 
 Only pages that this server gave out may ask: each has a token in it, another page cannot read it, and a request under another
 name than this machine's own is refused, so that no foreign page gets at the compiler by way of a name.
@@ -9,7 +10,8 @@ import http.server
 import json
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,27 +19,40 @@ from urllib.parse import urlsplit
 from . import live_compile
 from .errors import UserError
 
-COMPILE = "/compile"
-Compiler = Callable[[Any], dict[str, Any]]
+COMPILE, OPEN, CHECK, SAVE = "/compile", "/exercise", "/check", "/save"
+_EDITORS = ("edit", "exercise")
 
 
-def server(directory: Path, port: int, compiler: Compiler | None = None) -> http.server.ThreadingHTTPServer:
-    """One for this machine alone. With `compiler`, which gets a request's JSON and gives the answer's, listings can be edited."""
+@dataclass(frozen=True)
+class Service:
+    """What a page may ask for: `answer` gets a request's JSON and gives the answer's."""
+
+    answer: Callable[[Any], dict[str, Any]]
+    alone: bool = False
+    """It takes the machine's processors: one such request at a time."""
+
+
+Services = Mapping[str, Service]
+"""By the path that is asked."""
+
+
+def server(directory: Path, port: int, services: Services | None = None) -> http.server.ThreadingHTTPServer:
+    """One for this machine alone. With `services` listings and exercises can be edited."""
     token = secrets.token_urlsafe(24)
-    handler = functools.partial(_Handler, directory=str(directory), token=token, compiler=compiler, busy=threading.Lock())
+    handler = functools.partial(_Handler, directory=str(directory), token=token, services=services or {}, busy=threading.Lock())
     return http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
-    def __init__(self, *words: Any, token: str, compiler: Compiler | None, busy: threading.Lock, **named: Any) -> None:
-        self._token, self._compiler, self._busy = token, compiler, busy
+    def __init__(self, *words: Any, token: str, services: Services, busy: threading.Lock, **named: Any) -> None:
+        self._token, self._services, self._busy = token, services, busy
         super().__init__(*words, **named)
 
     def log_message(self, format: str, *args: object) -> None:
         """Says nothing: the reader has a browser to look at."""
 
     def do_GET(self) -> None:
-        if self._compiler is None:
+        if not self._services:
             return super().do_GET()
         if not self._is_own_host():
             return self._answer(403, {"refused": "this site is for this machine alone"})
@@ -45,11 +60,14 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         path = path / "index.html" if path.is_dir() and self.path.endswith("/") else path
         if path.suffix != ".html" or not path.is_file():
             return super().do_GET()
-        head = f'<meta name="hopper-compile" content="{self._token}"/>\n<script src="live/edit.js" defer></script>\n</body>'
-        self._send(200, "text/html; charset=utf-8", path.read_text("utf-8").replace("</body>", head, 1).encode())
+        scripts = "".join(f'<script src="live/{name}.js" defer></script>\n' for name in _EDITORS)
+        more = f'<meta name="hopper-compile" content="{self._token}"/>\n<link href="live/exercise.css" rel="stylesheet"/>\n{scripts}</body>'
+        text = path.read_text("utf-8").replace("</body>", more, 1)
+        self._send(200, "text/html; charset=utf-8", text.encode())
 
     def do_POST(self) -> None:
-        if self._compiler is None or urlsplit(self.path).path != COMPILE:
+        service = self._services.get(urlsplit(self.path).path)
+        if service is None:
             return self._answer(404, {"refused": "there is nothing to send to"})
         given = self.headers.get("X-Workbook-Token", "")
         if not self._is_own_host() or not secrets.compare_digest(given.encode(), self._token.encode()):
@@ -57,14 +75,15 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if not length.isdigit() or int(length) > live_compile.MOST_BYTES:
             return self._answer(413, {"refused": f"more than {live_compile.MOST_BYTES // 1024} KiB are not taken"})
-        if not self._busy.acquire(blocking=False):
+        if service.alone and not self._busy.acquire(blocking=False):
             return self._answer(429, {"refused": "something is being compiled already"})
         try:
-            self._answer(200, self._compiler(json.loads(self.rfile.read(int(length)))))
+            self._answer(200, service.answer(json.loads(self.rfile.read(int(length)))))
         except (UserError, ValueError) as error:
             self._answer(400, {"refused": str(error)})
         finally:
-            self._busy.release()
+            if service.alone:
+                self._busy.release()
 
     def _is_own_host(self) -> bool:
         port = self.server.server_address[1]

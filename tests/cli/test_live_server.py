@@ -1,4 +1,4 @@
-"""The server of the site on one's own machine: who may have something compiled, and what the compiler's words become."""
+"""The server of the site on one's own machine: who may have something compiled, judged or saved, and what becomes of it."""
 
 import http.client
 import json
@@ -7,8 +7,10 @@ import threading
 import unittest
 from pathlib import Path
 
-from cli import live_compile, live_server
+from cli import live_compile, live_exercise, live_server
 from cli.errors import UserError
+from cli.learner import Learner
+from cli.records import Book, Record
 from cli.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,11 +23,11 @@ class Server(unittest.TestCase):
         Path(directory.name, "index.html").write_text("<html><body>Text</body></html>", "utf-8")
         Path(directory.name, "other.txt").write_text("plain", "utf-8")
         self.asked: list[object] = []
-        self.start(Path(directory.name), self.compile)
+        self.start(Path(directory.name), {"/compile": live_server.Service(self.compile, alone=True), "/open": live_server.Service(self.compile)})
 
-    def start(self, directory: Path, compiler: live_server.Compiler | None) -> None:
+    def start(self, directory: Path, services: live_server.Services | None) -> None:
         self.directory = directory
-        server = live_server.server(directory, 0, compiler)
+        server = live_server.server(directory, 0, services)
         self.port = server.server_address[1]
         self.assertEqual(server.server_address[0], "127.0.0.1")
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -59,12 +61,31 @@ class Server(unittest.TestCase):
         self.assertEqual((status, json.loads(text)), (200, {"ptx": "text"}))
         self.assertEqual(self.asked, [{"a": 1}])
 
+    def test_one_thing_is_compiled_at_a_time_and_the_rest_goes_on(self) -> None:
+        begun, end = threading.Event(), threading.Event()
+
+        def slow(_: object) -> dict[str, object]:
+            begun.set()
+            end.wait(10)
+            return {}
+
+        self.start(self.directory, {"/slow": live_server.Service(slow, alone=True), "/open": live_server.Service(self.compile)})
+        token = self.token()
+        first = threading.Thread(target=self.ask, args=("POST", "/slow", b"1"), kwargs={"X_Workbook_Token": token})
+        first.start()
+        self.addCleanup(first.join)
+        self.addCleanup(end.set)
+        self.assertTrue(begun.wait(10))
+        self.assertEqual(self.ask("POST", "/slow", b"2", X_Workbook_Token=token)[0], 429)
+        self.assertEqual(self.ask("POST", "/open", b"3", X_Workbook_Token=token)[0], 200)
+
     def test_nobody_else_gets_at_the_compiler(self) -> None:
         token = self.token()
         self.assertEqual(self.ask("POST", "/compile", b"{}")[0], 403)
         self.assertEqual(self.ask("POST", "/compile", b"{}", X_Workbook_Token="x" + token)[0], 403)
         self.assertEqual(self.ask("POST", "/compile", b"{}", X_Workbook_Token=token, Host="example.org")[0], 403)
         self.assertEqual(self.ask("GET", "/", Host="example.org")[0], 403)
+        self.assertEqual(self.ask("POST", "/open", b"{}")[0], 403)
         self.assertEqual(self.ask("POST", "/other", b"{}", X_Workbook_Token=token)[0], 404)
         self.assertEqual(self.asked, [])
 
@@ -105,6 +126,54 @@ common/include/workbook/launch.hpp(3): fatal error: no such thing
         for request in (None, [], {}, {"file": "x"}, {"file": "x", "source": 1}):
             with self.subTest(request), self.assertRaisesRegex(UserError, "expected the name of a file"):
                 live_compile.compiled(Workspace(ROOT, ROOT / "build"), Path("/nvcc"), request)
+
+
+class Exercise(unittest.TestCase):
+    """What needs no compiler: which exercise is meant, and the learner's file."""
+
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.learner = Learner(Workspace(ROOT, ROOT / "build"))
+        self.learner.desk.directory = Path(directory.name)
+        self.learner.desk.book = Book(Path(directory.name) / "progress.toml")
+        self.file = Path(directory.name) / "reverse_tile.cu"
+
+    def save(self, text: str) -> dict[str, object]:
+        return live_exercise.saved(self.learner, {"exercise": "reverse_tile", "source": text})
+
+    def test_only_exercises_are_opened_and_saved(self) -> None:
+        for name in ("../reverse_tile", "reverse_tile.cu", "", None, 3):
+            for ask in (live_exercise.opened, live_exercise.saved):
+                with self.subTest(name=name, ask=ask), self.assertRaisesRegex(UserError, "expected the name of an exercise"):
+                    ask(self.learner, {"exercise": name, "source": "x"})
+        with self.assertRaisesRegex(UserError, "expected the text"):
+            live_exercise.saved(self.learner, {"exercise": "reverse_tile"})
+        self.assertEqual(list(self.file.parent.iterdir()), [])
+
+    def test_a_saved_text_replaces_none_that_is_not_kept(self) -> None:
+        self.assertIsNone(live_exercise.opened(self.learner, {"exercise": "reverse_tile"})["mine"])
+        self.assertIsNone(self.save("first")["backup"])
+        self.assertIsNone(self.save("first\n")["backup"])
+        for number, text in ((1, "second"), (2, "third")):
+            self.assertTrue(str(self.save(text)["backup"]).endswith(f"backups/reverse_tile.{number}.cu"))
+        self.assertEqual(live_exercise.opened(self.learner, {"exercise": "reverse_tile"})["mine"], "third\n")
+        kept = [(self.file.parent / f"backups/reverse_tile.{number}.cu").read_text("utf-8") for number in (1, 2)]
+        self.assertEqual(kept, ["first\n", "second\n"])
+
+    def test_a_saved_text_changes_no_progress(self) -> None:
+        exercise = self.learner.chosen("reverse_tile")
+        self.learner.desk.note(exercise, lambda record: setattr(record, "checks", 3))
+        self.save("first")
+        record = self.learner.desk.record(exercise)
+        self.assertEqual((record.checks, record.solved), (3, Record().solved))
+
+    def test_where_it_cannot_be_written_the_file_is_as_it_was(self) -> None:
+        self.save("first")
+        (self.file.parent / "backups").write_text("in the way", "utf-8")
+        with self.assertRaisesRegex(UserError, "cannot keep a copy"):
+            self.save("second")
+        self.assertEqual(self.file.read_text("utf-8"), "first\n")
 
 
 if __name__ == "__main__":

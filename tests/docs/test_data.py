@@ -34,7 +34,7 @@ class Current(unittest.TestCase):
         self.check("xor_bits", "bank_turns")
 
     def test_tensor_box(self) -> None:
-        self.check("tensor_box", "map_rules")
+        self.check("tensor_box", "map_rules", "im2row")
 
     def test_bulk_stores(self) -> None:
         self.check("proxies", "store_waits")

@@ -13,9 +13,9 @@ from test_pictures import SMALLEST_OF_PICTURES, Pictures, data
 
 PAGES = {
     "tma_1d.html": ("proxies", "store_waits"),
-    "tma_2d.html": ("tensor_box", "map_rules"),
+    "tma_2d.html": ("tensor_box", "map_rules", "im2row"),
     "swizzle.html": ("bank_turns", "xor_bits"),
-    "transpose.html": ("rungs",),
+    "transpose.html": ("walk_order", "rungs"),
 }
 """Each page with its pictures."""
 

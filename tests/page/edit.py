@@ -1,6 +1,5 @@
 """A listing is edited in the page, on the server of one's own machine: compiled here, run in the page."""
 
-import functools
 import json
 import threading
 import unittest
@@ -22,12 +21,14 @@ EDIT = """(async (find, replace) => {
 class Edit(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
-        from cli import live_compile, live_server, requirements, setup
+        from cli import live_server, requirements, setup
+        from cli.commands import site
+        from cli.learner import Learner
 
         cls.html, cls.browser = live_site.made()
         workspace = live_site.workspace()
         nvcc = Path(setup.known(workspace, requirements.CHAPTERS).path("nvcc"))
-        server = live_server.server(cls.html, 0, functools.partial(live_compile.compiled, workspace, nvcc))
+        server = live_server.server(cls.html, 0, site.services(Learner(workspace), nvcc))
         threading.Thread(target=server.serve_forever, daemon=True).start()
         cls.addClassCleanup(server.server_close)
         cls.addClassCleanup(server.shutdown)

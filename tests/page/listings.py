@@ -6,6 +6,7 @@ What the page says is compared with what the command line says of the same launc
 import functools
 import http.server
 import json
+import re
 import shutil
 import tempfile
 import threading
@@ -66,6 +67,25 @@ FOLLOWED = """(async () => {
     return JSON.stringify([watched().view.event, watched().broken.name]);
 })()"""
 """What a link to a moment shows."""
+
+SIZES = """(async () => {
+    const listing = hopperListings.find(each => each.kernels.includes('add_one_loop')), told = [];
+    const loaded = () => Object.keys(hopperLive.tma_1d).filter(each => each.startsWith('size')).sort();
+    await listing.run();
+    told.push(['', listing.outcome.innerText, listing.ran.size, loaded()]);
+    await listing.showMutants();
+    const mutant = (await listing.mutants()).find(each => each.name === 'parity never flipped');
+    for (const size of [100, 8192]) {
+        listing.size.value = size;
+        await listing.run();
+        told.push([size, listing.outcome.innerText, listing.ran.size, loaded()]);
+        await listing.choose(mutant);
+        told.push([size, listing.outcome.innerText, listing.ran.size, loaded()]);
+        await listing.choose(null);
+    }
+    return JSON.stringify([[...listing.size.options].map(each => Number(each.value)), told]);
+})()"""
+"""Runs a kernel that loops over tiles, and a mutant of it, with several sizes: the outcome, the size, and what has been loaded."""
 
 PREPARE = "(async () => { for (const listing of hopperListings) await listing.showMutants(); })()"
 
@@ -133,6 +153,25 @@ class Listings(unittest.TestCase):
         self.assertIn("error deadlock", deadlock)
         self.assertIn("expect_tx announced 16 bytes more than copies bring in this phase", deadlock)
         self.assertIn("chapters/05_tma_1d/tma_1d.cuh:", deadlock)
+
+    def test_a_size_is_loaded_when_it_is_chosen_and_decides_what_is_seen(self) -> None:
+        from cli import chapters, live_launches
+
+        chapter = next(each for each in chapters.all_chapters(live_site.workspace()) if each.name == "tma_1d")
+        self.assertEqual(self.browser.open((self.html / "tma_1d.html").as_uri()), [])
+        offered, told = json.loads(self.browser.evaluate(SIZES))
+        self.assertEqual(offered, [live_launches.elements(chapter), *live_launches.other_elements(chapter)])
+        self.assertEqual([size for _, _, size, _ in told], [offered[0], 100, 100, 8192, 8192])
+        self.assertEqual([loaded for *_, loaded in told], [[], ["size_100"], ["size_100"], ["size_100", "size_8192"], ["size_100", "size_8192"]])
+        for at in (0, 1, 3):
+            self.assertIn("Memory is as the right kernel leaves it.", told[at][1])
+        counts = [int(re.search(r": ([\d,]+) instructions", told[at][1])[1].replace(",", "")) for at in (1, 3, 0)]
+        self.assertEqual(counts, sorted(set(counts)))
+        # A block with one tile waits for one phase: whoever never flips the parity waits for the right one.
+        self.assertIn("these inputs do not show it", told[2][1])
+        self.assertIn("Perhaps another size does.", told[2][1])
+        self.assertRegex(told[4][1], "mistakes? w(as|ere) found")
+        self.assertEqual(self.browser.problems(), [])
 
     def test_a_run_can_be_watched_and_its_moments_linked(self) -> None:
         page = (self.html / "tma_1d.html").as_uri()

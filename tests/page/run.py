@@ -17,7 +17,9 @@ from pathlib import Path
 
 import live_site
 from edit import Edit
+from exercise import Exercises
 from listings import Listings
+from live_pictures import LivePictures
 from mistakes import Home, Mistakes
 from predictions import Predictions
 from viewer import Viewer

@@ -5,13 +5,28 @@
 
 import argparse
 import contextlib
+import functools
 import subprocess
 import sys
 import webbrowser
 from pathlib import Path
 
-from .. import build, live_compile, live_emulator, live_launches, live_predictions, live_server, requirements, setup
+from .. import (
+    build,
+    judging,
+    live_compile,
+    live_emulator,
+    live_exercise,
+    live_launches,
+    live_predictions,
+    live_server,
+    requirements,
+    setup,
+)
+from ..backend import Backend
 from ..errors import FAILURE, UserError
+from ..exercises import Exercise
+from ..learner import Learner
 from ..lock import exclusive
 from ..workspace import Workspace
 from . import test
@@ -50,7 +65,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
         )
     index = build_site(workspace, solutions=not options.without_solutions)
     if options.serve is not None:
-        return serve(index.parent, options.serve, opened=options.open, compiler=_compiler(workspace))
+        return serve(index.parent, options.serve, opened=options.open, services=_services(workspace))
     if options.open and not webbrowser.open(index.as_uri()):
         raise UserError(f"there is no browser to open {index} with")
     return 0
@@ -106,22 +121,31 @@ def command(workspace: Workspace, tools: setup.Tools, output: Path) -> list[str]
     ]
 
 
-def _compiler(workspace: Workspace) -> live_server.Compiler | None:
-    """What compiles an edited listing; None where nvcc is not here."""
+def _services(workspace: Workspace) -> live_server.Services | None:
+    """What compiles an edited listing and judges an edited exercise; None where nvcc is not here."""
     tools = setup.known(workspace, requirements.CHAPTERS)
-    if tools is None:
-        return None
-
-    def compiled(request: object) -> dict[str, object]:
-        return live_compile.compiled(workspace, Path(tools.path("nvcc")), request)
-
-    return compiled
+    return None if tools is None else services(Learner(workspace), Path(tools.path("nvcc")))
 
 
-def serve(directory: Path, port: int, *, opened: bool, compiler: live_server.Compiler | None = None) -> int:
-    """Serves the site to this machine until Ctrl-C. With `compiler` its listings can be edited."""
+def services(learner: Learner, nvcc: Path) -> live_server.Services:
+    """What pages that are served may ask of this machine."""
+    workspace = learner.workspace
+
+    def prepare(exercise: Exercise) -> setup.Tools:
+        return judging.built(workspace, [exercise], Backend.EMULATOR)
+
+    return {
+        live_server.COMPILE: live_server.Service(functools.partial(live_compile.compiled, workspace, nvcc), alone=True),
+        live_server.OPEN: live_server.Service(functools.partial(live_exercise.opened, learner)),
+        live_server.CHECK: live_server.Service(functools.partial(live_exercise.checked, learner, prepare), alone=True),
+        live_server.SAVE: live_server.Service(functools.partial(live_exercise.saved, learner)),
+    }
+
+
+def serve(directory: Path, port: int, *, opened: bool, services: live_server.Services | None = None) -> int:
+    """Serves the site to this machine until Ctrl-C. With `services` its listings and exercises can be edited."""
     try:
-        server = live_server.server(directory, port, compiler)
+        server = live_server.server(directory, port, services)
     except OSError as error:
         raise UserError(
             f"cannot serve on port {port} ({error.strerror}); name another: --serve PORT"

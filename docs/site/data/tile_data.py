@@ -34,6 +34,10 @@ def map_rules(build: Path) -> str:
     return run(build, "docs/site/data/map_rules_data")
 
 
+def im2row(build: Path) -> str:
+    return run(build, "docs/site/data/im2row_data")
+
+
 def finding(build: Path, *arguments: object) -> dict[str, str] | None:
     """What the emulator finds first in a variant of proxies.cu: its name and its first sentence; None if nothing."""
     report = run(build, "docs/site/data/proxies_data", *map(str, arguments), record="EMULATOR_REPORT")
@@ -94,6 +98,7 @@ MAKERS = {
     "bank_turns": bank_turns,
     "tensor_box": tensor_box,
     "map_rules": map_rules,
+    "im2row": im2row,
     "proxies": proxies,
     "store_waits": store_waits,
     "rungs": rungs,

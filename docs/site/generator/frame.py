@@ -171,6 +171,8 @@ def pictures(root: Path, wanted: list[str]) -> str:
     if not wanted:
         return ""
     parts = ['<script src="pictures.js" defer></script>']
+    if any("LiveInput" in (root / f"docs/site/pictures/picture_{name}.js").read_text("utf-8") for name in wanted):
+        parts.append('<script src="live_input.js" defer></script>')
     for name in wanted:
         text = json.dumps(picture_data(root, name), ensure_ascii=False, separators=(",", ":")).replace(
             "</", "<\\/"

@@ -118,7 +118,7 @@ class Tasks:
         source = exercise.solution(self._workspace).read_text("utf-8")
         about, code = _parted(_with_marks(source, for_learner=True))
         parts = [
-            f'<div class="exercise"><p class="exercise-about">{_KINDS[exercise.kind]}, {exercise.minutes} minutes · '
+            f'<div class="exercise" data-exercise="{exercise.name}"><p class="exercise-about">{_KINDS[exercise.kind]}, {exercise.minutes} minutes · '
             f"<code>./workbook check {exercise.name}</code></p>",
             "<dl>" + "".join(f"<dt>{escape(word)}</dt><dd>{self._said(text)}</dd>" for word, text in about) + "</dl>",
             self._skeleton(exercise, code),

@@ -7,27 +7,32 @@
     const chapter = document.querySelector('meta[name="hopper-live"]')?.content;
     if (!chapter || !HopperEmulator.isPossible) return;
     const { make, data, bytesOf, withCapsule } = hopperCapsules;
+    // Of the inputs: the first belongs to the chapter's launches; the others are files that are loaded when they are chosen.
+    const sizes = (document.querySelector('meta[name="hopper-live"]').dataset.sizes ?? '').split(' ').map(Number);
 
     // ---- The emulator with the chapter's capsule.
 
-    const results = new Map(); // By launch: what the right kernel leaves in memory.
+    const results = new Map(); // By size and launch: what the right kernel leaves in memory.
 
-    /** Calls `use(emulator, launches)` with the chapter's launches. */
-    const withLaunches = use =>
-        withCapsule(chapter, async () => bytesOf((await data('launches', chapter)).capsule), use);
+    /** Calls `use(emulator, launches)` with the chapter's launches of a size. */
+    const withLaunches = (size, use) => withCapsule(`${chapter}/${size}`,
+        async () => bytesOf((await data(size === sizes[0] ? 'launches' : `size_${size}`, chapter)).capsule), use);
 
     /** The launches of the capsule, as the emulator lists them. */
-    const launches = () => withLaunches((_, list) => list);
+    const launches = size => withLaunches(size, (_, list) => list);
 
-    const run = settings => withLaunches(emulator => emulator.run(settings));
+    const run = ({ size, ...settings }) => withLaunches(size, emulator => emulator.run(settings));
+
+    const sizeWords = size => `${size.toLocaleString('en')} elements${size % 2 ? ', odd' : Number.isInteger(Math.log2(size)) ? ', a power of two' : ''}`;
 
     /** "gemm::staged_gemm<3>(int, …)": "staged_gemm". */
     const plainName = name => name.replace(/^void /, '').split(/[<(]/)[0].split('::').at(-1);
 
     /** What the right kernel of a launch leaves in memory: what every order and every mutant is compared with. */
-    async function rightResult(index) {
-        if (!results.has(index)) results.set(index, (await run({ launch: index })).arrays);
-        return results.get(index);
+    async function rightResult(size, launch) {
+        const key = `${size}/${launch}`;
+        if (!results.has(key)) results.set(key, (await run({ size, launch })).arrays);
+        return results.get(key);
     }
 
     /** How many 4-byte words differ, of how many. */
@@ -65,6 +70,7 @@
                 make('option', { value: 'late', textContent: 'copies land late' }),
                 make('option', { value: 'early', textContent: 'copies land early' }),
                 make('option', { value: 'random', textContent: 'copies land at random' }));
+            this.size = make('select', { ariaLabel: 'Size of the input' }, ...sizes.map(value => make('option', { value, textContent: sizeWords(value) })));
             this.runButton = make('button', { type: 'button', className: 'live-run', textContent: 'Run' });
             this.runButton.onclick = () => this.run();
             this.breakButton = make('button', { type: 'button', className: 'live-break', textContent: 'Break it…' });
@@ -73,15 +79,24 @@
             this.outcome = make('div', { className: 'live-outcome' });
             this.outcome.setAttribute('role', 'status');
             this.choices = make('ul', { className: 'live-mutants', hidden: true });
-            this.order.onchange = () => this.run();
-            this.bar = make('div', { className: 'live-bar' }, this.runButton, this.order, this.breakButton);
-            this.runButton.hidden = this.order.hidden = !this.kernels.length;
+            this.order.onchange = this.size.onchange = () => this.run();
+            this.bar = make('div', { className: 'live-bar' }, this.runButton, this.size, this.order, this.breakButton);
+            this.offerRun(this.kernels.length > 0);
             box.after(make('div', { className: 'live' }, this.bar, this.choices, this.outcome));
+        }
+
+        offerRun(possible) {
+            this.runButton.hidden = this.order.hidden = !possible;
+            this.size.hidden = !possible || sizes.length < 2;
+        }
+
+        get elements() {
+            return Number(this.size.value);
         }
 
         /** The launch to run: of the mutant's kernel if there is one, else of the listing's; null if it has none. */
         async launch() {
-            const all = await launches();
+            const all = await launches(this.elements);
             const names = this.broken ? Object.keys(this.broken.kernels) : null;
             const fits = index => !names || names.includes(all[index].name);
             const indices = all.map((_, index) => index).filter(fits);
@@ -91,14 +106,14 @@
         /** Its launch: number, and the kernel's names; without a number if there is none. */
         async recorded() {
             const index = await this.launch();
-            return index === undefined ? {} : { ...(await launches())[index], index };
+            return index === undefined ? {} : { ...(await launches(this.elements))[index], index };
         }
 
         /** Runs a launch, perhaps with another kernel in its place: how it ran, and what show() takes. */
         async outcomeOf(index, replacement) {
-            const right = await rightResult(index);
-            const { name, clocks } = (await launches())[index];
-            const how = { launch: index, order: this.order.value, seed: this.seed ?? 1 + Math.floor(Math.random() * 1e6), replacement };
+            const size = this.elements, right = await rightResult(size, index);
+            const { name, clocks } = (await launches(size))[index];
+            const how = { size, launch: index, order: this.order.value, seed: this.seed ?? 1 + Math.floor(Math.random() * 1e6), replacement };
             this.seed = null;
             const result = await run(how);
             return { how, shown: [name, result, clocks && !replacement ? null : differing(result.arrays, right)] };
@@ -186,7 +201,7 @@
             const good = !result.findings.length && !differ;
             const why = this.broken?.why ? [make('p', { textContent: `Broken on purpose: ${this.broken.why}.` })] : [];
             this.outcome.replaceChildren(...why, make('p', { textContent: summary, className: good ? 'right' : 'wrong' }), ...parts);
-            if (unseen) this.outcome.append(make('p', { textContent: 'It is wrong all the same: these inputs do not show it, and those of the chapter’s tests do.' }));
+            if (unseen) this.outcome.append(make('p', { textContent: `It is wrong all the same: these inputs do not show it, and those of the chapter’s tests do.${sizes.length > 1 ? ' Perhaps another size does.' : ''}` }));
             if (result.findings.length && differ) this.outcome.append(make('p', { textContent: wrong }));
             this.blameAll(result.findings);
         }
@@ -297,7 +312,7 @@
             this.broken = mutant;
             this.changedRows = [];
             if (mutant) this.change(mutant);
-            this.runButton.hidden = this.order.hidden = !mutant && !this.kernels.length;
+            this.offerRun(mutant !== null || this.kernels.length > 0);
             if (!this.runButton.hidden) return this.run();
             this.clear();
             return this.say('');

@@ -20,6 +20,7 @@
             this.runButton.textContent = 'See it happen';
             this.breakButton.remove();
             this.choices.remove();
+            this.size.remove(); // It was recorded with one.
             this.runButton.hidden = this.order.hidden = false;
             this.saidBefore = [...this.fragment.querySelectorAll('.said')];
         }

@@ -10,9 +10,11 @@ Pictures.start("coalescing", "The sectors that one request of a warp touches", (
     const state = { size: 4, stride: 1, offset: 1 };
     const drawing = make("div", { class: "drawing" }), said = readout();
     let answer = null, width = 0;
+    let own = null; // A formula of the reader's: its elements by lane, and what the emulator counted for it in this page.
 
-    const first = (lane) => (state.offset + lane * state.stride) * state.size;
-    const sectors = () => data.sectors[state.size][state.offset][state.stride];
+    const element = (lane) => (own ? own.elements[lane] : state.offset + lane * state.stride);
+    const first = (lane) => element(lane) * state.size;
+    const sectors = () => (own ? own.sectors : data.sectors[state.size][state.offset][state.stride]);
     const shown = () => answer !== null;
 
     function touched() {
@@ -37,8 +39,8 @@ Pictures.start("coalescing", "The sectors that one request of a warp touches", (
                 svg.append(make("rect", { x: x + 1, y: top + 1, width: cell - 2, height: ROW - 4, class: moved.has(sector) ? "wait chosen" : "" }));
             }
         }
-        for (let lane = 0; lane < (state.stride ? LANES : 1); ++lane) {
-            const [x, y] = place(first(lane)), part = first(lane) % SECTOR / SECTOR;
+        for (const byte of new Set(Array.from({ length: LANES }, (_, lane) => first(lane)))) {
+            const [x, y] = place(byte), part = byte % SECTOR / SECTOR;
             svg.append(make("rect", { x: x + 1 + part * (cell - 2), y: y + 5, width: state.size / SECTOR * (cell - 2), height: ROW - 12, class: "wanted" }));
         }
         drawing.replaceChildren(svg);
@@ -52,9 +54,9 @@ Pictures.start("coalescing", "The sectors that one request of a warp touches", (
     function words() {
         const where = `Lane 0 loads ${bytes(0)}, lane 1 ${bytes(1)}, lane 31 ${bytes(31)}`;
         if (!shown()) return `${where}.`;
-        const wanted = state.size * (state.stride ? LANES : 1), moved = sectors() * SECTOR, least = Math.ceil(wanted / SECTOR);
+        const wanted = state.size * new Set(Array.from({ length: LANES }, (_, lane) => element(lane))).size, moved = sectors() * SECTOR, least = Math.ceil(wanted / SECTOR);
         const verdict = answer === undefined ? "" : answer === sectors() ? " You said so." : ` You said ${answer}.`;
-        return `${where}. The emulator counts ${plural(sectors(), "sector")}.${verdict} ${moved} bytes move, and ${wanted} of them are wanted: ` +
+        return `${where}. The emulator${own ? ", in this page," : ""} counts ${plural(sectors(), "sector")}.${verdict} ${moved} bytes move, and ${wanted} of them are wanted: ` +
             `${Math.round(100 * wanted / moved)} %. The fewest sectors for so many bytes: ${least}.`;
     }
 
@@ -65,7 +67,36 @@ Pictures.start("coalescing", "The sectors that one request of a warp touches", (
         stride: choice("Stride", Array.from({ length: strides }, (_, n) => [n, plural(n, "element")]), (value) => set({ stride: Number(value) })),
         offset: choice("Lane 0 begins at", Array.from({ length: offsets }, (_, n) => [n, `element ${n}`]), (value) => set({ offset: Number(value) })),
     };
+    /** One request, as PTX: lane i loads the element at the byte places[i] of memory. */
+    const request = (width) => `
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry request(.param .u64 memory, .param .align 4 .b8 places[128])
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<5>;
+    .reg .b${width} %v<3>;
+    .reg .b32 %w<5>;
+    mov.u32 %r1, %tid.x;
+    mov.b64 %rd1, places;
+    mad.wide.u32 %rd2, %r1, 4, %rd1;
+    ld.param.u32 %r2, [%rd2];
+    ld.param.u64 %rd3, [memory];
+    cvt.u64.u32 %rd4, %r2;
+    add.u64 %rd4, %rd3, %rd4;
+    ${state.size === 16 ? "ld.global.v4.u32 {%w1, %w2, %w3, %w4}" : `ld.global.u${width} %v1`}, [%rd4];
+    ret;
+}`;
+    async function tried(text) {
+        const elements = LiveInput.places(text, { name: "lane", most: last / state.size - 1 });
+        const ptx = request(Math.max(16, Math.min(64, 8 * state.size))).replace("ld.global.u16", state.size === 1 ? "ld.global.u8" : "ld.global.u16");
+        const total = await LiveInput.counted({ ptx, kernel: "request", memory: last, words: elements.map((each) => each * state.size) });
+        own = { elements, sectors: total.global_load_sectors };
+        ask.again();
+    }
     function set(changes) {
+        own = null;
         Object.assign(state, changes);
         for (const [name, node] of Object.entries(selects)) node.querySelector("select").value = state[name];
         ask.again();
@@ -75,13 +106,14 @@ Pictures.start("coalescing", "The sectors that one request of a warp touches", (
         make("div", { class: "controls" }, ...Object.values(selects)),
         make("div", { class: "controls" }, make("span", { text: "A load of" }), ...Object.entries(examples).map(([name, [size, stride, offset]]) =>
             button(name, () => set({ size, stride, offset })))),
+        LiveInput.field("Or your own: lane loads element", "lane * 5 % 32", tried),
         ask.node, drawing, said,
         make("p", {
             class: "help",
             text: "A box is a sector; at the left of a row stands its first byte. The marks in it are the bytes that lanes load. After your answer " +
-                "the sectors that move have a thick frame, and at the right stands how many they are in a row. Their sum is what the emulator counted.",
+                "the sectors that move have a thick frame, and at the right stands how many they are in a row. Their sum is what the emulator counted: before, or for a formula of yours in this page.",
         }));
     set({});
     fitted(drawing, (room) => { width = room; draw(); });
-    reserveWords(said, ["Lane 0 loads bytes 112 to 127, lane 1 bytes 240 to 255, lane 31 bytes 4080 to 4095. The emulator counts 32 sectors. You said 100. 1024 bytes move, and 512 of them are wanted: 100 %. The fewest sectors for so many bytes: 16."]);
+    reserveWords(said, ["Lane 0 loads bytes 112 to 127, lane 1 bytes 240 to 255, lane 31 bytes 4080 to 4095. The emulator, in this page, counts 32 sectors. You said 100. 1024 bytes move, and 512 of them are wanted: 100 %. The fewest sectors for so many bytes: 16."]);
 });

@@ -1,5 +1,5 @@
 // 'Watch' beside Run below a listing: runs once more, recorded moment by moment, and opens the viewer below what came of it. The
-// viewer is loaded when it is first wanted. A link to a moment runs the same again: kernel, order, seed and mutant are in it.
+// viewer is loaded when it is first wanted. A link to a moment runs the same again: kernel, order, size, seed and mutant are in it.
 'use strict';
 
 (() => {
@@ -22,8 +22,8 @@
     }
 
     /** What a listing ran last, as a link has it. */
-    const nameOf = (listing, { order, seed }) =>
-        [listings.indexOf(listing), order, seed, encodeURIComponent(listing.broken?.name ?? '')].join(':');
+    const nameOf = (listing, { order, size, seed }) =>
+        [listings.indexOf(listing), size === Number(listing.size.options[0].value) ? order : `${order}.${size}`, seed, encodeURIComponent(listing.broken?.name ?? '')].join(':');
 
     async function watch(listing, where = null) {
         const { ran, place } = listing;
@@ -65,16 +65,18 @@
 
     /** Runs what a link names, and goes to its moment. */
     async function follow() {
-        const found = /^#watch=(\d+):(late|early|random):(\d+):([^:]*):(\d+\.\d+)$/.exec(location.hash);
+        const found = /^#watch=(\d+):((?:late|early|random)(?:\.\d+)?):(\d+):([^:]*):(\d+\.\d+)$/.exec(location.hash);
         const listing = found && listings[Number(found[1])];
         if (!listing) return;
-        const [, , order, seed, mutant, where] = found;
-        const same = listing.view && listing.ran && nameOf(listing, listing.ran) === [found[1], order, seed, mutant].join(':');
+        const [, , how, seed, mutant, where] = found, [order, size] = how.split('.');
+        const same = listing.view && listing.ran && nameOf(listing, listing.ran) === [found[1], how, seed, mutant].join(':');
         if (same && listing.view.element.isConnected) {
             listing.view.follow(where);
             return;
         }
         listing.order.value = order;
+        listing.size.value = size ?? listing.size.options[0].value;
+        if (!listing.size.value) return; // This page has no such size.
         listing.seed = Number(seed);
         await listing.showMutants();
         const broken = (await listing.mutants()).find(each => each.name === decodeURIComponent(mutant));
