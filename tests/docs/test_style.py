@@ -23,7 +23,8 @@ def found(phrase: str, text: str) -> list[int]:
     """The lines of the prose of `text` on which the phrase begins, which may go on in the next line."""
     prose = _NO_PROSE.sub(lambda match: "\n" * match[0].count("\n"), text)
     words = r"\s+".join(re.escape(word) for word in phrase.split())
-    return [prose.count("\n", 0, match.start()) + 1 for match in re.finditer(rf"(?<!\w){words}(?!\w)", prose, re.IGNORECASE)]
+    ignored = re.IGNORECASE if phrase == phrase.lower() else 0
+    return [prose.count("\n", 0, match.start()) + 1 for match in re.finditer(rf"(?<!\w){words}(?!\w)", prose, ignored)]
 
 
 class Style(unittest.TestCase):
