@@ -17,6 +17,7 @@ from pathlib import Path
 
 import live_site
 from edit import Edit
+from firefox import FirefoxListings, FirefoxViewer
 from listings import Listings
 from mistakes import Home, Mistakes
 from predictions import Predictions
