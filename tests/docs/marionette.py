@@ -157,7 +157,7 @@ class Firefox:
         return self.problems()
 
     def problems(self) -> list[str]:
-        """Errors and warnings of the page's scripts since it was asked last."""
+        """Errors and warnings of the page's scripts since it was asked last; what they write to the console is not among them."""
         self.call("Marionette:SetContext", value="chrome")
         try:
             found = self.call("WebDriver:ExecuteScript", script=MESSAGES, args=[])
