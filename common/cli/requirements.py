@@ -222,6 +222,10 @@ def _browser(_: Workspace) -> Found | None:
     return _program((os.environ.get("CHROMIUM"), *names), r"(\d+\.\d+[.\d]*)")
 
 
+def _firefox(_: Workspace) -> Found | None:
+    return _program((os.environ.get("FIREFOX"), "firefox-esr", "firefox"), r"Firefox (\d+\.\d+[.\d]*)")
+
+
 def _emscripten(_: Workspace) -> Found | None:
     return _program(("em++",), r"(?:emcc|Emscripten)[^\n]*?(\d+\.\d+\.\d+)")
 
@@ -348,6 +352,9 @@ MARKDOWN = Requirement(
 BROWSER = Requirement(
     "browser", "Chromium", (110,), "looks at the site's pages in the tests", _browser, packages=("chromium",)
 )
+FIREFOX = Requirement(
+    "firefox", "Firefox", (115,), "runs the site's kernels a second time in the tests", _firefox, packages=("firefox-esr",)
+)
 EMSCRIPTEN = Requirement(
     "emscripten",
     "Emscripten",
@@ -381,5 +388,5 @@ EMULATOR = tuple(r for r in BASE if r is not CATCH2)
 CHAPTERS = (*BASE, NVCC)
 SITE = (DOXYGEN, THEME, MARKDOWN)
 LIVE_SITE = (*SITE, EMSCRIPTEN)
-DOCUMENTATION_TESTS = (*SITE, BROWSER, AXE, SPELLER, DICTIONARY)
+DOCUMENTATION_TESTS = (*SITE, BROWSER, FIREFOX, AXE, SPELLER, DICTIONARY)
 ALL = (*CHAPTERS, DISASSEMBLER, *DOCUMENTATION_TESTS, EMSCRIPTEN)

@@ -17,13 +17,27 @@ CHAPTERS = ("sync_copy", "tma_1d")
 
 wasm: Path
 _made: list = []
+_sites: list[Path] = []
 
 
 def made():
     """Where the site is, and the browser. Needs the chapters' programs built, the tools of the site, and a browser."""
     if not _made:
-        _made.extend(_make())
+        import tools
+        from browser import Browser
+        from cli import requirements
+
+        opened = Browser(tools.need(requirements.BROWSER), 120).__enter__()
+        atexit.register(opened.__exit__, None, None, None)
+        _made.extend((site_with_runs(), opened))
     return _made
+
+
+def site_with_runs() -> Path:
+    """Where the site is, whichever browser looks at it."""
+    if not _sites:
+        _sites.append(_make())
+    return _sites[0]
 
 
 def workspace():
@@ -32,13 +46,10 @@ def workspace():
     return Workspace(ROOT, Path(os.environ.get("WORKBOOK_BUILD") or ROOT / "build"))
 
 
-def _make():
-    import tools
-    from browser import Browser
+def _make() -> Path:
     from built_site import site
     from cli import chapters, live_launches, requirements, setup, viewer
 
-    browser = tools.need(requirements.BROWSER)
     place = workspace()
     nvcc = setup.known(place, requirements.CHAPTERS)
     if nvcc is None:
@@ -59,6 +70,4 @@ def _make():
     atexit.register(shutil.rmtree, kept, ignore_errors=True)
     live_launches.add_chapters(place, nvcc, html, [each for each in known if each.name in CHAPTERS], kept)
     live_launches.add_mistakes(place, html, known)
-    opened = Browser(browser, 120).__enter__()
-    atexit.register(opened.__exit__, None, None, None)
-    return html, opened
+    return html

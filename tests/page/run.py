@@ -18,6 +18,7 @@ from pathlib import Path
 import live_site
 from edit import Edit
 from exercise import Exercises
+from firefox import FirefoxListings, FirefoxViewer
 from listings import Listings
 from live_pictures import LivePictures
 from mistakes import Home, Mistakes

@@ -145,32 +145,39 @@ class Moments:
         return {"words": words, "groups": groups, "barriers": barriers, "waiting": waiting, "flying": sorted(flying), "event": last}
 
 
+def recorded(of: type[unittest.TestCase]) -> tuple[dict[str, Path], dict[str, dict[str, Any]]]:
+    """A page for each of the launches, kept until the tests `of` are done, and what it shows."""
+    program = os.environ.get("PAGE_DESCRIBE")
+    if not program:
+        raise unittest.SkipTest("PAGE_DESCRIBE names no program")
+    from cli import viewer
+    from cli.workspace import Workspace
+
+    workspace = Workspace(ROOT, Path(os.environ.get("WORKBOOK_BUILD") or ROOT / "build"))
+    kept = tempfile.TemporaryDirectory()
+    of.addClassCleanup(kept.cleanup)
+    pages, recordings = {}, {}
+    for name in LAUNCHES:
+        file = ROOT / f"tests/page/launches/{name}.txt"
+        done = subprocess.run([program, str(file), "late", "3"], capture_output=True, text=True, check=True)
+        text = next(line for line in done.stdout.splitlines() if line.startswith('{"kernel"') and '"clusters"' in line)
+        recordings[name] = json.loads(text)
+        pages[name] = Path(kept.name) / f"{name}.html"
+        pages[name].write_text(viewer.page(workspace, text, f"{name}, event by event"), "utf-8")
+    return pages, recordings
+
+
 class Viewer(unittest.TestCase):
     """Needs the host's library with describe.cpp, and a browser."""
 
     @classmethod
     def setUpClass(cls) -> None:
-        program = os.environ.get("PAGE_DESCRIBE")
-        if not program:
-            raise unittest.SkipTest("PAGE_DESCRIBE names no program")
+        cls.pages, cls.recordings = recorded(cls)
         import tools
         from browser import Browser
-        from cli import requirements, viewer
-        from cli.workspace import Workspace
+        from cli import requirements
 
-        browser = tools.need(requirements.BROWSER)
-        workspace = Workspace(ROOT, Path(os.environ.get("WORKBOOK_BUILD") or ROOT / "build"))
-        kept = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(kept.cleanup)
-        cls.pages, cls.recordings = {}, {}
-        for name in LAUNCHES:
-            file = ROOT / f"tests/page/launches/{name}.txt"
-            done = subprocess.run([program, str(file), "late", "3"], capture_output=True, text=True, check=True)
-            text = next(line for line in done.stdout.splitlines() if line.startswith('{"kernel"') and '"clusters"' in line)
-            cls.recordings[name] = json.loads(text)
-            cls.pages[name] = Path(kept.name) / f"{name}.html"
-            cls.pages[name].write_text(viewer.page(workspace, text, f"{name}, event by event"), "utf-8")
-        cls.browser = Browser(browser, 120).__enter__()
+        cls.browser = Browser(tools.need(requirements.BROWSER), 120).__enter__()
         cls.addClassCleanup(cls.browser.__exit__, None, None, None)
 
     def open(self, name: str, fragment: str = "") -> None:

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <stdexcept>
 
 namespace emu {
 
@@ -30,7 +31,7 @@ Replay::Replay(const Capsule& capsule, std::size_t number, const Settings& setti
         state_ = std::make_unique<State>(State{launch, std::move(device), std::move(module)});
     } catch (const std::invalid_argument& error) {
         throw CapsuleError(std::string("it is damaged: ") + error.what());
-    } catch (const ParseError& error) {
+    } catch (const std::runtime_error& error) { // A ParseError, or variables that have no room.
         throw CapsuleError(std::string("it is damaged: ") + error.what());
     } catch (const std::bad_alloc&) {
         throw CapsuleError("it needs more memory than there is");

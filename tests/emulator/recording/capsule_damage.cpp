@@ -323,6 +323,11 @@ TEST_CASE("a small file cannot ask for much memory, nor for addresses that were 
         launch.memory.device.size = ~std::uint64_t{0};
         CHECK_THAT(refusal(forged(launch, bytes)), ContainsSubstring("addresses without sense"));
     }
+    SECTION("a capacity that leaves no room for the module's variables") {
+        pieces(1);
+        launch.memory.capacity = bytes.size();
+        CHECK_THAT(refusal(forged(launch, bytes)), ContainsSubstring("do not fit in device memory: table"));
+    }
     SECTION("a capacity that would let a module take all memory") {
         pieces(1);
         launch.memory.capacity = std::uint64_t{1} << 56;

@@ -176,8 +176,9 @@ void FusedSum::add_products(const Line& line, Strip& strip) {
     for (std::size_t i = 0; i < line.terms.size(); ++i) {
         const float* values = strip.values + line.places.data()[i];
         const Floats factor = line.values.data()[i];
-        low += __builtin_convertvector(load<Floats>(values) * factor * low_unit, Integers);
-        high += __builtin_convertvector(load<Floats>(values + 4) * factor * high_unit, Integers);
+        low = wrapped(low, __builtin_convertvector(load<Floats>(values) * factor * low_unit, Integers));
+        high =
+            wrapped(high, __builtin_convertvector(load<Floats>(values + 4) * factor * high_unit, Integers));
     }
     store(low, &strip.sums[0]);
     store(high, &strip.sums[4]);
@@ -201,8 +202,9 @@ bool FusedSum::finish(Strip& strip, std::uint32_t* d) const {
                               std::bit_cast<Floats>((other_half + 127) << 23);
         const Integers usable = ~(is_cut | load<Integers>(&strip.special[i]));
         const Integers addend_bits = std::bit_cast<Integers>(addend) & usable;
-        const Integers sum = products + __builtin_convertvector(std::bit_cast<Floats>(addend_bits), Integers);
-        const Integers is_negative = sum < 0, magnitude = (sum ^ is_negative) - is_negative;
+        const Integers sum =
+            wrapped(products, __builtin_convertvector(std::bit_cast<Floats>(addend_bits), Integers));
+        const Integers is_negative = sum < 0, magnitude = wrapped(sum ^ is_negative, -is_negative);
         const Floats near = __builtin_convertvector(magnitude, Floats);
         const Integers back = __builtin_convertvector(near, Integers);
         Integers bits = std::bit_cast<Integers>(near) + (back > magnitude);
@@ -212,7 +214,7 @@ bool FusedSum::finish(Strip& strip, std::uint32_t* d) const {
             bits &= -(1 << (23 - rule_.result_fraction));
         const Integers field = (bits >> 23) + largest - fraction;
         const Integers is_zero = sum == 0;
-        const Integers result = ((bits + ((largest - fraction) << 23)) | (is_negative & sign)) & ~is_zero;
+        const Integers result = (wrapped(bits, (largest - fraction) << 23) | (is_negative & sign)) & ~is_zero;
         const Integers large = (products > limit) | (products < -limit);
         const Integers left = (~is_zero & ((field < 1) | (field > 254))) | large |
                               load<Integers>(&strip.too_small[i]) | load<Integers>(&strip.special[i]);

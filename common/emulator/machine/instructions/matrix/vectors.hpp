@@ -12,6 +12,12 @@ using Floats [[gnu::vector_size(16)]] = float;
 using Integers [[gnu::vector_size(16)]] = std::int32_t;
 using Shorts [[gnu::vector_size(16)]] = std::int16_t; ///< Eight.
 
+/// a + b modulo 2^32: for sums that are not used where they do not fit.
+inline Integers wrapped(Integers a, Integers b) {
+    using Unsigned [[gnu::vector_size(16)]] = std::uint32_t;
+    return std::bit_cast<Integers>(std::bit_cast<Unsigned>(a) + std::bit_cast<Unsigned>(b));
+}
+
 template <class Vector, class Value>
 Vector load(const Value* from) {
     Vector vector;
