@@ -12,7 +12,7 @@ from cli import requirements
 from test_access import violations
 from test_pictures import SMALLEST_OF_PICTURES, Pictures, data
 
-PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill"), "barriers.html": ("fence", "parity"), "pipeline.html": ("pipeline", "ring")}
+PAGES = {"sync_copy.html": ("coalescing", "little"), "cp_async.html": ("groups", "zero_fill"), "barriers.html": ("parity", "fence"), "pipeline.html": ("pipeline", "ring")}
 """Each page with its pictures."""
 
 
