@@ -49,13 +49,13 @@ def figure() -> svg.Figure:
     picture.arrow(20 + 2 * CELL, TOP - 6 + 4 * CELL + 4, 20 + 2 * CELL, TOP - 6 + 4 * CELL + 26)
     picture.text(20 + 2 * CELL + 12, TOP - 6 + 4 * CELL + 20, "in registers", "small")
     micro(picture, 20, TOP - 6 + 4 * CELL + 30, True)
-    for left, heading, swizzled in ((220, "place = down", False), (500, "place = down ^ across", True)):
+    for left, heading, swizzled in ((210, "place = down", False), (480, "place = down ^ across", True)):
         groups = places(picture, left, heading, swizzled)
         waves = ROWS // groups
-        picture.text(left, TOP - 26, "place in the row: a group of four banks", "small soft")
+        picture.text(left, TOP - 26, "place in the row = group of four banks", "small soft")
         ending = f"{groups} group{'s' if groups > 1 else ''} of banks: {waves} wavefront{'s' if waves > 1 else ''}"
         picture.text(left, bottom + 22, ending, "small strong")
-    picture.text(220, bottom + 46, "Left of each row its number in the tile. Places 8 to 15 lie in the same banks and are not drawn.", "small soft")
+    picture.text(20, bottom + 46, "Left of each row is its number in the tile. Places 8 to 15 lie in the same banks and are not drawn.", "small soft")
     return picture
 
 
