@@ -73,4 +73,18 @@ struct ErrorText {
 /// The row of an error number, nullptr for numbers CUDA does not have.
 const ErrorText* find_error(int number);
 
+/// cudaXxx is not there: says so, once per name. Returns cudaErrorNotSupported.
+Error refuse_runtime(const char* function) noexcept;
+/// cuXxx is not there.
+Error refuse_driver(const char* function) noexcept;
+
+/// Answers a call that asks for one value; invalid_value where there is no place for it.
+template <class T>
+Error put(T* where, T value) {
+    if (!where)
+        return Error::invalid_value;
+    *where = value;
+    return Error::success;
+}
+
 } // namespace emu::cuda

@@ -21,7 +21,7 @@ int constant_bytes(const Function& function) {
     return static_cast<int>(function.image->module().constant_bytes());
 }
 
-std::array<int, 3> required_cluster(Function& function) {
+std::array<int, 3> cluster_attribute(Function& function) {
     const auto& compiled = function.kernel().required_cluster;
     std::array<int, 3> required{};
     for (std::size_t i = 0; i < 3; ++i)
@@ -50,7 +50,7 @@ unsigned threads_of(abi::Dim3 block) {
 
 abi::FunctionAttributes attributes_of(Function& function) {
     const KernelFacts& kernel = function.kernel();
-    const auto cluster = required_cluster(function);
+    const auto cluster = cluster_attribute(function);
     abi::FunctionAttributes a{};
     a.shared_size = kernel.static_shared;
     a.const_size = static_cast<std::size_t>(constant_bytes(function));

@@ -80,7 +80,7 @@ bool is_host_side(const std::optional<Allocation>& memory) {
     return !memory || memory->kind == Allocation::Kind::host || memory->kind == Allocation::Kind::registered;
 }
 
-OperationFacts describe(State& state, const CopyOperation& copy) {
+OperationFacts facts_about(State& state, const CopyOperation& copy) {
     const GlobalMemory& memory = state.device().memory();
     const auto to = memory.find(address_of(copy.destination)), from = memory.find(address_of(copy.source));
     OperationFacts facts;
@@ -105,7 +105,7 @@ OperationFacts describe(State& state, const CopyOperation& copy) {
     return facts;
 }
 
-OperationFacts describe(State& state, const FillOperation& fill) {
+OperationFacts facts_about(State& state, const FillOperation& fill) {
     OperationFacts facts;
     facts.kind = OperationKind::fill;
     facts.what = "the memset";
@@ -123,7 +123,7 @@ OperationFacts describe(State& state, const FillOperation& fill) {
     return facts;
 }
 
-OperationFacts describe(State& state, const FreeOperation& free) {
+OperationFacts facts_about(State& state, const FreeOperation& free) {
     OperationFacts facts;
     facts.kind = OperationKind::free;
     facts.what = "cudaFreeAsync";
@@ -133,7 +133,7 @@ OperationFacts describe(State& state, const FreeOperation& free) {
     return facts;
 }
 
-OperationFacts describe(State&, const KernelOperation& kernel) {
+OperationFacts facts_about(State&, const KernelOperation& kernel) {
     OperationFacts facts;
     facts.kind = OperationKind::kernel;
     facts.what = "kernel " + short_name(kernel.function->readable_name());
@@ -141,14 +141,14 @@ OperationFacts describe(State&, const KernelOperation& kernel) {
     return facts;
 }
 
-OperationFacts describe(State&, const EventOperation& event) {
+OperationFacts facts_about(State&, const EventOperation& event) {
     OperationFacts facts;
     facts.kind = event.record ? OperationKind::record : OperationKind::other;
     return facts;
 }
 
 template <class Other>
-OperationFacts describe(State&, const Other&) {
+OperationFacts facts_about(State&, const Other&) {
     return {};
 }
 
@@ -203,7 +203,7 @@ void note_write(State& state, const WritingOperation& operation, OperationFacts&
 OperationFacts facts_of(State& state, const Operation& operation) {
     if (!state.settings().checks)
         return {};
-    return std::visit([&](const auto& each) { return describe(state, each); }, operation);
+    return std::visit([&](const auto& each) { return facts_about(state, each); }, operation);
 }
 
 void note_start(State& state, const Operation& operation, OperationFacts& facts) {
@@ -212,7 +212,7 @@ void note_start(State& state, const Operation& operation, OperationFacts& facts)
     else if (const auto* const fill = std::get_if<FillOperation>(&operation))
         note_write(state, *fill, facts);
     else if (const auto* const free = std::get_if<FreeOperation>(&operation))
-        facts.footprint = describe(state, *free).footprint; // A node's memory exists only now.
+        facts.footprint = facts_about(state, *free).footprint; // A node's memory exists only now.
 }
 
 } // namespace emu::cuda

@@ -5,13 +5,12 @@
 #include "cuda/state.hpp"
 #include "hopper_emulator/finding_kinds.hpp"
 #include "images/cubin.hpp"
+#include "images/demangle.hpp"
 #include "images/fatbin.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
-#include <cxxabi.h>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -67,12 +66,7 @@ constexpr std::uint32_t elf_magic = 0x464c457f;
 
 } // namespace
 
-std::string Function::readable_name() const {
-    int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> text(
-        __cxxabiv1::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
-    return status == 0 && text ? text.get() : name;
-}
+std::string Function::readable_name() const { return demangled(name); }
 
 const KernelFacts& Function::kernel() {
     try {

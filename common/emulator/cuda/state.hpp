@@ -102,11 +102,6 @@ void note_finding(bool error);
 /// function's name.
 Error translate_exception(std::string_view function) noexcept;
 
-/// cudaXxx is not there: says so, once per name. Returns cudaErrorNotSupported.
-Error refuse_runtime(const char* function) noexcept;
-/// cuXxx is not there.
-Error refuse_driver(const char* function) noexcept;
-
 /// The runtime is used in this thread: its primary context is current here if no other is.
 void mark_runtime_used();
 bool runtime_used();

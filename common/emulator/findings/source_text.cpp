@@ -36,9 +36,9 @@ struct Statement {
 };
 
 /// Reads C++ from one place of a text on.
-class Reader {
+class StatementReader {
   public:
-    Reader(std::string_view text, std::size_t at) : text_(text), at_(at) {}
+    StatementReader(std::string_view text, std::size_t at) : text_(text), at_(at) {}
 
     /// The asm statement that begins here; nothing if it is none, or has no end.
     std::optional<Statement> statement() {
@@ -226,7 +226,7 @@ std::string source_text(const std::string& file, std::uint32_t number) {
     const std::size_t asked = lines->begins[lines->asked];
     for (std::size_t i = lines->asked + 1; i-- > 0;)
         for (const std::size_t place : asm_words(lines->line(i))) {
-            const auto statement = Reader(lines->text, lines->begins[i] + place).statement();
+            const auto statement = StatementReader(lines->text, lines->begins[i] + place).statement();
             if (!statement || statement->end <= asked)
                 continue;
             const bool begins_here = i == lines->asked;

@@ -6,15 +6,15 @@ namespace emu::check {
 namespace {
 
 /// Halves of a 64-bit value are one flag, as for the edges between threads.
-Address granule(Address a) { return a & ~Address{7}; }
+Address word_of(Address a) { return a & ~Address{7}; }
 
 } // namespace
 
 void FlagLog::give(Address location, FlagGive give) {
     const std::lock_guard lock(mutex_);
-    if (flags_.size() >= kept_flags && !flags_.contains(granule(location)))
+    if (flags_.size() >= kept_flags && !flags_.contains(word_of(location)))
         return;
-    Flag& flag = flags_[granule(location)];
+    Flag& flag = flags_[word_of(location)];
     give.when = ++now_;
     if (flag.gives.size() == kept_gives)
         flag.gives.pop_front();
@@ -24,7 +24,7 @@ void FlagLog::give(Address location, FlagGive give) {
 
 void FlagLog::take(Address location, FlagEnd take) {
     const std::lock_guard lock(mutex_);
-    const auto found = flags_.find(granule(location));
+    const auto found = flags_.find(word_of(location));
     if (found == flags_.end())
         return;
     take.when = ++now_;
@@ -33,7 +33,7 @@ void FlagLog::take(Address location, FlagEnd take) {
 
 void FlagLog::wait_was_stale(Address location, FlagEnd wait) {
     const std::lock_guard lock(mutex_);
-    const auto found = flags_.find(granule(location));
+    const auto found = flags_.find(word_of(location));
     if (found == flags_.end())
         return;
     wait.when = ++now_;

@@ -19,7 +19,7 @@ constexpr std::uint64_t turn_of_younger = 16; ///< So many turns of older launch
 /// the end. That the process does not get to run, on a busy machine, is no reason.
 constexpr std::clock_t longest_busy_hold = CLOCKS_PER_SEC / 10;
 constexpr auto longest_hold = std::chrono::seconds(2);
-constexpr std::ptrdiff_t most_held = 4; ///< Launches; of a longer chain the oldest goes on.
+constexpr std::ptrdiff_t most_held_launches = 4; ///< Launches; of a longer chain the oldest goes on.
 constexpr auto shortest_nap = std::chrono::microseconds(50), longest_nap = std::chrono::microseconds(1000);
 
 } // namespace
@@ -226,7 +226,7 @@ void Executor::tell_held(Launch& launch) {
     {
         const std::lock_guard lock(mutex_);
         const auto is_held = [](const Running& each) { return each.launch->grids().has_held(); };
-        if (std::ranges::count_if(running_, is_held) > most_held)
+        if (std::ranges::count_if(running_, is_held) > most_held_launches)
             let_go(*std::ranges::find_if(running_, is_held)->launch);
     }
     if (on_stall)

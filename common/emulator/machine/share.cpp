@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t budget =
     1u << 18;                            ///< Instructions of a cluster before its worker looks at the others.
 constexpr std::uint64_t long_way = 4096; ///< Steps that a circle may have.
-constexpr std::ptrdiff_t most_held =
+constexpr std::ptrdiff_t most_held_clusters =
     16; ///< Clusters of a worker that stand where they let other grids begin.
 constexpr std::uint64_t short_budget = 1u << 12; ///< Of one that runs in circles.
 constexpr std::uint64_t long_runner =
@@ -207,7 +207,7 @@ bool Launch::Share::has_room() const {
         return false;
     return !launch_.grids().has_held() || std::ranges::count_if(residents_, [](const Resident& each) {
                                               return each.cluster->is_held();
-                                          }) < most_held;
+                                          }) < most_held_clusters;
 }
 
 /// Clusters have no room to start, since others stand where they let other grids begin: one of these goes on.

@@ -18,7 +18,7 @@ bool is_reserved(std::string_view name) {
 }
 
 /// a * b, unless it is too large for any memory.
-std::optional<std::uint64_t> product(std::uint64_t a, std::uint64_t b) {
+std::optional<std::uint64_t> product_in_memory(std::uint64_t a, std::uint64_t b) {
     std::uint64_t result = 0;
     if (__builtin_mul_overflow(a, b, &result))
         return std::nullopt;
@@ -131,12 +131,12 @@ std::optional<DebugTypes::Shape> DebugTypes::shape_of(std::uint32_t array, unsig
     if (shape.counts.empty())
         return std::nullopt;
     for (std::size_t i = 1; i < shape.counts.size(); ++i) {
-        const auto row = product(shape.row, shape.counts[i]);
+        const auto row = product_in_memory(shape.row, shape.counts[i]);
         if (!row || *row == 0)
             return std::nullopt;
         shape.row = *row;
     }
-    if (!product(shape.row, shape.counts.front()))
+    if (!product_in_memory(shape.row, shape.counts.front()))
         return std::nullopt;
     return shape;
 }

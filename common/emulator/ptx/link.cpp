@@ -176,8 +176,8 @@ class Rewriter {
 };
 
 /// The statements of one module, which point into its text.
-struct Module {
-    explicit Module(std::string_view text)
+struct Part {
+    explicit Part(std::string_view text)
         // Fat binaries pad with NULs.
         : source(std::make_unique<ptx::Source>(text.substr(0, text.find_last_not_of('\0') + 1))) {
         if (text.size() > std::numeric_limits<std::int32_t>::max())
@@ -223,8 +223,8 @@ class Linker {
     }
 
     void read(std::size_t index) {
-        modules_.emplace_back(texts_[index]);
-        for (const Statement& s : modules_.back().statements)
+        parts_.emplace_back(texts_[index]);
+        for (const Statement& s : parts_.back().statements)
             if (s.defines && !s.linkage.empty())
                 defined_.insert(s.name);
     }
@@ -232,11 +232,11 @@ class Linker {
     void append(std::size_t index) {
         Names names;
         const std::string suffix = "$m" + std::to_string(index);
-        for (const Statement& s : modules_[index].statements)
+        for (const Statement& s : parts_[index].statements)
             if (!s.name.empty() && s.linkage.empty() && s.defines && !local_names_.insert(s.name).second)
                 names[std::string(s.name)] = std::string(s.name) + suffix;
         Rewriter rewriter(names, suffix, files_);
-        for (const Statement& s : modules_[index].statements) {
+        for (const Statement& s : parts_[index].statements) {
             if (s.is_header && index == 0)
                 (header_ += s.text()) += '\n';
             else if (!s.is_header && keep(s))
@@ -262,7 +262,7 @@ class Linker {
     }
 
     const std::vector<std::string>& texts_; ///< Names are views into them.
-    std::vector<Module> modules_;
+    std::vector<Part> parts_;
     std::set<std::string_view> defined_, declared_, placed_, local_names_;
     std::string header_, prototypes_, variables_, rest_;
     std::uint32_t files_ = 0;

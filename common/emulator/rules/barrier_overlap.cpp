@@ -21,8 +21,8 @@ class BarrierOverlap final : public Rule {
     void tell_two_groups(unsigned id, std::span<const WarpLanes> last, const WarpLanes& lanes);
 };
 
-unsigned lane_of(const WarpLanes& lanes) { return static_cast<unsigned>(std::countr_zero(lanes.mask)); }
-std::string thread_in(const WarpLanes& lanes) { return thread_name(*lanes.warp, lane_of(lanes)); }
+unsigned first_lane(const WarpLanes& lanes) { return static_cast<unsigned>(std::countr_zero(lanes.mask)); }
+std::string thread_in(const WarpLanes& lanes) { return thread_name(*lanes.warp, first_lane(lanes)); }
 
 bool have_one_thread(const WarpLanes& a, const WarpLanes& b) {
     return a.warp == b.warp && (a.mask & b.mask) != 0;
@@ -51,7 +51,7 @@ void BarrierOverlap::tell_twice(unsigned id, const WarpLanes& first, const WarpL
         return;
     const std::string thread = thread_in(lanes), barrier = "barrier " + std::to_string(id);
     std::vector<SourceLine> lines{line(first.pc, "arrival of " + thread)};
-    lines.push_back(source_line(*lanes.warp, lane_of(lanes), lanes.pc, "its next arrival"));
+    lines.push_back(source_line(*lanes.warp, first_lane(lanes), lanes.pc, "its next arrival"));
     publish(Finding::barrier_overlap,
             thread + " arrived at " + barrier +
                 " twice, and nothing tells it that the barrier was completed in between: both arrivals may "
@@ -72,7 +72,7 @@ void BarrierOverlap::tell_two_groups(unsigned id, std::span<const WarpLanes> las
         count += static_cast<unsigned>(std::popcount(each.mask));
     const std::string number = std::to_string(id), threads = std::to_string(count);
     std::vector<SourceLine> lines{line(last.front().pc, "arrival of " + other)};
-    lines.push_back(source_line(*lanes.warp, lane_of(lanes), lanes.pc, "arrival of " + thread));
+    lines.push_back(source_line(*lanes.warp, first_lane(lanes), lanes.pc, "arrival of " + thread));
     publish(Finding::barrier_overlap,
             "Block barrier " + number + " can be completed by threads of two groups: " + threads +
                 " threads, among them " + other + ", met there, " + thread +

@@ -77,7 +77,8 @@ void TensorMapInUse::check(const Warp& warp, unsigned lane, std::uint32_t pc, Ad
                            Address bytes) {
     const bool whole_warp = instruction(pc).has("cp_fenceproxy");
     for (const Use& use : uses_) {
-        if (address >= use.map + map_bytes || use.map >= address + bytes || is_done(use, warp, lane))
+        if (address >= use.map + TensorMapHistory::map_bytes || use.map >= address + bytes ||
+            is_done(use, warp, lane))
             continue;
         bool known = false;
         for (unsigned i = 0; whole_warp && i < warp_size; ++i)

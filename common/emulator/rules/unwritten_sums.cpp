@@ -14,7 +14,7 @@
 namespace emu::check {
 namespace {
 
-using Kind = WgmmaUse::Kind;
+using UseKind = WgmmaUse::Kind;
 
 /// Registers of a warp, by their place in its frames.
 class Registers {
@@ -40,7 +40,7 @@ class UnwrittenSums final : public UseRule {
     }
     void on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) override {
         UseRule::on_instruction(warp, pc, mask);
-        if (mask && uses_.of(pc).kind != Kind::none) [[unlikely]]
+        if (mask && uses_.of(pc).kind != UseKind::none) [[unlikely]]
             look_at(warp, pc, mask);
     }
 
@@ -57,13 +57,13 @@ void UnwrittenSums::look_at(Warp& warp, std::uint32_t pc, LaneMask mask) {
     const WgmmaUse& use = uses_.of(pc);
     Registers& written = written_[&warp];
     const auto is_known = [&](std::uint32_t place) { return written.contains(warp.frame() + place); };
-    if (use.kind == Kind::multiply && matrix::adds_to_sums(warp, kernel().code[pc], mask)) {
+    if (use.kind == UseKind::multiply && matrix::adds_to_sums(warp, kernel().code[pc], mask)) {
         const auto finding = [&] { return describe(warp, mask, pc); };
         for (unsigned i = 0; i < use.writes.size(); ++i)
             if (!is_known(use.writes[i]))
                 follow(warp, pc, mask, finding, i);
     }
-    const bool known = use.kind != Kind::copy || std::ranges::all_of(use.reads, is_known);
+    const bool known = use.kind != UseKind::copy || std::ranges::all_of(use.reads, is_known);
     for (const std::uint32_t place : use.writes)
         written.set(warp.frame() + place, known);
 }

@@ -13,7 +13,7 @@
 namespace emu::check {
 namespace {
 
-using Kind = WgmmaUse::Kind;
+using UseKind = WgmmaUse::Kind;
 
 class WgmmaRegisters final : public Rule {
   public:
@@ -68,24 +68,24 @@ std::string warp_of(const Warp& warp) { return "The warp of " + thread_name(warp
 
 void WgmmaRegisters::on_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) {
     const WgmmaUse& use = uses_.of(pc);
-    if (use.kind == Kind::none || mask == 0) [[likely]]
+    if (use.kind == UseKind::none || mask == 0) [[likely]]
         return;
     WarpState& state = warps_[&warp];
     switch (use.kind) {
-    case Kind::multiply:
+    case UseKind::multiply:
         return multiply(warp, state, pc);
-    case Kind::fence:
+    case UseKind::fence:
         state.is_fenced = true;
         for (auto& [place, each] : state.registers)
             each.touched = false;
         return;
-    case Kind::commit:
+    case UseKind::commit:
         ++state.committed;
         return;
-    case Kind::wait:
+    case UseKind::wait:
         waits_[&warp] = {true, pc, use.pending, state.committed};
         return wait(state, pc);
-    case Kind::copy:
+    case UseKind::copy:
         return copy(warp, state, pc);
     default:
         return access(warp, state, pc);
@@ -155,7 +155,7 @@ void WgmmaRegisters::touch(Warp& warp, WarpState& state, std::uint32_t pc, std::
         tell_in_flight(warp, state, mine, pc, writes);
     if (writes)
         mine.owner = Owner::nobody;
-    mine.touched = uses_.of(pc).kind != Kind::constant;
+    mine.touched = uses_.of(pc).kind != UseKind::constant;
     mine.written = writes;
     mine.touched_pc = pc;
 }

@@ -62,14 +62,6 @@ bool is_context(const void* handle) {
     return handle == &all.primary || all.created.contains(handle);
 }
 
-template <class T>
-Error put(T* where, T value) {
-    if (!where)
-        return Error::invalid_value;
-    *where = value;
-    return Error::success;
-}
-
 template <class Body>
 Error with_device(const char* function, int device, Body&& body) {
     return driver_call(function,

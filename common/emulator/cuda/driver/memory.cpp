@@ -15,7 +15,7 @@ using abi::CopyKind;
 
 namespace {
 
-CopyOperation flat(DevicePointer to, DevicePointer from, std::size_t count, CopyKind kind) {
+CopyOperation linear(DevicePointer to, DevicePointer from, std::size_t count, CopyKind kind) {
     return rows(host(to), count, host(from), count, count, 1, kind);
 }
 DevicePointer device(const void* pointer) { return reinterpret_cast<DevicePointer>(pointer); }
@@ -163,28 +163,28 @@ Error cuPointerGetAttributes(unsigned count, const int* attributes, void** data,
 }
 
 Error cuMemcpy(DevicePointer to, DevicePointer from, std::size_t count) {
-    return now(__func__, flat(to, from, count, CopyKind::by_address));
+    return now(__func__, linear(to, from, count, CopyKind::by_address));
 }
 Error cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t count, void* stream) {
-    return later(__func__, flat(to, from, count, CopyKind::by_address), stream);
+    return later(__func__, linear(to, from, count, CopyKind::by_address), stream);
 }
 Error cuMemcpyHtoD_v2(DevicePointer to, const void* from, std::size_t count) {
-    return now(__func__, flat(to, device(from), count, CopyKind::host_to_device));
+    return now(__func__, linear(to, device(from), count, CopyKind::host_to_device));
 }
 Error cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t count, void* stream) {
-    return later(__func__, flat(to, device(from), count, CopyKind::host_to_device), stream);
+    return later(__func__, linear(to, device(from), count, CopyKind::host_to_device), stream);
 }
 Error cuMemcpyDtoH_v2(void* to, DevicePointer from, std::size_t count) {
-    return now(__func__, flat(device(to), from, count, CopyKind::device_to_host));
+    return now(__func__, linear(device(to), from, count, CopyKind::device_to_host));
 }
 Error cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t count, void* stream) {
-    return later(__func__, flat(device(to), from, count, CopyKind::device_to_host), stream);
+    return later(__func__, linear(device(to), from, count, CopyKind::device_to_host), stream);
 }
 Error cuMemcpyDtoD_v2(DevicePointer to, DevicePointer from, std::size_t count) {
-    return now(__func__, flat(to, from, count, CopyKind::device_to_device));
+    return now(__func__, linear(to, from, count, CopyKind::device_to_device));
 }
 Error cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t count, void* stream) {
-    return later(__func__, flat(to, from, count, CopyKind::device_to_device), stream);
+    return later(__func__, linear(to, from, count, CopyKind::device_to_device), stream);
 }
 Error cuMemcpy2D_v2(const abi::DriverCopy2D* copy) {
     return context_call(__func__, [&](State& state) { return synchronous(state, box(copy)); });

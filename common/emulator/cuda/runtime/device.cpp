@@ -14,14 +14,6 @@ using namespace emu::cuda;
 
 namespace {
 
-template <class T>
-Error put(T* where, T value) {
-    if (!where)
-        return Error::invalid_value;
-    *where = value;
-    return Error::success;
-}
-
 Error check_device(int device) { return device == 0 ? Error::success : Error::invalid_device; }
 
 } // namespace

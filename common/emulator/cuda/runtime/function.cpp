@@ -12,7 +12,7 @@ using namespace emu::cuda;
 namespace {
 
 template <class Body>
-Error with_function(const char* name, const void* function, Body&& body) {
+Error with_kernel(const char* name, const void* function, Body&& body) {
     return runtime_call(name, [&](State&) { return body(Registry::get().function(function)); });
 }
 
@@ -21,7 +21,7 @@ Error with_function(const char* name, const void* function, Body&& body) {
 extern "C" {
 
 Error cudaFuncGetAttributes(abi::FunctionAttributes* attributes, const void* function) {
-    return with_function(__func__, function, [&](Function& f) {
+    return with_kernel(__func__, function, [&](Function& f) {
         if (!attributes)
             return Error::invalid_value;
         *attributes = attributes_of(f);
@@ -29,22 +29,22 @@ Error cudaFuncGetAttributes(abi::FunctionAttributes* attributes, const void* fun
     });
 }
 Error cudaFuncSetAttribute(const void* function, abi::FunctionAttribute attribute, int value) {
-    return with_function(__func__, function, [&](Function& f) { return set_attribute(f, attribute, value); });
+    return with_kernel(__func__, function, [&](Function& f) { return set_attribute(f, attribute, value); });
 }
 Error cudaKernelSetAttributeForDevice(const void* kernel, abi::FunctionAttribute attribute, int value,
                                       int device) {
-    return with_function(__func__, kernel, [&](Function& f) {
+    return with_kernel(__func__, kernel, [&](Function& f) {
         return device == 0 ? set_attribute(f, attribute, value) : Error::invalid_device;
     });
 }
 Error cudaFuncSetCacheConfig(const void* function, int) {
-    return with_function(__func__, function, [](Function&) { return Error::success; });
+    return with_kernel(__func__, function, [](Function&) { return Error::success; });
 }
 Error cudaFuncSetSharedMemConfig(const void* function, int) {
-    return with_function(__func__, function, [](Function&) { return Error::success; });
+    return with_kernel(__func__, function, [](Function&) { return Error::success; });
 }
 Error cudaFuncGetName(const char** name, const void* function) {
-    return with_function(__func__, function, [&](Function& f) {
+    return with_kernel(__func__, function, [&](Function& f) {
         if (!name)
             return Error::invalid_value;
         *name = f.name.c_str();
@@ -52,17 +52,17 @@ Error cudaFuncGetName(const char** name, const void* function) {
     });
 }
 Error cudaFuncGetParamInfo(const void* function, std::size_t index, std::size_t* offset, std::size_t* size) {
-    return with_function(__func__, function,
-                         [&](Function& f) { return parameter_info(f, index, offset, size); });
+    return with_kernel(__func__, function,
+                       [&](Function& f) { return parameter_info(f, index, offset, size); });
 }
 Error cudaGetFuncBySymbol(void** handle, const void* symbol) {
-    return with_function(__func__, symbol, [&](Function& f) {
+    return with_kernel(__func__, symbol, [&](Function& f) {
         *handle = &f;
         return Error::success;
     });
 }
 Error cudaGetKernel(void** handle, const void* symbol) {
-    return with_function(__func__, symbol, [&](Function& f) {
+    return with_kernel(__func__, symbol, [&](Function& f) {
         *handle = &f;
         return Error::success;
     });
@@ -70,7 +70,7 @@ Error cudaGetKernel(void** handle, const void* symbol) {
 
 Error cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int threads,
                                                              std::size_t dynamic_shared, unsigned flags) {
-    return with_function(__func__, function, [&](Function& f) {
+    return with_kernel(__func__, function, [&](Function& f) {
         if (!blocks || threads <= 0 || flags > 1)
             return Error::invalid_value;
         *blocks =
@@ -85,7 +85,7 @@ Error cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* fun
 }
 Error cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* function, int blocks,
                                                 int threads) {
-    return with_function(__func__, function, [&](Function& f) {
+    return with_kernel(__func__, function, [&](Function& f) {
         if (!bytes || blocks <= 0 || threads <= 0)
             return Error::invalid_value;
         *bytes = available_dynamic_shared(f, static_cast<unsigned>(blocks), static_cast<unsigned>(threads));
@@ -93,7 +93,7 @@ Error cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* 
     });
 }
 Error cudaOccupancyMaxPotentialClusterSize(int* size, const void* function, const abi::LaunchConfig* config) {
-    return with_function(__func__, function, [&](Function& f) {
+    return with_kernel(__func__, function, [&](Function& f) {
         if (!size || !config)
             return Error::invalid_value;
         *size = static_cast<int>(largest_cluster(f, config->block, config->dynamic_shared));
@@ -101,7 +101,7 @@ Error cudaOccupancyMaxPotentialClusterSize(int* size, const void* function, cons
     });
 }
 Error cudaOccupancyMaxActiveClusters(int* clusters, const void* function, const abi::LaunchConfig* config) {
-    return with_function(__func__, function, [&](Function& f) {
+    return with_kernel(__func__, function, [&](Function& f) {
         if (!clusters || !config)
             return Error::invalid_value;
         const auto cluster = cluster_of(f, {config->attributes, config->attribute_count});

@@ -48,14 +48,6 @@ Error query(State& state, const std::vector<TaskRef>& tasks) {
     return state.synchronise();
 }
 
-template <class T>
-Error put(T* where, T value) {
-    if (!where)
-        return Error::invalid_value;
-    *where = value;
-    return Error::success;
-}
-
 } // namespace
 
 extern "C" {

@@ -32,7 +32,7 @@ Origin origin_of(const Kernel& kernel, std::uint32_t pc) {
 }
 
 /// Longer ones first: each is looked for in what the ones before it left.
-constexpr std::pair<std::string_view, std::string_view> names[] = {
+constexpr std::pair<std::string_view, std::string_view> names_in_library[] = {
     {" (cp.async.wait_group in PTX)", ""},
     {" (mbarrier.arrive_drop)", "()"},
     {"the count given to mbarrier.init", "the count that it was made with (init, make_pipeline)"},
@@ -62,7 +62,7 @@ bool goes_on(const std::string& text, std::size_t end) {
 }
 
 void rename(std::string& text) {
-    for (const auto& [name, other] : names)
+    for (const auto& [name, other] : names_in_library)
         for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos;)
             if (goes_on(text, at + name.size())) {
                 at += name.size();

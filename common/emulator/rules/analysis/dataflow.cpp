@@ -1,5 +1,6 @@
 #include "rules/analysis/dataflow.hpp"
 
+#include "rules/analysis/opcodes.hpp"
 #include "rules/analysis/values.hpp"
 
 #include <algorithm>
@@ -11,11 +12,6 @@ using ptx::Instruction;
 using ptx::Operand;
 
 namespace {
-
-template <std::size_t n>
-bool is_one_of(std::string_view opcode, const std::array<std::string_view, n>& names) {
-    return std::ranges::find(names, opcode) != names.end();
-}
 
 bool in_private_memory(const Instruction& instruction) {
     return std::ranges::any_of(instruction.modifiers, [](std::string_view m) {

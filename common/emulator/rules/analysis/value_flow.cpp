@@ -5,6 +5,7 @@
 #include "machine/access.hpp"
 #include "machine/block.hpp"
 #include "machine/cluster.hpp"
+#include "rules/analysis/opcodes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,11 +17,6 @@ namespace {
 
 using ptx::Instruction;
 using ptx::Operand;
-
-template <std::size_t n>
-bool is_one_of(std::string_view opcode, const std::array<std::string_view, n>& names) {
-    return std::ranges::find(names, opcode) != names.end();
-}
 
 bool is_predicate(const Kernel& kernel, std::uint32_t pc, const Operand& operand) {
     const ptx::Function& f = *kernel.functions[kernel.function_of[pc]]->source;
@@ -60,7 +56,7 @@ const AccessExtra* access_of(const Kernel& kernel, std::uint32_t pc) {
 }
 
 /// The lane of ldmatrix and stmatrix that holds an element.
-unsigned lane_of(const Instruction& instruction, unsigned row, unsigned column) {
+unsigned holder_of(const Instruction& instruction, unsigned row, unsigned column) {
     return instruction.has("trans") ? 4 * column + row / 2 : 4 * row + column / 2;
 }
 
@@ -413,7 +409,7 @@ void Values::store_of_matrix(const AccessEvent& event, unsigned lane) {
     if (instruction.opcode == "wmma")
         return mark_lane(event, lane, 0, event.bytes, origin(warp.accessed_element, lane));
     for (unsigned column = 0; column < 8; ++column)
-        mark_lane(event, lane, 2 * column, 2, origin(lane / 8, lane_of(instruction, lane % 8, column)));
+        mark_lane(event, lane, 2 * column, 2, origin(lane / 8, holder_of(instruction, lane % 8, column)));
 }
 
 void Values::before_instruction(Warp& warp, std::uint32_t pc, LaneMask mask) {
@@ -463,7 +459,7 @@ void Values::taint_register(Warp& warp, std::uint32_t pc, unsigned lane, std::in
         const unsigned matrix = lane / 8;
         // Lane 8 i + j has read row j of matrix i, which goes to register i of four lanes, or a column of it.
         const unsigned row = lane % 8, column = static_cast<unsigned>(offset) / 2;
-        lane = lane_of(flow.instruction, row, column);
+        lane = holder_of(flow.instruction, row, column);
         flow.mask = LaneMask{1} << lane;
         flow.origin = flow.by_lane[lane] = origin;
         return flow.write(destination.elements[matrix], flow.mask, flow.mask);
