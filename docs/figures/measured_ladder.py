@@ -6,15 +6,17 @@ import sys
 import chart
 import svg
 
-BAR_LEFT, BAR_WIDTH, BAR_HEIGHT, STEP, TOP = 170, 420, 22, 32, 70
+# So narrow that a phone shows the whole figure.
+WIDTH, BAR_LEFT, BAR_WIDTH, BAR_HEIGHT, STEP, TOP = 366, 132, 170, 18, 24, 72
 
 
 def figure() -> svg.Figure:
     rows = [row for row in chart.table("ladder_large") if row["kernel"] != "device-to-device copy"]
     bottom = TOP + STEP * len(rows)
-    picture = svg.Figure("Bandwidth of each rung of the transposition as a share of a plain copy, on an H200", bottom + 44)
-    picture.text(20, 28, "Share of the device-to-device copy of the same bytes; 32768 × 32768 float32, one H200", "strong")
-    for percent in (0, 25, 50, 75, 100):
+    picture = svg.Figure("Bandwidth of each rung of the transposition as a share of a plain copy, on an H200", bottom + 72, WIDTH)
+    picture.text(8, 22, "Share of a copy of the same bytes", "strong small")
+    picture.text(8, 38, "32768 × 32768 float32, one H200", "small soft")
+    for percent in (0, 50, 100):
         x = BAR_LEFT + BAR_WIDTH * percent / 100
         picture.line(x, TOP - 10, x, bottom, "thin" if percent < 100 else "dashed")
         picture.text(x, TOP - 16, f"{percent} %", "small soft", "middle")
@@ -22,15 +24,12 @@ def figure() -> svg.Figure:
         name, rate, share = str(row["kernel"]), chart.number(row, "gb_per_s"), chart.number(row, "share")
         y, length = TOP + STEP * i, BAR_WIDTH * share / 100
         colour = "async" if name.startswith("tma") else "plain" if name.startswith("cuBLAS") else "copy"
-        picture.text(BAR_LEFT - 8, y + 16, name, "code", "end")
+        picture.text(BAR_LEFT - 6, y + 14, name, "code", "end")
         picture.rect(BAR_LEFT, y, length, BAR_HEIGHT, colour, f"{name}: {rate:.0f} GB/s, {share:.1f} %")
-        inside = share > 40
-        if not inside:  # The lines of the grid stop for the number.
-            picture.rect(BAR_LEFT + length + 5, y + 3, 62, BAR_HEIGHT - 6, "paper")
-        picture.text(BAR_LEFT + length + (-8 if inside else 8), y + 16, f"{rate:.0f} GB/s", "small", "end" if inside else "start")
-        picture.text(BAR_LEFT + BAR_WIDTH + 16, y + 16, f"{share:.1f} %", "strong")
+        picture.text(WIDTH - 8, y + 14, f"{share:.1f} %", "small strong", "end")
     entries = [("copy", "loads and stores by threads"), ("async", "tensor copies on both sides"), ("plain", "library")]
-    chart.legend(picture, BAR_LEFT, bottom + 26, entries, 200)
+    for k, entry in enumerate(entries):
+        chart.legend(picture, BAR_LEFT, bottom + 20 + 18 * k, [entry], 200)
     return picture
 
 
