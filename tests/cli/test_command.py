@@ -123,7 +123,7 @@ class Machine(TreeTest):
         self.assertEqual(
             list(entries),
             ["c++", "pkg-config", "ninja", "meson", "catch2", "zstd", "lz4", "nvcc", "disassembler"]
-            + ["doxygen", "doxygen-theme", "markdown", "browser", "axe", "speller", "dictionary", "emscripten"],
+            + ["doxygen", "doxygen-theme", "markdown", "browser", "firefox", "axe", "speller", "dictionary", "emscripten"],
         )
         for entry in entries.values():
             self.assertEqual(
