@@ -69,10 +69,10 @@ class Answer {
 };
 
 /// Compares its result with the rung's and, on a device with a clock, measures both in turns. Fails if it is
-/// slower.
+/// not faster.
 void race(Extent extent) {
     trying("beside the rung, " + with_extent(extent));
-    Product product(extent);
+    Product product(extent, 0); // as allocated: 16 bytes beside it every row of a box lies in two lines
     Answer answer(product);
     // Asked once: whoever asks an input for its address has the judge note what it holds, which takes time.
     const auto rung = [&, a = product.a.data(), b = product.b.data()] {
@@ -92,9 +92,11 @@ void race(Extent extent) {
     std::printf("yours     %.4f ms  %6.1f TFLOP/s  %.3f times as fast as the rung\n", yours,
                 operations / yours * 1e-9, theirs / yours);
     std::printf("the rung  %.4f ms  %6.1f TFLOP/s\n", theirs, operations / theirs * 1e-9);
-    if (yours > theirs)
-        fail("The results are right, but the rung is faster: it takes " + std::to_string(theirs) +
-             " ms, yours " + std::to_string(yours) + " ms (medians of bursts in turns).");
+    // The rung against itself was up to 1.2 % faster or slower.
+    if (yours * 1.03 > theirs)
+        fail("The results are right, but yours is not 3 % faster than the rung: it takes " +
+             std::to_string(yours) + " ms, the rung " + std::to_string(theirs) +
+             " ms (medians of bursts in turns).");
 }
 
 } // namespace
