@@ -20,6 +20,7 @@ UNSEEN = {"vector load beyond the end"}
 """Mutants that the page's inputs do not show: this one reads what nobody uses unless the length is another."""
 
 BREAK = """(async () => {
+    document.querySelectorAll('details').forEach((fold) => { fold.open = true; }); // What is folded has no text that is seen.
     const told = [];
     for (const listing of hopperListings) {
         for (const mutant of await listing.mutants()) {
@@ -35,6 +36,7 @@ BREAK = """(async () => {
 """What each listing says of each of its mutants, how many of its lines are blamed, and how many are shown as changed."""
 
 RUN = """(async () => {
+    document.querySelectorAll('details').forEach((fold) => { fold.open = true; }); // What is folded has no text that is seen.
     const told = [];
     for (const listing of hopperListings) {
         if (listing.runButton.hidden) continue;
@@ -69,6 +71,7 @@ FOLLOWED = """(async () => {
 """What a link to a moment shows."""
 
 SIZES = """(async () => {
+    document.querySelectorAll('details').forEach((fold) => { fold.open = true; }); // What is folded has no text that is seen.
     const listing = hopperListings.find(each => each.kernels.includes('add_one_loop')), told = [];
     const loaded = () => Object.keys(hopperLive.tma_1d).filter(each => each.startsWith('size')).sort();
     await listing.run();
