@@ -115,7 +115,7 @@ __global__ void bulk_to_neighbour(const unsigned* in, unsigned* out, std::size_t
                                        sizeof(inbox));
     }
     outbox[threadIdx.x] = i < count ? in[start + i] : 0;
-    ptx::fence_proxy_async(ptx::space_shared); // each writer: the async proxy shall see what I wrote
+    ptx::fence_proxy_async(ptx::space_shared); // each writer: the async proxy must see what I wrote
     cluster.sync();
     if (threadIdx.x == 0)
         ptx::cp_async_bulk(ptx::space_cluster, ptx::space_shared, cluster.map_shared_rank(inbox, right),

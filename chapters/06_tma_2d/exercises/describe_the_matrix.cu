@@ -8,9 +8,8 @@
 ///          to `out`, row after row: 32 × 8 ints. `layout` hands the judge what layout_of says, and the judge
 ///          makes the tensor map of it: in a program layout_of is host code, as in tma_2d.cuh.
 /// Wanted   The layout of a tensor map of rank 3, by which one copy brings 8 neighbouring rows of a field,
-/// and
-///          zeros beyond the edges of the field. dims, strides and box are innermost first; dims and box
-///          count elements, strides count bytes, and there is one stride fewer than dimensions.
+///          and zeros beyond the edges of the field. dims, strides and box are innermost first; dims and
+///          box count elements, strides count bytes, and there is one stride fewer than dimensions.
 /// Judged   By tiles of both fields of several pictures, those at the edges included; by the layout.
 #include "workbook/matrix.hpp"
 

@@ -1,12 +1,11 @@
 /// @file split_k.cu
 /// Exercise: a matrix product whose sums four blocks share.
 ///
-/// Given    Two matrices of unsigned ints, stored by rows: `a` of rows × depth, `b` of depth × columns; rows
-/// and
-///          columns are multiples of 16, depth is anything. There are few tiles of 16 × 16 and long sums, so
-///          one block for each tile would leave most of a GPU idle. The judge launches clusters of four
-///          blocks of 256 threads, fewer clusters than tiles: a cluster takes tile after tile. Its block
-///          `rank` adds up the products from `first` to `last`, a quarter of the depth; `mine` is what
+/// Given    Two matrices of unsigned ints, stored by rows: `a` of rows × depth, `b` of depth × columns;
+///          rows and columns are multiples of 16, depth is anything. There are few tiles of 16 × 16 and long
+///          sums, so one block for each tile would leave most of a GPU idle. The judge launches clusters of
+///          four blocks of 256 threads, at most as many clusters as tiles: a cluster takes tile after tile.
+///          Its block `rank` adds up the products from `first` to `last`, a quarter of the depth; `mine` is what
 ///          thread t has of element t of the tile (row t / 16, column t % 16).
 /// Wanted   out = a · b, in rows × columns. Each block finishes a quarter of each tile: its threads 0 to 63
 ///          add up the four parts of the elements from 64 · rank on, and store them.
@@ -15,7 +14,7 @@
 ///          2. After the loop: what must be true before a block may leave.
 /// Judged   By the result for several sizes; by counters: three parts of each element pass between blocks, by
 ///          loads or stores through map_shared_rank; one barrier of the cluster for each tile, and one or two
-///          more in all; each block stores its quarter.
+///          more for each cluster; each block stores its quarter.
 #include <cooperative_groups.h>
 
 namespace cg = cooperative_groups;

@@ -6,9 +6,8 @@
 ///          five warps and a ring of three stages, each with a tile, a full and an empty barrier. load(…)
 ///          starts the load of tile k into a stage: it arrives on the full barrier and announces the bytes.
 ///          square(…) lets warps 0 to 3 write the squares of a tile to `out`.
-/// Wanted   out[i] = in[i]², by roles: one thread of warp 4 asks for tiles, warps 0 to 3 use them, and once
-/// the
-///          ring is initialised nobody meets at a barrier of the block again.
+/// Wanted   out[i] = in[i]², by roles: one thread of warp 4 asks for tiles, warps 0 to 3 use them, and
+///          once the ring is initialised nobody meets at a barrier of the block again.
 /// Missing  1. how many arrivals complete a phase of the full and of the empty barriers;
 ///          2. the producer: waits for each stage to be empty, then loads;
 ///          3. the consumers: wait for each stage to be full, square, and give it back, one arrival for each
