@@ -17,7 +17,7 @@ KERNELS = (
 def figure() -> svg.Figure:
     rows = {row["kernel"]: row for row in chart.table("report_sync_copy")}
     picture = svg.Figure("The rate of a copy by what a thread asks for before it waits, on an H200", TOP + len(KERNELS) * LANE + 14, WIDTH)
-    picture.text(LEFT, 26, "Rate of a copy through shared memory, H200", "strong")
+    picture.text(LEFT, 26, "Rate of a copy on an H200", "strong")
     picture.text(LEFT, 46, "by what a thread asks for before it waits", "small soft")
     for i, (kernel, name, colour) in enumerate(KERNELS):
         share, rate = chart.number(rows[kernel], "share") / 100, chart.number(rows[kernel], "gb_per_s")
