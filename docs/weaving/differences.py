@@ -4,6 +4,8 @@ import difflib
 import re
 from pathlib import Path
 
+from .code import Source
+
 _NAMESPACE = re.compile(r"^namespace (?:\w+::)*(\w+) \{$", re.MULTILINE)
 
 
@@ -21,9 +23,18 @@ def body(text: str) -> str:
 
 def differences(old: Path, new: Path, context: int = 1) -> list[str]:
     """Lines that go (-) and come (+), with `context` lines around them; places that lie apart are parted by `…`."""
-    texts = [body(path.read_text("utf-8")).splitlines() for path in (old, new)]
+    return hunks(*(body(path.read_text("utf-8")) for path in (old, new)), context)
+
+
+def between_definitions(text: str, old: str, new: str, context: int = 1) -> list[str]:
+    """The same for two definitions of one file, their names apart."""
+    source = Source(text)
+    return hunks(*(re.sub(rf"\b{re.escape(name)}\b", "kernel", source.definition(name)) for name in (old, new)), context)
+
+
+def hunks(old: str, new: str, context: int) -> list[str]:
     found: list[str] = []
-    for line in list(difflib.unified_diff(*texts, n=context, lineterm=""))[2:]:
+    for line in list(difflib.unified_diff(old.splitlines(), new.splitlines(), n=context, lineterm=""))[2:]:
         if line.startswith("@@"):
             if found:
                 found.append("…")

@@ -5,6 +5,7 @@ A block lies between two HTML comments, each on a line of its own:
     <!-- code: FILE SYMBOL... -->          definitions of functions, structs or constants; NAME#2 is the second of that name
     <!-- code: FILE [tag] -->              the lines between `// [tag]` and `// [/tag]`
     <!-- diff: OLD NEW -->                 what the file NEW changes of OLD, apart from its name and its head
+    <!-- diff: FILE OLD NEW -->            the same for two definitions of one file
     <!-- output: COMMAND -->               the command and its standard output; it runs in the repository's root
     <!-- captured: COMMAND -->             the same, made anew only by --capture: for a command that cannot run in a check
     <!-- markdown: COMMAND -->             the same, where the command writes Markdown

@@ -93,14 +93,16 @@ class Weaver:
 
     def _diff(self, file: Path, argument: str) -> str:
         names = argument.split()
-        paths = [(file.resolve().parent / name).resolve() for name in names]
-        if len(paths) != 2:
-            raise WeaveError("takes two files")
-        for name, path in zip(names, paths, strict=True):
+        if len(names) not in (2, 3):
+            raise WeaveError("takes two files, or a file and two definitions")
+        files = names if len(names) == 2 else names[:1]
+        paths = [(file.resolve().parent / name).resolve() for name in files]
+        for name, path in zip(files, paths, strict=True):
             if not path.is_file():
                 raise WeaveError(f"{name}: there is no such file")
-        if not (lines := differences.differences(*paths)):
-            raise WeaveError("the files do not differ")
+        lines = differences.differences(*paths) if len(paths) == 2 else differences.between_definitions(paths[0].read_text("utf-8"), *names[1:])
+        if not lines:
+            raise WeaveError("they do not differ")
         return fenced(lines, "diff")
 
     def _output(self, _: Path, command: str) -> str:

@@ -47,6 +47,12 @@ class Differences(unittest.TestCase):
         new = OLD.replace("/// Copies.", "/// Copies one.").replace("    one::helper();\n", "")
         self.assertIn("…", self.differences(new, 0))
 
+    def test_two_definitions_of_one_file_differ_in_what_is_not_their_name(self) -> None:
+        text = "void one(int a) {\n    a += 1;\n    one_more(a);\n}\n\nvoid two(int a) {\n    a += 2;\n    one_more(a);\n}\n"
+        lines = differences.between_definitions(text, "one", "two")
+        self.assertEqual(lines, [" void kernel(int a) {", "-    a += 1;", "+    a += 2;", "     one_more(a);"])
+        self.assertEqual(differences.between_definitions(text.replace("2", "1"), "one", "two"), [])
+
 
 if __name__ == "__main__":
     unittest.main()
