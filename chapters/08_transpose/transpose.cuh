@@ -28,9 +28,9 @@ struct Extent {
     [[nodiscard]] constexpr std::size_t size() const { return rows * columns; }
 };
 
-/// In which order blocks take the tiles of the input. Blocks with neighbouring numbers run at about the same time:
-/// they read neighbouring memory when they walk along rows, and write neighbouring memory when they walk down
-/// columns.
+/// In which order blocks take the tiles of the input. Blocks with neighbouring numbers run at about the same
+/// time: they read neighbouring memory when they walk along rows, and write neighbouring memory when they
+/// walk down columns.
 enum class Walk { along_rows, down_columns };
 
 /// Where a tile of the input begins.
