@@ -89,7 +89,7 @@ __device__ void turn_by_tma(const CUtensorMap& in, const CUtensorMap& out, const
         const std::uint32_t line = threadIdx.x / tile_edge + k * (tile_edge / per_thread);
         turned[tile_index<mode>(line, lane)] = loaded[tile_index<mode>(lane, line)];
     }
-    ptx::fence_proxy_async(ptx::space_shared); // each writer: the async proxy shall see what I wrote
+    ptx::fence_proxy_async(ptx::space_shared); // each writer: lets the async proxy see what I wrote
     __syncthreads();
     if (threadIdx.x == 0) {
         store_box(out, corner.row, corner.column, turned);
@@ -104,7 +104,7 @@ __global__ void tma_plain(const __grid_constant__ CUtensorMap in, const __grid_c
     turn_by_tma<Swizzle::none, 1>(in, out, tiles);
 }
 
-/// With a swizzle of 128 bytes on both sides a column lies in eight groups of banks: 4 turns instead of 32.
+/// With a swizzle of 128 bytes on both sides a column lies in eight groups: 4 wavefronts for 32.
 __global__ void tma_swizzled(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap out,
                              Tiling tiles) {
     turn_by_tma<Swizzle::bytes128, 1>(in, out, tiles);

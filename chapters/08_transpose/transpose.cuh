@@ -28,9 +28,9 @@ struct Extent {
     [[nodiscard]] constexpr std::size_t size() const { return rows * columns; }
 };
 
-/// In which order blocks take the tiles of the input. Blocks with neighbouring numbers run at the same time:
-/// they read neighbouring memory when they walk along rows, and write neighbouring memory when they walk down
-/// columns.
+/// In which order blocks take the tiles of the input. Blocks with neighbouring numbers run at about the same
+/// time: they read neighbouring memory when they walk along rows, and write neighbouring memory when they
+/// walk down columns.
 enum class Walk { along_rows, down_columns };
 
 /// Where a tile of the input begins.
@@ -114,7 +114,7 @@ __device__ void through_shared(T* tile, const T* in, T* out, const Tiling& tiles
             out[(corner.column + k) * rows + corner.row + threadIdx.x] = tile[threadIdx.x * pitch + k];
 }
 
-/// A column of the tile lies in one bank: the 32 lanes that read it take turns.
+/// A column of the tile lies in one bank: the 32 lanes that read it take 32 wavefronts.
 template <class T>
 __global__ void shared_tile(const T* in, T* out, Tiling tiles) {
     __shared__ T tile[tile_edge * tile_edge];
