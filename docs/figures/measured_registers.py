@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""What a warp that only loads costs the others, and what moved registers give back: the time by the values in each thread's registers."""
+
+import sys
+
+import chart
+import svg
+
+KERNELS = (
+    ("meeting_ring", "wait", "no roles: all threads meet for each tile"),
+    ("roles_ring", "wrong", "a warp that only loads"),
+    ("registers_moved", "compute", "a warpgroup that only loads, and registers moved by setmaxnreg"),
+)
+
+
+def figure() -> svg.Figure:
+    rows = {row["kernel"]: row for row in chart.table("roles_by_registers")}
+    counts = [name for name in rows["roles_ring"] if str(name).isdigit()]
+    picture = svg.Figure("Time of three kernels with the same work, by the number of values that each thread keeps in registers", 396)
+    picture.text(20, 28, "The same work on an H200, with more and more values in the registers of each thread", "strong")
+    y = chart.Axis(0, 6, 324, 112, [(v, f"{v}") for v in range(0, 7, 2)])
+    slot, width = 120, 34
+    x = chart.Axis(0, len(counts), 80, 80 + slot * len(counts), [(i + 0.5, f"{count}") for i, count in enumerate(counts)])
+    chart.grid(picture, x, y, "values that each thread keeps", "ms")
+    for side, (kernel, colour, name) in enumerate(KERNELS):
+        for i, count in enumerate(counts):
+            time = chart.number(rows[kernel], count)
+            left = x.place(i) + slot / 2 + (side - 1.5) * (width + 3)
+            picture.rect(left, y.place(time), width, y.start - y.place(time), colour, f"{name}, {count} values: {time:.2f} ms")
+            picture.text(left + width / 2, y.place(time) - 6, f"{time:.2f}", "small", "middle")
+    for i, (_, colour, name) in enumerate(KERNELS):
+        picture.rect(80, 46 + 18 * i, 12, 12, colour)
+        picture.text(98, 56 + 18 * i, name, "small")
+    return picture
+
+
+if __name__ == "__main__":
+    sys.exit(svg.write(figure(), __file__))
