@@ -1,5 +1,6 @@
 """The lists that pages take from the sources: the emulator's findings, and the exercises with their minutes."""
 
+import re
 import sys
 import tempfile
 import unittest
@@ -216,6 +217,15 @@ class GemmStep(unittest.TestCase):
     def test_the_chapter_s_ladder_is_found(self) -> None:
         names = gemm_step.rungs((gemm_step.ROOT / gemm_step.LADDER).read_text("utf-8"))
         self.assertEqual((names[0], names[-1], len(names)), ("naive", "tuned", 13))
+
+    def test_the_table_of_rungs_in_the_chapter_has_what_was_measured(self) -> None:
+        """Its numbers are written by hand, beside what each rung is for."""
+        measured = gemm_step.rows(gemm_step.load(gemm_step.ROOT)["gemm_ladder"])
+        share = {(row["kernel"], row["pace"]): row["share"] for row in measured if row["extent"] == "8192 x 8192 x 8192"}
+        text = (gemm_step.ROOT / "chapters/12_gemm/README.md").read_text("utf-8")
+        written = re.findall(r"^\| \[\d+ `(\w+)`\].* (\S+) % \|$", text, re.MULTILINE)
+        expected = [(name, f"{share.get((name, 'with pauses'), share[name, 'without pauses']):.1f}") for name in gemm_step.rungs((gemm_step.ROOT / gemm_step.LADDER).read_text("utf-8"))]
+        self.assertEqual(written, expected)
 
 
 if __name__ == "__main__":
