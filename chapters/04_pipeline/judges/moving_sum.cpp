@@ -71,7 +71,7 @@ void expect_no_more_stages() {
 void judge::run() {
     const Kernel<void(Stream)> kernel("moving_sum");
     for (const std::size_t size :
-         {8 * tile, std::size_t{1}, tile, 3 * tile + 1, 16 * tile, 40 * tile + 100, std::size_t{0}}) {
+         {8 * tile, std::size_t{1}, tile, 3 * tile + 1, 16 * tile, 18 * tile + 100, std::size_t{0}}) {
         trying(with_elements(size));
         const auto values = workbook::random_values<unsigned>(size, size + 7);
         const auto in = input(values, 1);

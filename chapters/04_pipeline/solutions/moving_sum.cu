@@ -59,9 +59,9 @@ __device__ void start_tile(unsigned* ring, const Stream& stream, int k) {
 
 /// The sum of the window around this thread's element of tile k.
 __device__ unsigned window(const unsigned* ring, int k) {
-    const int middle = k * tile_size + static_cast<int>(threadIdx.x) + ring_size;
+    const unsigned middle = ring_size + k * tile_size + threadIdx.x;
     unsigned sum = 0;
-    for (int i = middle - reach; i <= middle + reach; ++i)
+    for (unsigned i = middle - reach; i <= middle + reach; ++i)
         sum += ring[i % ring_size];
     return sum;
 }
