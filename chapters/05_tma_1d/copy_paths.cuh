@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(block_threads) copy_tiles(const Job job) {
     const auto fetch = [&](std::size_t k) {
         if (tile(k) < job.tiles)
             start_load<path>(stage(k), job, tile(k), full + k % stages);
-        if constexpr (is_async(path) && !is_bulk(path)) // an empty group behind the end is a group too
+        if constexpr (is_async(path) && !is_bulk(path)) // an empty group after the end is a group too
             asm volatile("cp.async.commit_group;" ::: "memory");
     };
     if (is_bulk(path) && threadIdx.x == 0)

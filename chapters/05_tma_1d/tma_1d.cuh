@@ -63,7 +63,7 @@ __device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
 __device__ inline void add_one_and_store(int* tile, int* data, int count) {
     for (int i = threadIdx.x; i < count; i += blockDim.x)
         tile[i] += 1;
-    ptx::fence_proxy_async(ptx::space_shared); // each writer: the async proxy shall see what I wrote,
+    ptx::fence_proxy_async(ptx::space_shared); // each writer: what I wrote, before the store reads it,
     __syncthreads();                           // and all have written
     if (threadIdx.x == 0) {
         ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, data, tile, count * sizeof(int));
@@ -329,7 +329,7 @@ __global__ void axpy_ring(float a, const float* x, float* y, std::size_t size) {
     for (std::size_t k = 0; tile_start(k) < size; ++k) {
         const int stage = k % stages;
         const int count = tile_count(tile_start(k), size);
-        wait(&ring.full[stage], k / stages % 2); // the phase of a barrier flips once per trip around the ring
+        wait(&ring.full[stage], k / stages % 2); // the phase of a barrier flips once per lap of the ring
         for (int i = threadIdx.x; i < count; i += blockDim.x)
             ring.y[stage][i] = fmaf(a, ring.x[stage][i], ring.y[stage][i]);
         ptx::fence_proxy_async(ptx::space_shared);
