@@ -34,6 +34,7 @@ _WORDS = {
         "bytes from or to another block's shared memory",
     ),
     "bytes_cp_async": ("byte copied by cp.async", "bytes copied by cp.async"),
+    "bytes_cp_async_zeros": ("byte of zeros written by cp.async", "bytes of zeros written by cp.async"),
     "bytes_bulk_load": ("byte loaded by bulk copies", "bytes loaded by bulk copies"),
     "bytes_bulk_store": ("byte stored by bulk copies", "bytes stored by bulk copies"),
     "bytes_bulk_reduce": ("byte added by bulk reductions", "bytes added by bulk reductions"),

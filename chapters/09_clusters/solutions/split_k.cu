@@ -5,8 +5,8 @@
 ///          rows and columns are multiples of 16, depth is anything. There are few tiles of 16 × 16 and long
 ///          sums, so one block for each tile would leave most of a GPU idle. The judge launches clusters of
 ///          four blocks of 256 threads, at most as many clusters as tiles: a cluster takes tile after tile.
-///          Its block `rank` adds up the products from `first` to `last`, a quarter of the depth; `mine` is what
-///          thread t has of element t of the tile (row t / 16, column t % 16).
+///          Its block `rank` adds up the products from `first` to `last`, a quarter of the depth; `mine` is
+///          what thread t has of element t of the tile (row t / 16, column t % 16).
 /// Wanted   out = a · b, in rows × columns. Each block finishes a quarter of each tile: its threads 0 to 63
 ///          add up the four parts of the elements from 64 · rank on, and store them.
 /// Missing  1. In the loop: hand `mine` over, and finish the block's elements, with one barrier of the
