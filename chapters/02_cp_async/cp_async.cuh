@@ -203,7 +203,7 @@ inline void launch_evict_first(std::span<const float> in, std::span<float> out) 
 // ---- bytes that are not copied ----
 
 /// Every chunk is written whole, but only `src-size` bytes of it come from global memory and the rest is
-/// zero: 16 for most chunks, 4 to 12 for a cut one, 0 behind the end. No branch, and every tile is full.
+/// zero: 16 for most chunks, 4 to 12 for a cut one, 0 past the end. No branch, and every tile is full.
 __global__ void zero_filled_tail(const float* in, float* out, std::size_t size) {
     __shared__ alignas(128) float tile[tile_floats];
     const std::size_t start = std::size_t{blockIdx.x} * tile_floats;
@@ -271,7 +271,7 @@ __global__ void groups_in_flight(const float* in, float* out, std::size_t size) 
     const auto tile_start = [](unsigned k) {
         return (blockIdx.x + std::size_t{k} * gridDim.x) * tile_floats;
     };
-    const auto start_group = [&](unsigned k) { // behind the end the group is empty, but it is a group
+    const auto start_group = [&](unsigned k) { // past the end the group is empty, but it is a group
         const int count = tile_count(tile_start(k), tile_floats, size);
         start_chunk(tiles[k % stages], in + tile_start(k), count,
                     [](float* shared, const float* global) { cp_async_cg(shared, global); });
@@ -358,7 +358,7 @@ __global__ void with_wait_prior(const float* in, float* out, std::size_t size, u
     };
     copy(0);
     for (unsigned batch = 0; batch < batches; ++batch) {
-        copy(batch + 1); // behind the last batch nothing is left to copy
+        copy(batch + 1); // after the last batch nothing is left to copy
         cg::wait_prior<1>(block);
         const std::size_t start = start_of(batch);
         workbook::add_neighbour(tiles[batch % 2], out + start, tile_count(start, block_threads, size));

@@ -11,10 +11,10 @@ def figure() -> svg.Figure:
     title = "Groups in flight with 4 stages: wait_group 3 waits for the oldest and leaves three pending"
     picture = svg.Figure(title, 310)
     left, step, top, row = 118, 74, 62, 30
-    rule = "The loop's turn k starts group k + 3, then waits until only the three newest are pending."
+    rule = "Round k of the loop starts group k + 3, then waits until only the three newest are pending."
     picture.text(12, 24, rule, "small soft")
     for k in range(TILES):
-        picture.text(left + step * (k + 0.5), top - 12, f"turn {k}", "small", "middle")
+        picture.text(left + step * (k + 0.5), top - 12, f"round {k}", "small", "middle")
         picture.line(left + step * k, top - 6, left + step * k, top + row * TILES, "thin dashed")
     for group in range(TILES):
         y = top + row * group
