@@ -49,7 +49,7 @@ __global__ void copies_in_flight(const unsigned* in, unsigned* sums, std::size_t
     const auto start = [](int k) { return (std::size_t{blockIdx.x} * tiles + k) * block_threads; };
     const auto count = [&](int k) { return workbook::tile_count(start(k), block_threads, size); };
     unsigned sum = 0;
-    // YOUR CODE: start two tiles; then for each tile: wait for it, start the one two behind it, and
+    // YOUR CODE: start two tiles; then for each tile: wait for it, start the one two after it, and
     // add it up.
     if (threadIdx.x == 0)
         sums[blockIdx.x] = sum;

@@ -63,7 +63,7 @@ __global__ void copies_in_flight(const unsigned* in, unsigned* sums, std::size_t
         start_tile(k + stages - 1);        // into the buffer of tile k - 1
         sum += (k + 1) * block_sum(buffers[k % stages], count(k));
     }
-    //? // YOUR CODE: start two tiles; then for each tile: wait for it, start the one two behind it, and
+    //? // YOUR CODE: start two tiles; then for each tile: wait for it, start the one two after it, and
     //? // add it up.
     //@ end
     if (threadIdx.x == 0)

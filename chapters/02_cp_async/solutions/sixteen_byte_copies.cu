@@ -1,5 +1,5 @@
 /// @file sixteen_byte_copies.cu
-/// Exercise: one asynchronous copy of 16 bytes in place of four of 4, and zeros behind the end.
+/// Exercise: one asynchronous copy of 16 bytes in place of four of 4, and zeros past the end.
 ///
 /// Given    in: `size` floats in global memory, 256-byte aligned. out: a whole number of tiles of 1024
 ///          elements. One block of 256 threads per tile. __pipeline_memcpy_async(to, from, 16, zeros)
