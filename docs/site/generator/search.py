@@ -25,6 +25,8 @@ _STOP = frozenset(
 _CHAPTER, _TITLE, _ALSO, _PAGE, _TEXT, _CODE = 20.0, 9.0, 11.0, 2.0, 3.0, 1.5
 """What a word is worth in a chapter's name, in a heading, in search.toml, on a page of that name, in prose and in a listing."""
 _LEVELS = 26
+_USUAL = 0.1
+"""The share of sections from which on a word is usual: where it says least of a section it is left out, for it costs room and finds nothing."""
 _LESS = {"teaching": 0.55, "contributing": 0.5, "bibliography": 0.6, "emulator_reference": 0.7, "h200_behaviour": 0.8, "api_versions": 0.9}
 """Pages that mention everything, and are seldom what somebody looks for."""
 
@@ -100,11 +102,14 @@ def _number(value: int) -> str:
     return digits
 
 
-def _postings(entries: list[tuple[int, float]]) -> str:
+def _postings(entries: list[tuple[int, float]], sections: int) -> str:
     """Sections with weights: the distance to the one before in small letters, then the weight in a capital."""
     text, before = "", -1
+    least = 1 if len(entries) > _USUAL * sections else 0
     for number, weight in entries:
         level = min(_LEVELS - 1, max(0, round(weight) - 1))
+        if level < least:
+            continue
         text += _number(number - before - 1) + chr(65 + level)
         before = number
     return text
@@ -134,7 +139,7 @@ def index(root: Path, rendered: list[Rendered], names: Names) -> str:
         "pages": [[page.name, page.label] for page in pages],
         "sections": [[pages.index(page), section.title, section.label.removeprefix(f"{page.name}-")] for page, section in sections],
         "terms": " ".join(ordered),
-        "postings": " ".join(_postings(shown[word]) for word in ordered),
+        "postings": " ".join(_postings(shown[word], len(sections)) for word in ordered),
         "same": {stem(word): [stem(other) for other in others] for word, others in extra["same"].items()},
         "stop": " ".join(sorted(_STOP)),
         "names": _by_file(names),
