@@ -52,11 +52,37 @@ REASONS = (
     Reason("chase_shared", ALL_SHARED, 0.75, "the PTX stores four words, which the assembler joins to one of 16 bytes"),
     Reason("tma_persistent", ALL_SHARED, 1, "the PTX stores one of four vectors as four words, which the assembler joins"),
     Reason("entanglement", ALL_SHARED, 0.25, "the PTX loads two neighbouring words, which the assembler joins"),
+    Reason("mix_prints", ALL_SHARED, 0.75, "the PTX loads 16 words, which the assembler joins to four loads of 16 bytes"),
+    Reason("shared_tile_gemm", "shared_load_.*", 0.375, "the PTX loads 16 words for a step, which the assembler joins to ten loads: two have 16 bytes"),
+    Reason(
+        "read_fragments|tile_by_mma|a_in_registers|warp_products|(stored|overlapped|tuned)_gemm",
+        "shared_(load|store)_(requests|wavefronts_by_instruction)",
+        1,
+        "`LDSM` and `STSM` are none of the loads and stores that hardware counts by instruction",
+    ),
+    Reason(
+        "(stored|overlapped|tuned)_gemm",
+        "shared_store_(wavefronts|conflicts)",
+        1,
+        "probably, as above, accesses that had to make room; nothing counts these stores by instruction",
+    ),
+    Reason(
+        r"(meeting|roles|unicast|multicast)_ring|registers_as_launched|groups_in_turns|_panels|prints_then_next|naive_gemm",
+        "tensor_instructions",
+        1,
+        "`HFMA2.MMA`, with which the assembler puts a constant into a register, runs where matrices are multiplied; the kernels whose machine code has none count none",
+    ),
+    Reason(
+        "warp_products",
+        "global_load_sectors",
+        0.1,
+        "`cp.async` of 64 bytes that begin inside a sector: as if a line of 128 bytes counted what it gives in whole sectors, which makes two or three",
+    ),
     Reason("cluster_sum|remote_arrive", "shared_load_.*", 0.61, "eight neighbouring words, which the assembler joins to three loads"),
     Reason("mma_e4m3", "tensor_.*", 1, "`mma.sync` of e4m3: the assembler makes two of f16; only `wgmma` has instructions for 8 bits"),
     Reason("mma_s4", "tensor_.*", 1, "`mma.sync` of s4: the assembler makes two of s8"),
     Reason("mma_f16_quads", "tensor_operations_f16", 1, "`m8n8k4` of f16 is an instruction of another kind (`hmma_type_hfma2`), whose operations are not counted"),
-    Reason("groups_in_flight", "cp_async_bytes_read", 0.05, "hardware counts 12 more copies of a warp, probably of the empty groups behind the end"),
+    Reason("groups_in_flight", "cp_async_bytes_read", 0.05, "hardware counts 12 more copies of a warp, probably of the empty groups after the end"),
 )
 
 

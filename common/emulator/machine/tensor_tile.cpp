@@ -36,10 +36,23 @@ std::uint32_t piece_end(std::uint32_t shared, std::uint32_t from, std::uint32_t 
     return std::min(to, from + line - (shared + from) % line);
 }
 
-/// Sectors that `bytes` bytes of global memory touch.
-std::uint32_t sectors_at(Address global, std::uint32_t bytes) {
-    constexpr std::uint32_t sector = 32;
-    return static_cast<std::uint32_t>((global + bytes - 1) / sector - global / sector) + 1;
+/// Sectors that the bytes from `from` to before `to` touch, of global or of shared memory.
+std::uint32_t sectors_of(Address from, Address to) {
+    constexpr Address sector = 32;
+    return from < to ? static_cast<std::uint32_t>((to - 1) / sector - from / sector) + 1 : 0;
+}
+
+/// The same for a load. A multicast counts what each line of 128 bytes gives by itself, and at least `least`.
+std::uint32_t sectors_loaded(Address from, Address to, Delivery delivery, std::uint32_t least) {
+    if (delivery == Delivery::one_block)
+        return sectors_of(from, to);
+    constexpr Address line = 128;
+    std::uint32_t sum = 0;
+    for (Address end = 0; from < to; from = end) {
+        end = std::min(to, (from / line + 1) * line);
+        sum += std::max(least, sectors_of(from, end));
+    }
+    return sum;
 }
 
 } // namespace
@@ -104,14 +117,20 @@ TensorTile::Row TensorTile::row(std::uint32_t index, Clip clip) const {
     return row;
 }
 
-std::uint32_t TensorTile::load_sectors() const {
+std::uint32_t TensorTile::load_sectors(Delivery delivery) const {
+    constexpr std::uint32_t least_inside = 2, least_outside = 3;
     std::uint32_t sum = 0;
     for (std::uint32_t r = 0; r < rows_; ++r) {
-        const Row part = row(r, Clip::at_element);
+        const Row part = row(r, Clip::at_chunk);
+        const std::uint32_t shared = r * pitch_;
         for (std::uint32_t from = 0, to = 0; from < row_bytes_; from = to) {
-            to = piece_end(r * pitch_, from, row_bytes_);
-            const bool outside = to <= part.first || from >= part.first + part.bytes;
-            sum += sectors_at(outside ? 0 : part.global - part.first + from, to - from);
+            to = piece_end(shared, from, row_bytes_);
+            const std::uint32_t first = std::clamp(part.first, from, to);
+            const std::uint32_t last = std::clamp(part.first + part.bytes, first, to);
+            sum += sectors_loaded(shared + from, shared + first, delivery, least_outside);
+            sum += sectors_loaded(part.global + (first - part.first), part.global + (last - part.first),
+                                  delivery, least_inside);
+            sum += sectors_loaded(shared + last, shared + to, delivery, least_outside);
         }
     }
     return sum;
@@ -124,7 +143,7 @@ std::uint32_t TensorTile::store_sectors() const {
         const std::uint32_t end = part.first + part.bytes;
         for (std::uint32_t from = part.first, to = 0; from < end; from = to) {
             to = piece_end(r * pitch_, from, end);
-            sum += sectors_at(part.global - part.first + from, to - from);
+            sum += sectors_of(part.global + (from - part.first), part.global + (to - part.first));
         }
     }
     return sum;

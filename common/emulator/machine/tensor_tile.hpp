@@ -8,6 +8,9 @@
 
 namespace emu {
 
+/// Whether a load is for the block that asks, or carries .multicast::cluster, be it for one block alone.
+enum class Delivery { one_block, multicast };
+
 /// The geometry of one tensor copy. In shared memory the rows of the box follow each other, innermost
 /// dimension first. With a swizzle each row begins a pattern width after the one before, however narrow it
 /// is: a narrow row is swizzled like the beginning of a full one, and what it leaves free stays untouched
@@ -40,9 +43,11 @@ class TensorTile {
     Row row(std::uint32_t index, Clip clip) const;
 
     /// The 32-byte sectors that moving the box takes, as an H200 counts them: it cuts a row where lines of
-    /// 128 bytes end in shared memory, and moves each piece as the sectors that it touches. Of a load, pieces
-    /// outside the tensor count too, as if they began at a sector.
-    std::uint32_t load_sectors() const;
+    /// 128 bytes end in shared memory, and moves each piece as the sectors that it touches. Of a load, what
+    /// lies outside the tensor counts too, as the sectors of shared memory that it touches. A multicast
+    /// counts for each block that gets it, two sectors or more for each line of 128 bytes of global memory
+    /// that a piece touches, and three or more for what lies outside (docs/measurements/h200_behaviour.md).
+    std::uint32_t load_sectors(Delivery delivery = Delivery::one_block) const;
     std::uint32_t store_sectors() const;
 
     /// Fills `box` from global memory, with the map's fill value outside the tensor.

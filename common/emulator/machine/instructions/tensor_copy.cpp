@@ -127,7 +127,8 @@ void load_one(const Place& place, const TensorOperands& o, const TensorTile& til
         task->operation.swizzle[0] = static_cast<std::int16_t>(swizzle_bytes(tile.map().swizzle));
         if (place.cluster().listening()) {
             tile.list_load(target.destination, task->operation.pieces);
-            task->operation.sectors = tile.load_sectors();
+            task->operation.sectors =
+                tile.load_sectors(o.completion.multicast ? Delivery::multicast : Delivery::one_block);
         }
         issue_at_barrier(place, std::move(task), target, tile.bytes());
     }
