@@ -39,8 +39,14 @@ Cluster::Cluster(Launch& launch, std::uint64_t linear_index, Dim3 first_block)
     }
 }
 
-// The last words of listeners speak of threads that are still there.
-Cluster::~Cluster() { listeners_.clear(); }
+// The last words of listeners speak of threads that are still there, and are heard by those that are still
+// listening.
+Cluster::~Cluster() {
+    while (!listeners_.empty()) {
+        const auto first = std::move(listeners_.front());
+        listeners_.erase(listeners_.begin());
+    }
+}
 
 const LaunchInfo& Cluster::info() const { return launch_.info(); }
 bool Cluster::stopped() const { return launch_.stopped(); }

@@ -80,6 +80,32 @@ class Deadlocks final : public Observer {
     Seen& seen_;
 };
 
+/// Listeners that speak when they end, and count what they hear.
+class LastWords final : public Observer {
+  public:
+    explicit LastWords(unsigned& heard) : heard_(heard) {}
+    std::unique_ptr<ClusterListener> listen(Cluster& cluster) override {
+        return std::make_unique<Listener>(cluster, heard_);
+    }
+
+  private:
+    class Listener final : public ClusterListener {
+      public:
+        Listener(Cluster& cluster, unsigned& heard) : cluster_(cluster), heard_(heard) {}
+        ~Listener() override {
+            Diagnostic said;
+            said.fault = Fault::none;
+            cluster_.report(said, false);
+        }
+        void on_finding(Finding, std::span<const std::uint32_t>) override { ++heard_; }
+
+      private:
+        Cluster& cluster_;
+        unsigned& heard_;
+    };
+    unsigned& heard_;
+};
+
 LaunchOutcome launch(Device& device, const std::string& body, Dim3 block = {64, 1, 1}) {
     const auto program = device.load(kernel_text(body));
     const std::array<std::uint64_t, 2> parameters{device.memory().allocate(256, Allocation::Kind::device),
@@ -145,4 +171,14 @@ TEST_CASE("without a reporter launches fail as they must, and nothing is said") 
     Device other(one_thread());
     CHECK(launch(other, half_a_barrier).result.fault == Fault::timeout);
     CHECK(launch(other, "  ret;", {2048, 1, 1}).message == "launch-block-size");
+}
+
+TEST_CASE("the last words of a listener are heard by those that are still listening, and by no other") {
+    unsigned first = 0, second = 0;
+    Device device(one_thread());
+    device.add_observer(std::make_unique<LastWords>(first));
+    device.add_observer(std::make_unique<LastWords>(second));
+    CHECK(launch(device, "  ret;").result.fault == Fault::none);
+    CHECK(first == 0);
+    CHECK(second == 1);
 }
