@@ -53,7 +53,7 @@ __global__ void split_arrive_wait(const unsigned* in, unsigned* out, std::size_t
     tile[i] = value;
     Barrier::arrival_token token = bar.arrive(); // I have written
     unsigned own = own_work(value);              // meanwhile, without the others
-    asm volatile("" : "+r"(own));                // now: the compiler would move the work behind the wait
+    asm volatile("" : "+r"(own));                // now: the compiler would move the work after the wait
     bar.wait(std::move(token));                  // all have written
     if (i < count)
         out[start + i] = own ^ tile[count - 1 - i];
