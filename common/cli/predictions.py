@@ -34,7 +34,7 @@ ORDERS = ("late", "early", "random")
 FORMS = {"number": "number", "finding": "finding", "kernel": "runs", "mistake": "runs", "answer": "answers"}
 """The form of a question by what its choices have."""
 NEAR = 0.03
-"""Of a number that counts as said: blocks at an edge do less than others."""
+"""Of a number that counts as said, if no choice is exact: blocks at an edge do less than others."""
 _KEYS = {"name", "question", "why", "kernel", "mistake", "exercise", "launch", "order", "number", "choices", "most", "least"}
 _NEEDED = {"name", "question", "why", "choices"}
 
@@ -91,7 +91,9 @@ class Prediction:
     def right(self, measured: list[Any]) -> list[int]:
         """Which choices are right by what was measured: of each run a number, the name of a finding, or whether it passed."""
         if self.form == "number":
-            return [i for i, choice in enumerate(self.choices) if abs(choice.number - measured[0]) <= abs(measured[0]) * NEAR]  # type: ignore[operator]
+            off = [abs(choice.number - measured[0]) for choice in self.choices]  # type: ignore[operator]
+            most = 0 if 0 in off else abs(measured[0]) * NEAR
+            return [i for i, distance in enumerate(off) if distance <= most]
         if self.form == "finding":
             return [i for i, choice in enumerate(self.choices) if choice.finding == measured[0]]
         if self.form == "runs":

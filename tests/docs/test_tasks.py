@@ -67,6 +67,8 @@ class Predictions(unittest.TestCase):
     def test_what_is_right_is_what_came_out(self) -> None:
         (number,) = read(ONE)
         self.assertEqual([number.right([value]) for value in (4, 15.8, 10)], [[0], [1], []])
+        (close,) = read(ONE.replace("{number = 4}, {number = 16}", "{number = 48048}, {number = 47740}"))
+        self.assertEqual([close.right([value]) for value in (48048, 47740, 48000)], [[0], [1], [0, 1]], "an exact choice wins")
         (finding,) = read(ONE.replace("number = {", "#").replace("[{number = 4}, {number = 16}]", '[{finding = "", says = "a"}, {finding = "deadlock", says = "b"}]'))
         self.assertEqual([finding.right([value]) for value in ("", "deadlock", "race-shared")], [[0], [1], []])
         runs = ONE.replace('kernel = "k"\n', "").replace("number = {", "least = {").replace("[{number = 4}, {number = 16}]", '[{kernel = "a", says = "a"}, {kernel = "b", says = "b"}]')

@@ -9,7 +9,7 @@
     const live = new URL('live/', document.currentScript?.src ?? document.baseURI).href;
     const store = (() => { try { return window.localStorage; } catch { return null; } })();
     const mostLaunches = 12; // Of an answer: a judge tries more sizes than anybody wants to wait for.
-    const near = 0.03; // As in predictions.py.
+    const near = 0.03; // If no choice is exact. As in predictions.py.
 
     /** An element with properties and children. */
     function make(tag, properties = {}, ...children) {
@@ -166,7 +166,10 @@
     /** Which choices are right by what was measured (common/cli/predictions.py). */
     function rightChoices(question, values) {
         const { form, choices } = question;
-        if (form === 'number') return choices.map(choice => Math.abs(choice - values[0]) <= Math.abs(values[0]) * near);
+        if (form === 'number') {
+            const most = choices.includes(values[0]) ? 0 : Math.abs(values[0]) * near;
+            return choices.map(choice => Math.abs(choice - values[0]) <= most);
+        }
         if (form === 'finding') return choices.map(choice => choice === values[0]);
         if (form === 'answers') return values;
         const best = Math[question.most ? 'max' : 'min'](...values);
