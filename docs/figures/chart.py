@@ -93,3 +93,30 @@ def legend(picture: svg.Figure, x: float, y: float, entries: Sequence[tuple[str,
     for i, (colour, name) in enumerate(entries):
         picture.rect(x + i * step, y - 9, 10, 10, colour)
         picture.text(x + i * step + 16, y, name, "small")
+
+
+def shares(picture: svg.Figure, left: float, width: float, top: float, bottom: float) -> None:
+    """Marks for bars from 0 to 100 %; that of the whole is dashed."""
+    for percent in (0, 25, 50, 75, 100):
+        x = left + width * percent / 100
+        picture.line(x, top - 10, x, bottom, "thin" if percent < 100 else "dashed")
+        picture.text(x, top - 16, f"{percent} %", "small soft", "middle")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Groups of columns side by side: how many in a group, how wide each, how far apart, in slots of the axis x."""
+
+    x: Axis
+    y: Axis
+    slot: float
+    many: int
+    width: float
+    gap: float
+
+    def draw(self, picture: svg.Figure, group: int, place: int, value: float, colour: str, text: str, tip: str) -> None:
+        """One column of a group, with a number on it."""
+        left = self.x.place(group) + self.slot / 2 + (place - self.many / 2) * (self.width + self.gap)
+        top = self.y.place(value)
+        picture.rect(left, top, self.width, self.y.start - top, colour, tip)
+        picture.text(left + self.width / 2, top - 6, text, "small", "middle")

@@ -20,10 +20,7 @@ def figure() -> svg.Figure:
     bottom = TOP + STEP * len(WAYS)
     picture = svg.Figure("Bandwidth of three ways into shared memory with tiles of 2 KiB, on an H200", bottom + 12)
     picture.text(20, 28, "Share of the device-to-device copy; tiles of 2 KiB, one H200", "strong")
-    for percent in (0, 25, 50, 75, 100):
-        x = BAR_LEFT + BAR_WIDTH * percent / 100
-        picture.line(x, TOP - 10, x, bottom - 8, "thin" if percent < 100 else "dashed")
-        picture.text(x, TOP - 16, f"{percent} %", "small soft", "middle")
+    chart.shares(picture, BAR_LEFT, BAR_WIDTH, TOP, bottom - 8)
     picture.text(BAR_LEFT + BAR_WIDTH + 88, TOP - 16, "threads issue per tile", "small soft")
     for i, (way, name, issued, colour) in enumerate(WAYS):
         share = chart.number(rows[way], str(TILE))

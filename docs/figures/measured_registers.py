@@ -19,15 +19,14 @@ def figure() -> svg.Figure:
     picture = svg.Figure("Time of three kernels with the same work, by the number of values that each thread keeps in registers", 396)
     picture.text(20, 28, "The same work on an H200, with more and more values in the registers of each thread", "strong")
     y = chart.Axis(0, 6, 324, 112, [(v, f"{v}") for v in range(0, 7, 2)])
-    slot, width = 120, 34
+    slot = 120
     x = chart.Axis(0, len(counts), 80, 80 + slot * len(counts), [(i + 0.5, f"{count}") for i, count in enumerate(counts)])
     chart.grid(picture, x, y, "values that each thread keeps", "ms")
+    columns = chart.Columns(x, y, slot, len(KERNELS), 34, 3)
     for side, (kernel, colour, name) in enumerate(KERNELS):
         for i, count in enumerate(counts):
             time = chart.number(rows[kernel], count)
-            left = x.place(i) + slot / 2 + (side - 1.5) * (width + 3)
-            picture.rect(left, y.place(time), width, y.start - y.place(time), colour, f"{name}, {count} values: {time:.2f} ms")
-            picture.text(left + width / 2, y.place(time) - 6, f"{time:.2f}", "small", "middle")
+            columns.draw(picture, i, side, time, colour, f"{time:.2f}", f"{name}, {count} values: {time:.2f} ms")
     for i, (_, colour, name) in enumerate(KERNELS):
         picture.rect(80, 46 + 18 * i, 12, 12, colour)
         picture.text(98, 56 + 18 * i, name, "small")

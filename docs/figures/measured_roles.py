@@ -15,15 +15,14 @@ def figure() -> svg.Figure:
     picture = svg.Figure("A stream of tiles with and without full and empty barriers, one block on each SM of an H200", 372)
     picture.text(20, 28, "The same ring of tiles, one block on each SM: two ways to hand a tile over", "strong")
     y = chart.Axis(0, 5000, 300, 84, [(v, f"{v:,}") for v in range(0, 5001, 1000)])
-    slot, width = 100, 44
+    slot = 100
     x = chart.Axis(0, len(works), 80, 80 + slot * len(works), [(i + 0.5, f"{work}") for i, work in enumerate(works)])
     chart.grid(picture, x, y, "multiplications for each word that arrives", "GB/s")
+    columns = chart.Columns(x, y, slot, len(KERNELS), 44, 2)
     for side, (kernel, colour, name) in enumerate(KERNELS):
         for i, work in enumerate(works):
             rate = chart.number(rows[kernel], work)
-            left = x.place(i) + slot / 2 + (side - 1) * (width + 2)
-            picture.rect(left, y.place(rate), width, y.start - y.place(rate), colour, f"{name}, {work}: {rate:,.0f} GB/s")
-            picture.text(left + width / 2, y.place(rate) - 6, f"{rate:,.0f}", "small", "middle")
+            columns.draw(picture, i, side, rate, colour, f"{rate:,.0f}", f"{name}, {work}: {rate:,.0f} GB/s")
     chart.legend(picture, 80, 56, [(colour, name) for _, colour, name in KERNELS], 230)
     return picture
 

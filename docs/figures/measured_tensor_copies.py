@@ -22,11 +22,7 @@ def figure() -> svg.Figure:
     bottom = TOP + STEP * len(BOXES)
     picture = svg.Figure("Bandwidth of chapter 6's kernels as a share of a plain copy, on an H200", bottom + 44)
     picture.text(20, 28, "Share of the device-to-device copy; 100 million ints, one H200", "strong")
-    for percent in (0, 25, 50, 75, 100):
-        x = BAR_LEFT + BAR_WIDTH * percent / 100
-        picture.line(x, TOP - 10, x, bottom, "thin" if percent < 100 else "dashed")
-        picture.text(x, TOP - 16, f"{percent} %", "small soft", "middle")
-    picture.text(BAR_LEFT + BAR_WIDTH + 84, TOP - 16, "box of a block", "small soft")
+    chart.shares(picture, BAR_LEFT, BAR_WIDTH, TOP, bottom)
     picture.text(BAR_LEFT + BAR_WIDTH + 84, TOP - 16, "box of a block", "small soft")
     for i, (name, box) in enumerate(BOXES.items()):
         rate, share = chart.number(rows[name], "gb_per_s"), chart.number(rows[name], "share")
