@@ -33,7 +33,7 @@ __device__ void wait(std::uint64_t* bar, std::uint32_t parity = 0) {
     }
 }
 
-/// The threads write the tile through the generic proxy; nothing shows their writes to the async proxy.
+/// The threads write the tile through the generic proxy; nothing orders that before the store's reads.
 __global__ void proxy_fence_missing(const int* in, int* out) {
     __shared__ alignas(16) int tile[block_threads];
     const std::uint32_t bytes = sizeof(tile);

@@ -66,7 +66,7 @@ __global__ void wait_missing(const __grid_constant__ CUtensorMap in, float* out)
     wait(&bar, 0); // too late
 }
 
-/// Threads turn the tile, TMA stores it, and no fence lets the async proxy see what the threads wrote.
+/// Threads turn the tile, TMA stores it, and no fence orders the threads' writes before the store's reads.
 __global__ void proxy_fence_missing(const __grid_constant__ CUtensorMap in,
                                     const __grid_constant__ CUtensorMap out) {
     __shared__ alignas(1024) float loaded[tile_edge * tile_edge];

@@ -89,7 +89,7 @@ __device__ void turn_by_tma(const CUtensorMap& in, const CUtensorMap& out, const
         const std::uint32_t line = threadIdx.x / tile_edge + k * (tile_edge / per_thread);
         turned[tile_index<mode>(line, lane)] = loaded[tile_index<mode>(lane, line)];
     }
-    ptx::fence_proxy_async(ptx::space_shared); // each writer: lets the async proxy see what I wrote
+    ptx::fence_proxy_async(ptx::space_shared); // each writer: what I wrote, before the store reads it
     __syncthreads();
     if (threadIdx.x == 0) {
         store_box(out, corner.row, corner.column, turned);

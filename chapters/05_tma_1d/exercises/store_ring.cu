@@ -9,14 +9,14 @@
 ///          turn(ring, k) lets the block square the tile's elements where they lie. store(ring, k) lets one
 ///          thread store the tile to `out` and commit a group.
 /// Wanted   The kernel: out[i] = in[i]².
-///          1. thread 0 initialises the three barriers, lets the async proxy see them, and loads the first
-///             three tiles;
-///          2. for every tile: wait for its bytes, turn it, make the writes visible to the async proxy, and
-///             store it;
+///          1. thread 0 initialises the three barriers and loads the first three tiles; all threads meet
+///             before they wait on a barrier;
+///          2. for every tile: wait for its bytes, turn it, order the writes before the async proxy's reads
+///             by fence.proxy.async, meet, and store it;
 ///          3. a stage is loaded again (tile k + 3) as soon as the store has read it, and not before.
 /// Judged   By the result for several sizes; by counters: one load and one store per tile, no byte by a
 ///          thread, and what is under way while thread 0 turns a tile: the load of the next, and of the one
-///          behind it or the store of the one before. The ring never runs empty.
+///          after it or the store of the one before. The ring never runs empty.
 #include "workbook/tile.cuh"
 
 #include <cuda/ptx>
@@ -79,8 +79,8 @@ __device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
 __global__ void store_ring(Stream stream) {
     __shared__ Ring ring;
     // YOUR CODE:
-    // 1. thread 0: initialise ring.full[0 … 2], fence, load tiles 0, 1 and 2 (where stream.has them);
-    // 2. for every tile k: wait for ring.full[k % stages] with the parity of this trip around the ring,
+    // 1. thread 0: initialise ring.full[0 … 2], load tiles 0, 1 and 2 (where stream.has them); all meet;
+    // 2. for every tile k: wait for ring.full[k % stages] with the parity of this lap of the ring,
     //    turn, fence, __syncthreads, store by thread 0;
     // 3. thread 0: when the store has read the stage, load tile k + 3.
 }

@@ -11,7 +11,7 @@
 ///          1. one thread loads the tile into `loaded`;
 ///          2. all threads wait, and write the transposed tile into `turned`: four elements each. A warp
 ///             reads a column of `loaded` and writes a row of `turned`;
-///          3. the async proxy is shown what was written;
+///          3. a fence orders what was written before the async proxy's reads;
 ///          4. one thread stores `turned` and waits until it has been read.
 /// Judged   By the result for matrices of several shapes; by counters: one load and one store per tile, no
 ///          byte by a thread, no bank conflict where `turned` is written, and at most 3 where a column is
