@@ -1,14 +1,14 @@
 /// @file which_thread_holds.cu
-/// Exercise: which thread holds which element of D.
+/// Exercise: which threads hold a row of D.
 ///
 /// Given    The tensor maps of A (64 rows of 64 bf16) and of B (64 columns as rows of 64 bf16), both for the
 /// 128-byte
-///          swizzle, and a bias for each of the 64 columns. One block of 128 threads multiplies them with
-///          wgmma.
-/// Wanted   out = max(0, A · B + bias), 64 rows of 64 floats: say which row and which column of D the i-th
-///          accumulator of a thread is. `./workbook run wgmma --kernel accumulators` prints some.
-/// Missing  Two functions.
-/// Judged   By the result; by counters: no element goes through shared memory, and each is written once.
+///          swizzle. One block of 128 threads multiplies them with wgmma.
+/// Wanted   The first step of a softmax: out = D less the largest element of its row, 64 rows of 64 floats.
+///          `./workbook run wgmma --kernel accumulators` prints who holds what of D.
+/// Missing  Two functions: of which of its rows a thread's i-th accumulator is, and the largest of a row.
+/// Judged   By the result; by counters: no element goes through shared memory, or comes back from global
+///          memory, and each is written once.
 #include "workbook/wgmma.cuh"
 
 #include <cuda.h>
@@ -45,24 +45,31 @@ __device__ void load(Tiles& tiles, const CUtensorMap& a, const CUtensorMap& b) {
     }
 }
 
-/// The row of D that thread `thread`, 0 to 127, holds as its i-th accumulator, 0 to 31.
-__device__ int row_of(int thread, int i) {
+/// A thread holds parts of two rows of D. Of which is its i-th accumulator, 0 to 31: of the upper (0) or the
+/// lower one (1)?
+__device__ int which_row(int i) {
     //@ hole
-    return thread / 32 * 16 + i / 2 % 2 * 8 + thread % 32 / 4;
-    //? return thread / 2; // YOUR CODE: it is not half a row for each thread
+    return i / 2 % 2;
+    //? return i / 16; // YOUR CODE: it is not one half after the other
     //@ end
 }
 
-/// Its column.
-__device__ int column_of(int thread, int i) {
+/// The largest element of the row, all 64 columns of it. All threads call it, with the same `row`: 0 or 1.
+__device__ float largest(const float (&sums)[edge / 2], int row) {
     //@ hole
-    return i / 4 * 8 + thread % 4 * 2 + i % 2;
-    //? return thread % 2 * 32 + i; // YOUR CODE
+    float most = sums[2 * row];
+#pragma unroll
+    for (int i = 0; i < edge / 2; ++i)
+        if (which_row(i) == row)
+            most = fmaxf(most, sums[i]);
+    most = fmaxf(most, __shfl_xor_sync(~0U, most, 1));
+    return fmaxf(most, __shfl_xor_sync(~0U, most, 2));
+    //? return sums[row]; // YOUR CODE
     //@ end
 }
 
 __global__ void which_thread_holds(const __grid_constant__ CUtensorMap a_map,
-                                   const __grid_constant__ CUtensorMap b_map, const float* bias, float* out) {
+                                   const __grid_constant__ CUtensorMap b_map, float* out) {
     __shared__ Tiles tiles;
     load(tiles, a_map, b_map);
     const std::uint64_t a = workbook::matrix_descriptor(tiles.a, workbook::k_major(Swizzle::bytes128, edge));
@@ -75,11 +82,12 @@ __global__ void which_thread_holds(const __grid_constant__ CUtensorMap a_map,
                                                    workbook::advanced(b, 32 * k), k > 0);
     workbook::wgmma_commit();
     workbook::wgmma_wait<0>(sums);
+    const float most[] = {largest(sums, 0), largest(sums, 1)};
     const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll
     for (int i = 0; i < edge / 2; ++i) {
-        const int row = row_of(thread, i);
-        const int column = column_of(thread, i);
-        out[row * edge + column] = fmaxf(0, sums[i] + bias[column]);
+        const int row = workbook::accumulator_row(thread, i);
+        const int column = workbook::accumulator_column(thread, i);
+        out[row * edge + column] = sums[i] - most[which_row(i)];
     }
 }
