@@ -189,6 +189,8 @@ class Progress(unittest.TestCase):
         self.assertEqual(progress.shorten("Compiling C++ object x.p/y_z.cpp.o"), "compiling y_z.cpp")
         self.assertEqual(progress.shorten("Linking static target a/libb.a"), "linking a/libb.a")
         self.assertEqual(progress.shorten("Generating x"), "Generating x")
+        self.assertEqual(progress.shorten("embed EXPECTEDFAIL"), "embed OK")
+        self.assertEqual(progress.shorten("embed UNEXPECTEDPASS"), "embed UNEXPECTEDPASS")
 
     def test_without_a_terminal_the_lines_are_few(self) -> None:
         stream = io.StringIO()
