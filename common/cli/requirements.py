@@ -390,3 +390,10 @@ SITE = (DOXYGEN, THEME, MARKDOWN)
 LIVE_SITE = (*SITE, EMSCRIPTEN)
 DOCUMENTATION_TESTS = (*SITE, BROWSER, FIREFOX, AXE, SPELLER, DICTIONARY)
 ALL = (*CHAPTERS, DISASSEMBLER, *DOCUMENTATION_TESTS, EMSCRIPTEN)
+
+
+def documentation_tests(workspace: Workspace) -> tuple[Requirement, ...]:
+    """What tests of the documentation need here. Emscripten is among it where it can be had: it is no package that can be
+    unpacked anywhere, so that only root gets it, and the tests of the site's kernels say that they were skipped."""
+    here = os.geteuid() == 0 or EMSCRIPTEN.satisfied_by(EMSCRIPTEN.probe(workspace))
+    return (*DOCUMENTATION_TESTS, EMSCRIPTEN) if here else DOCUMENTATION_TESTS

@@ -56,7 +56,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
     extra = _disassembler(workspace)
     if options.with_docs:
         with exclusive(workspace.state / "lock", "setting up"):
-            setup.ensure(workspace, requirements.DOCUMENTATION_TESTS)
+            setup.ensure(workspace, requirements.documentation_tests(workspace))
     build.build(workspace, tools, ["build.ninja"])  # configures anew where a meson.build or a manifest changed
     known = known_tests(workspace)
     if options.list:
