@@ -4,7 +4,8 @@
 /// Our guess: read lines that are kept leave the written ones little room, so that L2 writes these back soon
 /// and in the order in which they came. kept_reads differs from column_walk in the policy of
 /// its loads and in the number of blocks per SM, tma_kept_reads from tma_micro_tiles in the policy and in the
-/// size that L2 fetches; the tuner beside this file found all three.
+/// size that L2 fetches; the tuner beside this file found all three. far_columns differs from kept_reads in
+/// the order of the columns.
 #pragma once
 
 #include "tma_transpose.cuh"
@@ -43,15 +44,15 @@ __device__ inline void load_box_with(float* to, const CUtensorMap& map, std::siz
                  : "memory");
 }
 
-/// column_walk, and what is read is kept in L2. Its shared memory is dynamic, so that the launch says how
+/// by_micro_tiles, and what is read is kept in L2. The shared memory is dynamic, so that the launch says how
 /// many blocks an SM has room for.
 template <class T>
-__global__ void __launch_bounds__(micro_threads) kept_reads(const T* in, T* out, Tiling tiles) {
+__device__ void keep_and_turn(const T* in, T* out, const Tiling& tiles, Walk walk) {
     constexpr int edge = micro_edge<T>;
     extern __shared__ uint4 turned_rows[];
     auto* const tile = reinterpret_cast<uint4(*)[chunks_per_row]>(turned_rows); // [micro_tile_edge<T>]
     const auto [rows, columns] = tiles.extent;
-    const Corner corner = tiles.corner(blockIdx.x, Walk::down_columns);
+    const Corner corner = tiles.corner(blockIdx.x, walk);
     const int down = threadIdx.x / chunks_per_row;
     const int across = threadIdx.x % chunks_per_row;
     if (corner.row + down * edge < rows && corner.column + across * edge < columns) {
@@ -74,6 +75,19 @@ __global__ void __launch_bounds__(micro_threads) kept_reads(const T* in, T* out,
             *reinterpret_cast<uint4*>(out + (corner.column + r) * rows + corner.row + across * edge) =
                 tile[r][across ^ (r / edge)];
     }
+}
+
+/// column_walk, and what is read is kept in L2.
+template <class T>
+__global__ void __launch_bounds__(micro_threads) kept_reads(const T* in, T* out, Tiling tiles) {
+    keep_and_turn(in, out, tiles, Walk::down_columns);
+}
+
+/// kept_reads, and the next column of tiles lies far away. It gains where one column keeps the whole GPU
+/// busy; where several are under way at once, neighbours do better.
+template <class T>
+__global__ void __launch_bounds__(micro_threads) far_columns(const T* in, T* out, Tiling tiles) {
+    keep_and_turn(in, out, tiles, Walk::down_far_columns);
 }
 
 /// tma_micro_tiles, and what is read is kept in L2.
@@ -104,21 +118,32 @@ __global__ void __launch_bounds__(micro_threads)
     }
 }
 
-/// Shared memory of a block of kept_reads. Its tile needs 16 or 32 KiB; so much leaves room for four blocks
-/// per SM. Their tiles are about one column of tiles of the largest matrix that was measured, so that what is
-/// written at one time lies together.
+/// Shared memory of a block of kept_reads and far_columns. The tile needs 16 or 32 KiB; so much leaves room
+/// for four blocks per SM. Their tiles are about one column of tiles of the largest matrix that was measured,
+/// so that what is written at one time lies together.
 inline constexpr std::size_t quarter_of_shared = 56 * 1024;
 
+/// Launches one of the two, which has that name; what it cannot take, padded_tile does.
 template <class T>
-const char* launch_kept_reads(std::span<const T> in, std::span<T> out, Extent extent) {
+const char* launch_keeping(void (*kernel)(const T*, T*, Tiling), const char* name, std::span<const T> in,
+                           std::span<T> out, Extent extent) {
     check_sizes(in, out, extent);
     if (!takes_16_bytes(in, out, extent))
         return launch_padded_tile(in, out, extent);
     const Tiling tiles = tiling(extent, micro_tile_edge<T>);
-    workbook::launch(kept_reads<T>,
+    workbook::launch(kernel,
                      {.grid = tiles.count(), .block = micro_threads, .dynamic_shared = quarter_of_shared},
                      in.data(), out.data(), tiles);
-    return "kept_reads";
+    return name;
+}
+
+template <class T>
+const char* launch_kept_reads(std::span<const T> in, std::span<T> out, Extent extent) {
+    return launch_keeping(kept_reads<T>, "kept_reads", in, out, extent);
+}
+template <class T>
+const char* launch_far_columns(std::span<const T> in, std::span<T> out, Extent extent) {
+    return launch_keeping(far_columns<T>, "far_columns", in, out, extent);
 }
 
 /// The map of the input in panels, with a word to L2: fetch 256 bytes at a time, a panel and its neighbour.

@@ -30,8 +30,11 @@ struct Extent {
 
 /// In which order blocks take the tiles of the input. Blocks with neighbouring numbers run at about the same
 /// time: they read neighbouring memory when they walk along rows, and write neighbouring memory when they
-/// walk down columns.
-enum class Walk { along_rows, down_columns };
+/// walk down columns. down_far_columns walks down columns too, and the next column is not the neighbour.
+enum class Walk { along_rows, down_columns, down_far_columns };
+
+/// From one column of tiles to the next in down_far_columns, if so many do not divide the number of columns.
+inline constexpr unsigned column_stride = 17;
 
 /// Where a tile of the input begins.
 struct Corner {
@@ -51,7 +54,14 @@ struct Tiling {
     __host__ __device__ constexpr Corner corner(unsigned tile, Walk walk) const {
         const unsigned row = walk == Walk::along_rows ? tile / across : tile % down;
         const unsigned column = walk == Walk::along_rows ? tile % across : tile / down;
-        return {std::size_t{row} * edge, std::size_t{column} * edge};
+        return {std::size_t{row} * edge,
+                (walk == Walk::down_far_columns ? far(column) : std::size_t{column}) * edge};
+    }
+
+    /// Every column once: a prime number of columns farther each time, and around.
+    __host__ __device__ constexpr std::size_t far(unsigned column) const {
+        const unsigned stride = across % column_stride == 0 ? 1 : column_stride;
+        return std::size_t{column} * stride % across;
     }
 };
 

@@ -111,20 +111,26 @@ TEST_CASE("the reference is the definition") {
     }
 }
 
-TEST_CASE("both walks visit every tile once") {
+TEST_CASE("all walks visit every tile once") {
     const Tiling tiles = tiling({100, 300}, 64);
     CHECK(tiles.count() == 2 * 5);
-    for (const Walk walk : {Walk::along_rows, Walk::down_columns}) {
-        std::set<std::pair<std::size_t, std::size_t>> corners;
-        for (unsigned tile = 0; tile < tiles.count(); ++tile) {
-            const auto [row, column] = tiles.corner(tile, walk);
-            CHECK((row % 64 == 0 && row < 100 && column % 64 == 0 && column < 300));
-            corners.insert({row, column});
+    // 17 and 34 columns of tiles cannot be visited 17 at a time.
+    for (const std::size_t columns : {300, 64 * 16, 64 * 17, 64 * 18, 64 * 34, 64 * 512, 64 * 513})
+        for (const Walk walk : {Walk::along_rows, Walk::down_columns, Walk::down_far_columns}) {
+            const Tiling these = tiling({100, columns}, 64);
+            std::set<std::pair<std::size_t, std::size_t>> corners;
+            for (unsigned tile = 0; tile < these.count(); ++tile) {
+                const auto [row, column] = these.corner(tile, walk);
+                CHECK((row % 64 == 0 && row < 100 && column % 64 == 0 && column < columns));
+                corners.insert({row, column});
+            }
+            CHECK(corners.size() == these.count());
         }
-        CHECK(corners.size() == tiles.count());
-    }
     CHECK(tiles.corner(1, Walk::along_rows).column == 64);
     CHECK(tiles.corner(1, Walk::down_columns).row == 64);
+    const Tiling wide = tiling({100, 32768}, 64);
+    CHECK(wide.corner(1, Walk::down_far_columns).row == 64);
+    CHECK(wide.corner(2, Walk::down_far_columns).column == 64 * std::size_t{column_stride});
 }
 
 TEST_CASE("global_only, shared_tile and padded_tile take any matrix") {
@@ -150,11 +156,16 @@ TEST_CASE("micro_tiles and column_walk, for float and bf16") {
     check_wide<__nv_bfloat16>(launch_column_walk<__nv_bfloat16>, "column_walk");
 }
 
-TEST_CASE("kept_reads and tma_kept_reads") {
+TEST_CASE("kept_reads, far_columns and tma_kept_reads") {
     require_device(hopper);
     check_wide<float>(launch_kept_reads<float>, "kept_reads");
     check_wide<__nv_bfloat16>(launch_kept_reads<__nv_bfloat16>, "kept_reads");
+    check_wide<float>(launch_far_columns<float>, "far_columns");
+    check_wide<__nv_bfloat16>(launch_far_columns<__nv_bfloat16>, "far_columns");
     check_wide<float>(launch_tma_kept_reads, "tma_kept_reads");
+    CHECK(check_matrix<float>(launch_far_columns<float>, {68, 64 * 19}) == "far_columns");
+    CHECK(check_matrix<float>(launch_far_columns<float>, {68, 64 * 17}) == "far_columns");
+    CHECK(check_matrix<float>(launch_far_columns<float>, {33, 6553}) == "padded_tile");
     CHECK(check_matrix<float>(launch_kept_reads<float>, {33, 6553}) == "padded_tile");
     CHECK(check_matrix<float>(launch_tma_kept_reads, {33, 6553}) == "padded_tile");
 }
@@ -210,6 +221,7 @@ TEST_CASE("arrays of another size are refused") {
     CHECK_THROWS_AS(launch_padded_tile<float>(in.span(), out.span(), {10, 10}), std::invalid_argument);
     CHECK_THROWS_AS(launch_column_walk<float>(in.span(), out.span(), {10, 10}), std::invalid_argument);
     CHECK_THROWS_AS(launch_kept_reads<float>(in.span(), out.span(), {10, 10}), std::invalid_argument);
+    CHECK_THROWS_AS(launch_far_columns<float>(in.span(), out.span(), {10, 10}), std::invalid_argument);
     CHECK_THROWS_AS(launch_any_matrix(in.span(), out.span(), {10, 10}), std::invalid_argument);
     CHECK_THROWS_AS(launch_tma_plain(in.span(), out.span(), {10, 10}), std::invalid_argument);
     CHECK_THROWS_AS(launch_tma_kept_reads(in.span(), out.span(), {10, 10}), std::invalid_argument);
