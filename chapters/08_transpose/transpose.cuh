@@ -54,14 +54,14 @@ struct Tiling {
     __host__ __device__ constexpr Corner corner(unsigned tile, Walk walk) const {
         const unsigned row = walk == Walk::along_rows ? tile / across : tile % down;
         const unsigned column = walk == Walk::along_rows ? tile % across : tile / down;
-        return {std::size_t{row} * edge,
-                (walk == Walk::down_far_columns ? far(column) : std::size_t{column}) * edge};
+        const unsigned place = walk == Walk::down_far_columns ? column * stride() % across : column;
+        return {std::size_t{row} * edge, std::size_t{place} * edge};
     }
 
-    /// Every column once: a prime number of columns farther each time, and around.
-    __host__ __device__ constexpr std::size_t far(unsigned column) const {
-        const unsigned stride = across % column_stride == 0 ? 1 : column_stride;
-        return std::size_t{column} * stride % across;
+    /// column_stride, if every column comes once with it: a prime number that does not divide `across` goes
+    /// around without missing one. Products stay below 2^32.
+    [[nodiscard]] __host__ __device__ constexpr unsigned stride() const {
+        return across % column_stride == 0 || across > UINT32_MAX / column_stride ? 1 : column_stride;
     }
 };
 
