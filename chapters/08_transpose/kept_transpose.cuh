@@ -11,6 +11,7 @@
 #include "tma_transpose.cuh"
 #include "transpose.cuh"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -47,12 +48,11 @@ __device__ inline void load_box_with(float* to, const CUtensorMap& map, std::siz
 /// by_micro_tiles, and what is read is kept in L2. The shared memory is dynamic, so that the launch says how
 /// many blocks an SM has room for.
 template <class T>
-__device__ void keep_and_turn(const T* in, T* out, const Tiling& tiles, Walk walk) {
+__device__ void keep_and_turn(const T* in, T* out, const Extent& extent, const Corner& corner) {
     constexpr int edge = micro_edge<T>;
     extern __shared__ uint4 turned_rows[];
     auto* const tile = reinterpret_cast<uint4(*)[chunks_per_row]>(turned_rows); // [micro_tile_edge<T>]
-    const auto [rows, columns] = tiles.extent;
-    const Corner corner = tiles.corner(blockIdx.x, walk);
+    const auto [rows, columns] = extent;
     const int down = threadIdx.x / chunks_per_row;
     const int across = threadIdx.x % chunks_per_row;
     if (corner.row + down * edge < rows && corner.column + across * edge < columns) {
@@ -80,14 +80,19 @@ __device__ void keep_and_turn(const T* in, T* out, const Tiling& tiles, Walk wal
 /// column_walk, and what is read is kept in L2.
 template <class T>
 __global__ void __launch_bounds__(micro_threads) kept_reads(const T* in, T* out, Tiling tiles) {
-    keep_and_turn(in, out, tiles, Walk::down_columns);
+    keep_and_turn(in, out, tiles.extent, tiles.corner(blockIdx.x, Walk::down_columns));
 }
 
-/// kept_reads, and the next column of tiles lies far away. It gains where one column keeps the whole GPU
-/// busy; where several are under way at once, neighbours do better.
+/// kept_reads, and the next column of tiles lies far away: blocks begin in the order of x, then y, then z,
+/// and from one y to the next are gridDim.z columns. Some of the last columns may be none.
+///
+/// It gains where one column keeps the whole GPU busy; where several are under way at once, neighbours do
+/// better.
 template <class T>
-__global__ void __launch_bounds__(micro_threads) far_columns(const T* in, T* out, Tiling tiles) {
-    keep_and_turn(in, out, tiles, Walk::down_far_columns);
+__global__ void __launch_bounds__(micro_threads) far_columns(const T* in, T* out, Extent extent) {
+    constexpr std::size_t edge = micro_tile_edge<T>;
+    keep_and_turn(in, out, extent,
+                  {blockIdx.x * edge, (std::size_t{blockIdx.y} * gridDim.z + blockIdx.z) * edge});
 }
 
 /// tma_micro_tiles, and what is read is kept in L2.
@@ -123,27 +128,36 @@ __global__ void __launch_bounds__(micro_threads)
 /// so that what is written at one time lies together.
 inline constexpr std::size_t quarter_of_shared = 56 * 1024;
 
-/// Launches one of the two, which has that name; what it cannot take, padded_tile does.
 template <class T>
-const char* launch_keeping(void (*kernel)(const T*, T*, Tiling), const char* name, std::span<const T> in,
-                           std::span<T> out, Extent extent) {
+const char* launch_kept_reads(std::span<const T> in, std::span<T> out, Extent extent) {
     check_sizes(in, out, extent);
     if (!takes_16_bytes(in, out, extent))
         return launch_padded_tile(in, out, extent);
     const Tiling tiles = tiling(extent, micro_tile_edge<T>);
-    workbook::launch(kernel,
+    workbook::launch(kept_reads<T>,
                      {.grid = tiles.count(), .block = micro_threads, .dynamic_shared = quarter_of_shared},
                      in.data(), out.data(), tiles);
-    return name;
+    return "kept_reads";
 }
 
-template <class T>
-const char* launch_kept_reads(std::span<const T> in, std::span<T> out, Extent extent) {
-    return launch_keeping(kept_reads<T>, "kept_reads", in, out, extent);
-}
+/// So many columns of tiles, far from each other, come before a neighbour of the first.
+inline constexpr unsigned far_places = 16;
+
 template <class T>
 const char* launch_far_columns(std::span<const T> in, std::span<T> out, Extent extent) {
-    return launch_keeping(far_columns<T>, "far_columns", in, out, extent);
+    constexpr unsigned most = 65535; // blocks along y and z
+    check_sizes(in, out, extent);
+    if (!takes_16_bytes(in, out, extent))
+        return launch_padded_tile(in, out, extent);
+    const Tiling tiles = tiling(extent, micro_tile_edge<T>);
+    const unsigned places = std::max(far_places, workbook::blocks_for(tiles.across, most));
+    const unsigned apart = workbook::blocks_for(tiles.across, places);
+    workbook::launch(far_columns<T>,
+                     {.grid = dim3(tiles.down, workbook::blocks_for(tiles.across, apart), apart),
+                      .block = micro_threads,
+                      .dynamic_shared = quarter_of_shared},
+                     in.data(), out.data(), extent);
+    return "far_columns";
 }
 
 /// The map of the input in panels, with a word to L2: fetch 256 bytes at a time, a panel and its neighbour.

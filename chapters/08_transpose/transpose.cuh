@@ -30,11 +30,8 @@ struct Extent {
 
 /// In which order blocks take the tiles of the input. Blocks with neighbouring numbers run at about the same
 /// time: they read neighbouring memory when they walk along rows, and write neighbouring memory when they
-/// walk down columns. down_far_columns walks down columns too, and the next column is not the neighbour.
-enum class Walk { along_rows, down_columns, down_far_columns };
-
-/// From one column of tiles to the next in down_far_columns, if so many do not divide the number of columns.
-inline constexpr unsigned column_stride = 17;
+/// walk down columns.
+enum class Walk { along_rows, down_columns };
 
 /// Where a tile of the input begins.
 struct Corner {
@@ -54,14 +51,7 @@ struct Tiling {
     __host__ __device__ constexpr Corner corner(unsigned tile, Walk walk) const {
         const unsigned row = walk == Walk::along_rows ? tile / across : tile % down;
         const unsigned column = walk == Walk::along_rows ? tile % across : tile / down;
-        const unsigned place = walk == Walk::down_far_columns ? column * stride() % across : column;
-        return {std::size_t{row} * edge, std::size_t{place} * edge};
-    }
-
-    /// column_stride, if every column comes once with it: a prime number that does not divide `across` goes
-    /// around without missing one. Products stay below 2^32.
-    [[nodiscard]] __host__ __device__ constexpr unsigned stride() const {
-        return across % column_stride == 0 || across > UINT32_MAX / column_stride ? 1 : column_stride;
+        return {std::size_t{row} * edge, std::size_t{column} * edge};
     }
 };
 
