@@ -50,7 +50,6 @@ constexpr Rung<float> float_rungs[] = {
     {"column_walk", launch_column_walk<float>},
     {"tma_kept_reads", launch_tma_kept_reads},
     {"kept_reads", launch_kept_reads<float>},
-    {"far_columns", launch_far_columns<float>},
     {"any_matrix", launch_any_matrix},
 };
 using Half = __nv_bfloat16;
@@ -58,7 +57,6 @@ constexpr Rung<Half> half_rungs[] = {
     {"global_only", launch_global_only<Half>}, {"shared_tile", launch_shared_tile<Half>},
     {"padded_tile", launch_padded_tile<Half>}, {"micro_tiles", launch_micro_tiles<Half>},
     {"column_walk", launch_column_walk<Half>}, {"kept_reads", launch_kept_reads<Half>},
-    {"far_columns", launch_far_columns<Half>},
 };
 
 /// Rows of the table `ladder` for one matrix.
@@ -198,6 +196,7 @@ constexpr workbook::BenchPart parts[] = {
     {"ladder", "all rungs at 32768 x 32768 float32", ladder},
     {"crowding", "some rungs with fewer blocks on each SM", crowding},
     {"staying", "blocks that stay, with a warp for each job", staying},
+    {"columns", "which columns of tiles follow each other", columns},
     {"sizes", "all rungs at other sizes, and for bfloat16", sizes},
 };
 

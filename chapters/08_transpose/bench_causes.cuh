@@ -181,4 +181,41 @@ inline void staying(Bench& bench) {
         staying_at(bench, extent);
 }
 
+// ---- which columns of tiles follow each other ----
+
+/// Times kept_reads and far_columns by turns, so that both see the same clocks.
+inline void columns_at(Bench& bench, Extent extent) {
+    const std::string name = std::to_string(extent.rows) + " x " + std::to_string(extent.columns);
+    Sides<float> sides(extent);
+    const auto copy = bench.ceiling(sides.bytes());
+    const double ceiling = copy ? copy->bytes_per_second(sides.bytes()) : 0;
+    for (const int turn : {1, 2})
+        for (const bool far : {false, true}) {
+            const char* const kernel = far ? "far_columns" : "kept_reads";
+            const auto launch = [&](cudaStream_t) {
+                const auto& by = far ? launch_far_columns<float> : launch_kept_reads<float>;
+                by(sides.in(), sides.out(), extent);
+            };
+            sides.poison();
+            launch(nullptr);
+            if (const auto wrong = sides.wrong_words(); wrong > 0)
+                return bench.wrong(std::string(kernel) + ": " + std::to_string(wrong) + " wrong elements");
+            const auto timing = bench.time_checked(sides.bytes(), launch);
+            bench.row("columns",
+                      workbook::joined<BenchCell>({{"extent", name}, {"kernel", kernel}, {"turn", turn}},
+                                                  workbook::timing_cells(timing, sides.bytes(), ceiling)));
+        }
+}
+
+inline void columns(Bench& bench) {
+    bench.table(
+        "columns", "Which columns of tiles follow each other",
+        workbook::joined<workbook::BenchColumn>(
+            {{"extent", "matrix"}, {"kernel", "kernel"}, {"turn", "turn"}}, workbook::timing_columns()));
+    for (const Extent extent : {bench.size(Extent{32768, 32768}, Extent{256, 264}),
+                                bench.size(Extent{32768, 33024}, Extent{256, 268}),
+                                bench.size(Extent{8192, 8192}, Extent{128, 132})})
+        columns_at(bench, extent);
+}
+
 } // namespace transpose

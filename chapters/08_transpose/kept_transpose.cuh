@@ -4,8 +4,8 @@
 /// Our guess: read lines that are kept leave the written ones little room, so that L2 writes these back soon
 /// and in the order in which they came. kept_reads differs from column_walk in the policy of
 /// its loads and in the number of blocks per SM, tma_kept_reads from tma_micro_tiles in the policy and in the
-/// size that L2 fetches; the tuner beside this file found all three. far_columns differs from kept_reads in
-/// the order of the columns.
+/// size that L2 fetches; the tuner beside this file found all three. far_columns is no rung: it differs from
+/// kept_reads in the order of the columns, which helps at one size and costs at another.
 #pragma once
 
 #include "tma_transpose.cuh"
@@ -151,7 +151,7 @@ const char* launch_far_columns(std::span<const T> in, std::span<T> out, Extent e
         return launch_padded_tile(in, out, extent);
     const Tiling tiles = tiling(extent, micro_tile_edge<T>);
     const unsigned places = std::max(far_places, workbook::blocks_for(tiles.across, most));
-    const unsigned apart = workbook::blocks_for(tiles.across, places);
+    const unsigned apart = std::max(1u, workbook::blocks_for(tiles.across, places));
     workbook::launch(far_columns<T>,
                      {.grid = dim3(tiles.down, workbook::blocks_for(tiles.across, apart), apart),
                       .block = micro_threads,

@@ -42,8 +42,7 @@ LIMITS = {
     "tma_persistent": "which block gets which tile: rings that claim the next tile are faster",
     "column_walk": "how reads and writes share L2: with the policy alone the tuner had 1.3 points more",
     "tma_kept_reads": "the tensor store from a second tile: with stores straight from registers the tuner had 0.9 points more",
-    "kept_reads": "which columns of tiles meet: far_columns differs in nothing else",
-    "far_columns": "reads and writes at once, as in the copy",
+    "kept_reads": "reads and writes at once, as in the copy; of the last two points the order of the columns of tiles is one",
     ANY: "where rows begin: at this size with a sector; at 32767 x 32769, where they begin anywhere, it has 90 %",
     "cuBLAS geam": "not ours",
 }
@@ -187,8 +186,18 @@ def _staying_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("staying-small", "at 8192 x 8192 such a ring is faster than the last rung", faster, ">=", 1.02, "times")
 
 
+def _columns_claims(tables: Tables) -> Iterator[Claim]:
+    def faster(extent: str) -> float | None:
+        rows = Rows(tables["columns"].where(extent=extent))
+        return min(some(*(ratio(rows.time(kernel="kept_reads", turn=t), rows.time(kernel="far_columns", turn=t)) for t in (1, 2))), default=None)
+
+    yield Claim("columns-large", "columns of tiles that are far apart help where one fills the GPU", faster(LARGE), ">=", 1.005, "times")
+    yield Claim("columns-pitch", "and hardly where the pitch is no power of two", faster("32768 x 33024"), "<=", 1.005, "times")
+    yield Claim("columns-small", "and cost where several are under way", faster(MIDDLE), "<=", 0.99, "times")
+
+
 BENCH = Bench(
-    raw=("ladder", "crowding", "staying"),
+    raw=("ladder", "crowding", "staying", "columns"),
     tables={
         "ladder_large": (("ladder",), _ladder_table),
         "ladder_sizes": (("ladder",), _ladder_sizes_table),
@@ -214,12 +223,21 @@ BENCH = Bench(
             lambda v: heading(str(v), "% of the copy"),
             "share",
         )),
+        "columns_shares": (("columns",), pivot(
+            "columns",
+            "Columns of tiles beside each other and far apart, by turns",
+            {"kernel": "kernel", "turn": "turn"},
+            "extent",
+            lambda v: heading(str(v), "% of the copy"),
+            "share",
+        )),
     },
     claims=(
         (("ladder",), _ladder_claims),
         (("ladder",), _ladder_sizes_claims),
         (("crowding",), _crowding_claims),
         (("staying",), _staying_claims),
+        (("columns",), _columns_claims),
         (("ladder",), lambda tables: copies_agree("ladder", tables["ladder"].where(extent=LARGE, type="float32"))),
     ),
     then=_count,
