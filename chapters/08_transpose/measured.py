@@ -223,13 +223,13 @@ BENCH = Bench(
             lambda v: heading(str(v), "% of the copy"),
             "share",
         )),
-        "columns_shares": (("columns",), pivot(
+        "columns_rates": (("columns",), pivot(
             "columns",
             "Columns of tiles beside each other and far apart, by turns",
             {"kernel": "kernel", "turn": "turn"},
             "extent",
-            lambda v: heading(str(v), "% of the copy"),
-            "share",
+            lambda v: heading(str(v), "GB/s"),
+            "gb_per_s",
         )),
     },
     claims=(

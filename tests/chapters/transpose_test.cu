@@ -150,7 +150,7 @@ TEST_CASE("micro_tiles and column_walk, for float and bf16") {
     check_wide<__nv_bfloat16>(launch_column_walk<__nv_bfloat16>, "column_walk");
 }
 
-TEST_CASE("kept_reads, far_columns and tma_kept_reads") {
+TEST_CASE("kept_reads with far_columns and tma_kept_reads") {
     require_device(hopper);
     check_wide<float>(launch_kept_reads<float>, "kept_reads");
     check_wide<__nv_bfloat16>(launch_kept_reads<__nv_bfloat16>, "kept_reads");
