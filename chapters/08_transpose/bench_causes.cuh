@@ -201,7 +201,7 @@ inline void columns_at(Bench& bench, Extent extent) {
             if (const auto wrong = sides.wrong_words(); wrong > 0)
                 return bench.wrong(std::string(kernel) + ": " + std::to_string(wrong) + " wrong elements");
             const auto timing = bench.time_checked(sides.bytes(), launch);
-            bench.row("columns",
+            bench.row("column_order",
                       workbook::joined<BenchCell>({{"extent", name}, {"kernel", kernel}, {"turn", turn}},
                                                   workbook::timing_cells(timing, sides.bytes(), ceiling)));
         }

@@ -188,7 +188,7 @@ def _staying_claims(tables: Tables) -> Iterator[Claim]:
 
 def _columns_claims(tables: Tables) -> Iterator[Claim]:
     def faster(extent: str) -> float | None:
-        rows = Rows(tables["columns"].where(extent=extent))
+        rows = Rows(tables["column_order"].where(extent=extent))
         return min(some(*(ratio(rows.time(kernel="kept_reads", turn=t), rows.time(kernel="far_columns", turn=t)) for t in (1, 2))), default=None)
 
     yield Claim("columns-large", "columns of tiles that are far apart help where one fills the GPU", faster(LARGE), ">=", 1.005, "times")
@@ -197,7 +197,7 @@ def _columns_claims(tables: Tables) -> Iterator[Claim]:
 
 
 BENCH = Bench(
-    raw=("ladder", "crowding", "staying", "columns"),
+    raw=("ladder", "crowding", "staying", "column_order"),
     tables={
         "ladder_large": (("ladder",), _ladder_table),
         "ladder_sizes": (("ladder",), _ladder_sizes_table),
@@ -223,8 +223,8 @@ BENCH = Bench(
             lambda v: heading(str(v), "% of the copy"),
             "share",
         )),
-        "columns_rates": (("columns",), pivot(
-            "columns",
+        "columns_rates": (("column_order",), pivot(
+            "column_order",
             "Columns of tiles beside each other and far apart, by turns",
             {"kernel": "kernel", "turn": "turn"},
             "extent",
@@ -237,7 +237,7 @@ BENCH = Bench(
         (("ladder",), _ladder_sizes_claims),
         (("crowding",), _crowding_claims),
         (("staying",), _staying_claims),
-        (("columns",), _columns_claims),
+        (("column_order",), _columns_claims),
         (("ladder",), lambda tables: copies_agree("ladder", tables["ladder"].where(extent=LARGE, type="float32"))),
     ),
     then=_count,
