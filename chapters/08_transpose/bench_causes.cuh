@@ -209,7 +209,7 @@ inline void columns_at(Bench& bench, Extent extent) {
 
 inline void columns(Bench& bench) {
     bench.table(
-        "columns", "Which columns of tiles follow each other",
+        "column_order", "Which columns of tiles follow each other",
         workbook::joined<workbook::BenchColumn>(
             {{"extent", "matrix"}, {"kernel", "kernel"}, {"turn", "turn"}}, workbook::timing_columns()));
     for (const Extent extent : {bench.size(Extent{32768, 32768}, Extent{256, 264}),
