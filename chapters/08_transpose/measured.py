@@ -181,9 +181,6 @@ def _staying_claims(tables: Tables) -> Iterator[Claim]:
         yield Claim(f"staying-{kernel}", f"{kernel}, {stages} stages: faster if blocks claim the next tile", figure, ">=", 1.03, "times")
     best = ratio(rows.time(kernel="kept_reads"), rows.time(tiles=next_one))
     yield Claim("staying-best", "the best ring that claims its tiles comes to the last rung", best, ">=", 0.96, "times")
-    small = Rows(tables["staying"].where(extent="8192 x 8192"))
-    faster = ratio(small.time(kernel="kept_reads"), small.time(tiles=next_one))
-    yield Claim("staying-small", "at 8192 x 8192 such a ring is faster than the last rung", faster, ">=", 1.02, "times")
 
 
 def _columns_claims(tables: Tables) -> Iterator[Claim]:
