@@ -16,9 +16,24 @@
 
 namespace workbook {
 
+/// Memory of cudaMalloc, and how much of it.
+struct DeviceMemory {
+    std::byte* start = nullptr;
+    std::size_t bytes = 0;
+
+    [[nodiscard]] bool operator==(const DeviceMemory&) const = default;
+};
+
+/// Bytes that device buffers have given back since somebody waited for the device to be done with them (see
+/// wait_for_freed_memory in timing.hpp).
+inline std::size_t freed_bytes = 0;
+
 /// Frees memory of cudaMalloc. An error here has been reported by the call that caused it.
 struct DeviceFree {
-    void operator()(std::byte* pointer) const noexcept { cudaFree(pointer); }
+    void operator()(const DeviceMemory& memory) const noexcept {
+        cudaFree(memory.start);
+        freed_bytes += memory.bytes;
+    }
 };
 
 /// Whether a buffer has guard zones. Without them the allocation ends where the data ends, so that the
@@ -51,7 +66,7 @@ class DeviceBuffer {
         void* pointer = nullptr;
         check(cudaMalloc(&pointer, bytes > 0 ? bytes : 1),
               "allocating " + std::to_string(bytes) + " bytes of device memory");
-        memory_ = Memory(static_cast<std::byte*>(pointer));
+        memory_ = Memory({static_cast<std::byte*>(pointer), bytes});
         fill_zone(0, bytes_before());
         fill_zone(bytes_before() + size_bytes(), guard_);
     }
@@ -66,9 +81,9 @@ class DeviceBuffer {
     [[nodiscard]] std::size_t size_bytes() const noexcept { return count_ * sizeof(T); }
 
     /// Address of the first element in device memory; not to be read on the host.
-    [[nodiscard]] T* data() noexcept { return reinterpret_cast<T*>(memory_.get() + bytes_before()); }
+    [[nodiscard]] T* data() noexcept { return reinterpret_cast<T*>(memory_.get().start + bytes_before()); }
     [[nodiscard]] const T* data() const noexcept {
-        return reinterpret_cast<const T*>(memory_.get() + bytes_before());
+        return reinterpret_cast<const T*>(memory_.get().start + bytes_before());
     }
 
     /// Address and size together. The elements lie in device memory: only kernels may touch them.
@@ -100,7 +115,7 @@ class DeviceBuffer {
 
     /// Empty if both guard zones are intact; else one line that says which byte was overwritten.
     [[nodiscard]] std::string check_guards() const {
-        if (memory_.get() == nullptr)
+        if (memory_.get().start == nullptr)
             return {};
         if (const std::size_t at = first_damage(0, bytes_before()); at < bytes_before())
             return "a kernel wrote " + std::to_string(bytes_before() - at) + " bytes before the buffer";
@@ -110,7 +125,7 @@ class DeviceBuffer {
     }
 
   private:
-    using Memory = Owned<std::byte*, DeviceFree>;
+    using Memory = Owned<DeviceMemory, DeviceFree>;
 
     [[nodiscard]] std::size_t bytes_before() const noexcept { return guard_ + offset_ * sizeof(T); }
 
@@ -125,7 +140,7 @@ class DeviceBuffer {
     void fill_zone(std::size_t start, std::size_t bytes) {
         const std::vector<std::byte> pattern = guard_pattern(bytes);
         if (bytes > 0)
-            check(cudaMemcpy(memory_.get() + start, pattern.data(), bytes, cudaMemcpyHostToDevice),
+            check(cudaMemcpy(memory_.get().start + start, pattern.data(), bytes, cudaMemcpyHostToDevice),
                   "guard zone");
     }
 
@@ -134,7 +149,8 @@ class DeviceBuffer {
         std::vector<std::byte> zone(bytes);
         if (bytes == 0)
             return 0;
-        check(cudaMemcpy(zone.data(), memory_.get() + start, bytes, cudaMemcpyDeviceToHost), "guard zone");
+        check(cudaMemcpy(zone.data(), memory_.get().start + start, bytes, cudaMemcpyDeviceToHost),
+              "guard zone");
         const std::vector<std::byte> pattern = guard_pattern(bytes);
         std::size_t i = 0;
         while (i < bytes && zone[i] == pattern[i])

@@ -41,6 +41,7 @@ struct Contender {
         order[i] = i;
     std::vector<std::vector<double>> samples(contenders.size());
     Random random(1);
+    wait_for_freed_memory();
     for (int round = 0; round <= plan.rounds; ++round) {
         for (std::size_t i = order.size(); i > 1; --i)
             std::swap(order[i - 1], order[random.below(i)]);

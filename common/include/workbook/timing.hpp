@@ -9,7 +9,9 @@
 #include "owned.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <ctime>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -118,6 +120,17 @@ class L2Flush {
     DeviceBuffer<std::byte> scratch_;
 };
 
+/// Sleeps until the device is done with what buffers gave back since the last call. For 2.5 ms for each GiB
+/// after cudaFree an H200 moves memory a tenth slower (docs/measurements/h200_behaviour.md); twice as long is
+/// waited. Call it before the warm-up of anything that is timed.
+inline void wait_for_freed_memory() {
+    const std::size_t nanoseconds = std::exchange(freed_bytes, 0) * 5 / 1074; // 5 ms for each GiB
+    timespec left{.tv_sec = static_cast<time_t>(nanoseconds / 1'000'000'000),
+                  .tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000)};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
 /// Measures `work(stream)`, which enqueues one repetition. Empty, without having called it, if the device has
 /// no clock.
 template <class Work>
@@ -127,6 +140,7 @@ template <class Work>
     std::optional<L2Flush> flush;
     if (plan.working_set < 4 * static_cast<std::size_t>(device_attribute(cudaDevAttrL2CacheSize)))
         flush.emplace();
+    wait_for_freed_memory();
     for (int i = 0; i < plan.warm_up; ++i)
         work(plan.stream);
     // All repetitions are enqueued before the first is waited for: what the host does between two of them
