@@ -50,7 +50,6 @@ constexpr Rung<float> float_rungs[] = {
     {"column_walk", launch_column_walk<float>},
     {"tma_kept_reads", launch_tma_kept_reads},
     {"kept_reads", launch_kept_reads<float>},
-    {"any_matrix", launch_any_matrix},
 };
 using Half = __nv_bfloat16;
 constexpr Rung<Half> half_rungs[] = {
@@ -59,12 +58,24 @@ constexpr Rung<Half> half_rungs[] = {
     {"column_walk", launch_column_walk<Half>}, {"kept_reads", launch_kept_reads<Half>},
 };
 
-/// Rows of the table `ladder` for one matrix.
+template <Walk walk>
+const char* launch_lean(std::span<const float> in, std::span<float> out, Extent extent) {
+    launch_leaning_tiles(in, out, extent, walk);
+    return "leaning_tiles";
+}
+constexpr Rung<float> any_kernels[] = {
+    {"padded_tile", launch_padded_tile<float>},
+    {"leaning_tiles down columns", launch_lean<Walk::down_columns>},
+    {"leaning_tiles along rows", launch_lean<Walk::along_rows>},
+    {"any_matrix", launch_any_matrix},
+};
+
+/// Rows of the table `ladder`, or one like it, for one matrix.
 template <class T>
 class LadderRows {
   public:
-    LadderRows(Bench& bench, Sides<T>& sides)
-        : bench_(&bench), sides_(&sides),
+    LadderRows(Bench& bench, Sides<T>& sides, const char* table)
+        : bench_(&bench), sides_(&sides), table_(table),
           extent_(std::to_string(sides.extent().rows) + " x " + std::to_string(sides.extent().columns)) {}
 
     void copy(const char* name) {
@@ -86,18 +97,19 @@ class LadderRows {
     }
     void write(const std::string& kernel, const std::string& ran,
                const std::optional<workbook::Timing>& timing) {
-        bench_->row("ladder", workbook::joined<workbook::BenchCell>(
-                                  {{"extent", extent_},
-                                   {"type", sizeof(T) == 4 ? "float32" : "bfloat16"},
-                                   {"kernel", kernel},
-                                   {"ran", ran}},
-                                  workbook::timing_cells(timing, sides_->bytes(), ceiling_)));
+        bench_->row(table_, workbook::joined<workbook::BenchCell>(
+                                {{"extent", extent_},
+                                 {"type", sizeof(T) == 4 ? "float32" : "bfloat16"},
+                                 {"kernel", kernel},
+                                 {"ran", ran}},
+                                workbook::timing_cells(timing, sides_->bytes(), ceiling_)));
     }
     [[nodiscard]] const std::string& extent() const { return extent_; }
 
   private:
     Bench* bench_;
     Sides<T>* sides_;
+    const char* table_;
     std::string extent_;
     double ceiling_ = 0;
 };
@@ -158,9 +170,9 @@ void climb_cublas(Bench& bench, Sides<float>& sides, LadderRows<float>& rows) {
 }
 
 template <class T, std::size_t count>
-void ladder_at(Bench& bench, Extent extent, const Rung<T> (&rungs)[count]) {
+void ladder_at(Bench& bench, Extent extent, const Rung<T> (&rungs)[count], const char* table = "ladder") {
     Sides<T> sides(extent);
-    LadderRows<T> rows(bench, sides);
+    LadderRows<T> rows(bench, sides, table);
     rows.copy("copy before");
     rows.copy_these();
     for (const Rung<T>& rung : rungs)
@@ -170,8 +182,8 @@ void ladder_at(Bench& bench, Extent extent, const Rung<T> (&rungs)[count]) {
     rows.copy("copy after");
 }
 
-void begin_ladder(Bench& bench) {
-    bench.table("ladder", "The rungs of the ladder",
+void begin_ladder(Bench& bench, const char* table = "ladder", const char* title = "The rungs of the ladder") {
+    bench.table(table, title,
                 workbook::joined<workbook::BenchColumn>(
                     {{"extent", "matrix"}, {"type", "elements"}, {"kernel", "rung"}, {"ran", "what ran"}},
                     workbook::timing_columns()));
@@ -186,10 +198,21 @@ void sizes(Bench& bench) {
     begin_ladder(bench);
     ladder_at(bench, bench.size(Extent{8192, 8192}, Extent{128, 128}), float_rungs);
     ladder_at(bench, bench.size(Extent{1000, 3000}, Extent{100, 300}), float_rungs);
-    ladder_at(bench, bench.size(Extent{33, 65537}, Extent{33, 257}), float_rungs);
-    ladder_at(bench, bench.size(Extent{32767, 32769}, Extent{127, 129}), float_rungs);
-    ladder_at(bench, bench.size(Extent{1001, 2999}, Extent{65, 131}), float_rungs);
     ladder_at(bench, bench.size(Extent{32768, 32768}, Extent{256, 264}), half_rungs);
+}
+
+/// Matrices whose rows begin anywhere: square, wide and tall, with few rows and with few columns.
+void any(Bench& bench) {
+    begin_ladder(bench, "any", "Matrices whose rows begin anywhere");
+    for (const Extent extent :
+         {Extent{32767, 32769}, Extent{8191, 8193}, Extent{1001, 2999}, Extent{4095, 65537},
+          Extent{1023, 65537}, Extent{255, 65537}, Extent{79, 65537}, Extent{33, 65537}, Extent{9, 65537},
+          Extent{2, 65537}, Extent{65537, 4095}, Extent{65537, 1023}, Extent{65537, 255}, Extent{65537, 79},
+          Extent{65537, 33}, Extent{65537, 9}, Extent{65537, 2}})
+        ladder_at(bench,
+                  bench.size(extent, Extent{std::min<std::size_t>(extent.rows, 129),
+                                            std::min<std::size_t>(extent.columns, 131)}),
+                  any_kernels, "any");
 }
 
 constexpr workbook::BenchPart parts[] = {
@@ -198,6 +221,7 @@ constexpr workbook::BenchPart parts[] = {
     {"staying", "blocks that stay, with a warp for each job", staying},
     {"columns", "which columns of tiles follow each other", columns},
     {"sizes", "all rungs at other sizes, and for bfloat16", sizes},
+    {"any", "matrices whose rows begin anywhere", any},
 };
 
 } // namespace

@@ -19,7 +19,7 @@ using bf16 = __nv_bfloat16;
 using e4m3 = __nv_fp8_e4m3;
 
 /// Rows of a and out, rows of b (columns of out), and the elements of a row of a or b. n and k are multiples
-/// of 8: rows of 16 bytes (launch.hpp checks).
+/// of 8: rows of 16 bytes (launching.cuh checks).
 struct Extent {
     unsigned m = 0;
     unsigned n = 0;

@@ -184,17 +184,20 @@ TEST_CASE("tma_persistent goes around its ring several times") {
 
 TEST_CASE("floats of any matrix at any address") {
     require_device(hopper);
-    // What is few ends at 24; tiles that lean have 64 rows and columns, and read 72 rows.
-    constexpr Extent more[] = {{24, 1030}, {1030, 24}, {25, 70},  {70, 25},  {63, 129},  {65, 130},
+    // Few are 40 rows and 20 columns; a piece of them has 1024, 256 or 128 of the others. Tiles that lean
+    // have 64 rows and 32 columns, and read 72 rows; the shorter side decides how blocks walk.
+    constexpr Extent more[] = {{40, 1030}, {1030, 20}, {41, 70},  {70, 21},  {63, 129},  {65, 130},
                                {71, 200},  {72, 64},   {73, 65},  {129, 63}, {135, 128}, {136, 64},
-                               {137, 191}, {8, 2049},  {2049, 8}, {9, 770},  {770, 9},   {200, 331}};
+                               {137, 191}, {8, 2049},  {2049, 8}, {9, 770},  {770, 9},   {200, 331},
+                               {32, 300},  {33, 300},  {4, 2049}, {2049, 4}, {5, 2049},  {331, 200},
+                               {41, 41},   {40, 40},   {30, 20},  {20, 20},  {30, 21},   {300, 33}};
     std::vector<Extent> all(std::begin(extents), std::end(extents));
     all.insert(all.end(), std::begin(more), std::end(more));
     for (const Extent& extent : all) {
-        const bool empty = extent.size() == 0;
-        const std::string expected = empty || (extent.rows > 24 && extent.columns > 24) ? "leaning_tiles"
-                                     : extent.rows <= extent.columns                    ? "few_rows"
-                                                                                        : "few_columns";
+        const std::string expected = extent.size() == 0                                     ? "leaning_tiles"
+                                     : extent.rows <= 40 && extent.rows <= extent.columns   ? "few_rows"
+                                     : extent.columns <= 20 && extent.columns < extent.rows ? "few_columns"
+                                                                                            : "leaning_tiles";
         for (std::size_t offset = 0; offset < 8; ++offset)
             CHECK(check_matrix<float>(launch_any_matrix, extent, offset) == expected);
         CHECK(check_matrix<float>(launch_any_matrix, extent, 1, Guards::none) == expected);
