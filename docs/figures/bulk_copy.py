@@ -13,7 +13,7 @@ STEPS = [
     ("4", "every thread waits for the phase, reads and writes the tile", "mbarrier_try_wait_parity"),
     ("5", "every thread that wrote: proxy fence; then the block's barrier", "fence_proxy_async, __syncthreads"),
     ("6", "one thread asks for the store and closes its group", "cp_async_bulk, commit_group"),
-    ("7", "TMA stores the tile; the thread waits until it was read", "wait_group.read"),
+    ("7", "TMA stores the tile; the thread waits until it has been read", "wait_group.read"),
 ]
 
 

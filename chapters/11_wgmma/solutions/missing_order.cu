@@ -2,12 +2,12 @@
 /// Exercise: find the mistake.
 ///
 /// Given    The tensor maps of A (64 rows of 64 bf16) and of B (64 columns as rows of 64 bf16), both for the
-/// 128-byte
-///          swizzle, and a factor. One block of 128 threads computes out = factor · (A · B) + A · B: the sums
-///          are scaled in their registers, and the second product is added to them.
-/// Wanted   Check it, read what the emulator reports, and put in order what has none: there are two places.
-/// Judged   By the result and the emulator's silence; by counters: two products, and every operand read by
-/// wgmma.
+///          128-byte swizzle, and a factor. One block of 128 threads computes
+///          out = factor · (A · B) + A · B: it scales the sums in their registers, and adds the second
+///          product to them.
+/// Wanted   Check it, read what the emulator reports, and add the order that is missing, in two places.
+/// Judged   By the result and the emulator's silence; by counters: two products, and nobody but wgmma reads
+///          the operands.
 #include "workbook/wgmma.cuh"
 
 #include <cuda.h>

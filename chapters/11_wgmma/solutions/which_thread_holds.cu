@@ -1,12 +1,12 @@
 /// @file which_thread_holds.cu
 /// Exercise: which threads hold a row of D.
 ///
-/// Given    The tensor maps of A (64 rows of 64 bf16) and of B (64 columns as rows of 64 bf16), both for the
-/// 128-byte
-///          swizzle. One block of 128 threads multiplies them with wgmma.
-/// Wanted   The first step of a softmax: out = D less the largest element of its row, 64 rows of 64 floats.
+/// Given    The tensor maps of A (64 rows of 64 bf16) and of B (64 columns as rows of 64 bf16). Both are for
+///          the 128-byte swizzle. One block of 128 threads multiplies them with wgmma, and each thread has 32
+///          of the sums.
+/// Wanted   The first step of a softmax: out = D minus the largest element of its row, 64 rows of 64 floats.
 ///          `./workbook run wgmma --kernel accumulators` prints who holds what of D.
-/// Missing  Two functions: of which of its rows a thread's i-th accumulator is, and the largest of a row.
+/// Missing  Two functions: to which row a thread's i-th accumulator belongs, and a row's largest element.
 /// Judged   By the result; by counters: no element goes through shared memory, or comes back from global
 ///          memory, and each is written once.
 #include "workbook/wgmma.cuh"
@@ -45,8 +45,8 @@ __device__ void load(Tiles& tiles, const CUtensorMap& a, const CUtensorMap& b) {
     }
 }
 
-/// A thread holds parts of two rows of D. Of which is its i-th accumulator, 0 to 31: of the upper (0) or the
-/// lower one (1)?
+/// A thread holds parts of two rows of D. To which does its i-th accumulator, 0 to 31, belong: to the upper
+/// (0) or the lower one (1)?
 __device__ int which_row(int i) {
     //@ hole
     return i / 2 % 2;
