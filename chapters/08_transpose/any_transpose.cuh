@@ -19,11 +19,11 @@
 
 namespace transpose {
 
-inline constexpr int lean_height = 64; ///< rows that a leaning tile stores
-inline constexpr int lean_width = 32;  ///< its columns
-inline constexpr int lean_threads = 256;
-inline constexpr int sector_floats = 8;                       ///< a sector has 32 bytes
-inline constexpr int lean_rows = lean_height + sector_floats; ///< that a leaning tile loads
+inline constexpr int lean_edge = 64;
+inline constexpr int lean_threads = 512;
+inline constexpr int lean_lines = lean_threads / lean_edge; ///< lines of threads: each has 64
+inline constexpr int sector_floats = 8;                     ///< a sector has 32 bytes
+inline constexpr int lean_rows = lean_edge + sector_floats; ///< of the input, for one leaning tile
 
 /// How many elements from `to` on the next sector begins.
 __device__ inline unsigned to_next_sector(const float* to) {
@@ -39,35 +39,31 @@ __device__ inline float load_kept(const float* from, std::uint64_t policy) {
     return value;
 }
 
-/// One tile. `whole`: its 72 rows and 32 columns are all there, so that nothing has to be asked.
+/// One tile. `whole`: its 72 rows and 64 columns are all there, so that nothing has to be asked.
 template <bool whole>
-__device__ void lean(float (&tile)[lean_rows][lean_width + 1], const float* in, float* out,
+__device__ void lean(float (&tile)[lean_rows][lean_edge + 1], const float* in, float* out,
                      const Extent& extent, const Corner& corner) {
-    constexpr int row_step = lean_threads / lean_width;     // a warp loads a piece of one row
-    constexpr int column_step = lean_threads / lean_height; // two warps store a piece of one column
     const auto [rows, columns] = extent;
-    const unsigned across = threadIdx.x % lean_width;
-    const unsigned first_row = threadIdx.x / lean_width;
+    const unsigned along = threadIdx.x % lean_edge;
+    const unsigned line = threadIdx.x / lean_edge;
 
-    float loaded[lean_rows / row_step];
-    const float* from = in + (corner.row + first_row) * columns + corner.column + across;
+    float loaded[lean_rows / lean_lines];
+    const float* from = in + (corner.row + line) * columns + corner.column + along;
     const std::uint64_t policy = keep_policy();
 #pragma unroll
-    for (int k = 0; k < lean_rows / row_step; ++k)
-        if (whole || (corner.row + first_row + k * row_step < rows && corner.column + across < columns))
-            loaded[k] = load_kept(from + k * row_step * columns, policy);
+    for (int k = 0; k < lean_rows / lean_lines; ++k)
+        if (whole || (corner.row + line + k * lean_lines < rows && corner.column + along < columns))
+            loaded[k] = load_kept(from + k * lean_lines * columns, policy);
 #pragma unroll
-    for (int k = 0; k < lean_rows / row_step; ++k)
-        tile[first_row + k * row_step][across] = loaded[k];
+    for (int k = 0; k < lean_rows / lean_lines; ++k)
+        tile[line + k * lean_lines][along] = loaded[k];
     __syncthreads();
 
-    const unsigned down = threadIdx.x % lean_height;
-    const unsigned first_column = threadIdx.x / lean_height;
-    float* to = out + (corner.column + first_column) * rows + corner.row;
+    float* to = out + (corner.column + line) * rows + corner.row;
 #pragma unroll
-    for (int k = 0; k < lean_width / column_step; ++k, to += column_step * rows) {
-        const unsigned row = to_next_sector(to) + down;
-        const unsigned column = first_column + k * column_step;
+    for (int k = 0; k < lean_edge / lean_lines; ++k, to += lean_lines * rows) {
+        const unsigned row = to_next_sector(to) + along;
+        const unsigned column = line + k * lean_lines;
         if (whole || (corner.row + row < rows && corner.column + column < columns))
             to[row] = tile[row][column];
     }
@@ -76,7 +72,7 @@ __device__ void lean(float (&tile)[lean_rows][lean_width + 1], const float* in, 
 /// What lies above the first row of leaning tiles: at most seven elements of each column.
 __device__ inline void above_the_lean(const float* in, float* out, const Extent& extent,
                                       const Corner& corner) {
-    for (unsigned i = threadIdx.x; i < lean_width * sector_floats; i += lean_threads) {
+    for (unsigned i = threadIdx.x; i < lean_edge * sector_floats; i += lean_threads) {
         const std::size_t row = i % sector_floats;
         const std::size_t column = corner.column + i / sector_floats;
         if (row < extent.rows && column < extent.columns && row < to_next_sector(out + column * extent.rows))
@@ -84,31 +80,13 @@ __device__ inline void above_the_lean(const float* in, float* out, const Extent&
     }
 }
 
-/// The matrix in leaning tiles. Blocks walk along its shorter side: so the pieces of a sector that two tiles
-/// share are asked for soon after each other.
-struct LeanTiling {
-    Extent extent;
-    unsigned across; ///< tiles in a row of tiles
-    unsigned down;   ///< tiles in a column of tiles
-    Walk walk;
-
-    __device__ Corner corner(unsigned tile) const {
-        const unsigned row = walk == Walk::along_rows ? tile / across : tile % down;
-        const unsigned column = walk == Walk::along_rows ? tile % across : tile / down;
-        return {std::size_t{row} * lean_height, std::size_t{column} * lean_width};
-    }
-};
-
-[[nodiscard]] constexpr Walk along_short_side(Extent extent) {
-    return extent.columns < extent.rows ? Walk::along_rows : Walk::down_columns;
-}
-
 /// Any matrix, at any address: 4 bytes per access, and stores that begin with a sector.
-__global__ void __launch_bounds__(lean_threads) leaning_tiles(const float* in, float* out, LeanTiling tiles) {
-    __shared__ float tile[lean_rows][lean_width + 1];
+__global__ void __launch_bounds__(lean_threads)
+    leaning_tiles(const float* in, float* out, Tiling tiles, Walk walk) {
+    __shared__ float tile[lean_rows][lean_edge + 1];
     const Extent extent = tiles.extent;
-    const Corner corner = tiles.corner(blockIdx.x);
-    if (corner.row + lean_rows <= extent.rows && corner.column + lean_width <= extent.columns)
+    const Corner corner = tiles.corner(blockIdx.x, walk);
+    if (corner.row + lean_rows <= extent.rows && corner.column + lean_edge <= extent.columns)
         lean<true>(tile, in, out, extent, corner);
     else
         lean<false>(tile, in, out, extent, corner);
@@ -116,26 +94,34 @@ __global__ void __launch_bounds__(lean_threads) leaning_tiles(const float* in, f
         above_the_lean(in, out, extent, corner);
 }
 
+/// Neighbours in a row share sectors of the input, neighbours in a column sectors of the result. Along the
+/// short side the other neighbour's turn comes sooner, and what is shared may still be in L2.
+[[nodiscard]] constexpr Walk along_short_side(Extent extent) {
+    return extent.columns < extent.rows ? Walk::along_rows : Walk::down_columns;
+}
+
+inline constexpr int few_threads = 256;
+
 /// A block takes `width` columns from top to bottom: what it writes is one piece of the result.
-__global__ void __launch_bounds__(lean_threads)
+__global__ void __launch_bounds__(few_threads)
     few_rows(const float* in, float* out, Extent extent, unsigned width) {
     extern __shared__ float run[];
     const unsigned rows = static_cast<unsigned>(extent.rows);
     const std::size_t first = std::size_t{blockIdx.x} * width;
     const std::size_t left = extent.columns - first;
     const unsigned mine = left < width ? static_cast<unsigned>(left) : width;
-    for (unsigned c = threadIdx.x; c < mine; c += lean_threads)
+    for (unsigned c = threadIdx.x; c < mine; c += few_threads)
 #pragma unroll 8
         for (unsigned r = 0; r < rows; ++r)
             run[c * rows + r] = in[r * extent.columns + first + c];
     __syncthreads();
 #pragma unroll 4
-    for (unsigned i = threadIdx.x; i < mine * rows; i += lean_threads)
+    for (unsigned i = threadIdx.x; i < mine * rows; i += few_threads)
         out[first * rows + i] = run[i];
 }
 
 /// A block takes `height` rows from end to end: what it reads is one piece of the input.
-__global__ void __launch_bounds__(lean_threads)
+__global__ void __launch_bounds__(few_threads)
     few_columns(const float* in, float* out, Extent extent, unsigned height) {
     extern __shared__ float run[];
     const unsigned columns = static_cast<unsigned>(extent.columns);
@@ -143,16 +129,16 @@ __global__ void __launch_bounds__(lean_threads)
     const std::size_t left = extent.rows - first;
     const unsigned mine = left < height ? static_cast<unsigned>(left) : height;
 #pragma unroll 4
-    for (unsigned i = threadIdx.x; i < mine * columns; i += lean_threads)
+    for (unsigned i = threadIdx.x; i < mine * columns; i += few_threads)
         run[i] = in[first * columns + i];
     __syncthreads();
-    for (unsigned r = threadIdx.x; r < mine; r += lean_threads)
+    for (unsigned r = threadIdx.x; r < mine; r += few_threads)
 #pragma unroll 8
         for (unsigned c = 0; c < columns; ++c)
             out[c * extent.rows + first + r] = run[r * columns + c];
 }
 
-/// So many rows, or columns, are few: more fill half of a leaning tile, or the lanes of its warps.
+/// So many rows, or columns, are few: with more leaning tiles are faster.
 inline constexpr std::size_t rows_are_few = 40;
 inline constexpr std::size_t columns_are_few = 20;
 
@@ -162,13 +148,11 @@ inline constexpr std::size_t columns_are_few = 20;
     return short_side <= 4 ? 1024 : short_side <= 32 ? 256 : 128;
 }
 
-/// Leaning tiles, whatever the matrix. Throws as `launch_any_matrix` does.
+/// Leaning tiles, whatever the matrix.
 inline void launch_leaning_tiles(std::span<const float> in, std::span<float> out, Extent extent, Walk walk) {
-    const unsigned across = workbook::blocks_for(extent.columns, lean_width);
-    const unsigned down = workbook::blocks_for(extent.rows, lean_height);
-    workbook::launch(leaning_tiles,
-                     {.grid = workbook::blocks_for(std::size_t{across} * down, 1), .block = lean_threads},
-                     in.data(), out.data(), LeanTiling{extent, across, down, walk});
+    const Tiling tiles = tiling(extent, lean_edge);
+    workbook::launch(leaning_tiles, {.grid = tiles.count(), .block = lean_threads}, in.data(), out.data(),
+                     tiles, walk);
 }
 
 /// Launches the kernel that fits the matrix, and returns its name.
@@ -184,7 +168,7 @@ inline const char* launch_any_matrix(std::span<const float> in, std::span<float>
     const unsigned length = piece(short_side);
     workbook::launch(few_high ? few_rows : few_columns,
                      {.grid = workbook::blocks_for(extent.size() / short_side, length),
-                      .block = lean_threads,
+                      .block = few_threads,
                       .dynamic_shared = length * short_side * sizeof(float)},
                      in.data(), out.data(), extent, length);
     return few_high ? "few_rows" : "few_columns";

@@ -50,12 +50,14 @@ constexpr Rung<float> float_rungs[] = {
     {"column_walk", launch_column_walk<float>},
     {"tma_kept_reads", launch_tma_kept_reads},
     {"kept_reads", launch_kept_reads<float>},
+    {"far_columns", launch_far_columns<float>},
 };
 using Half = __nv_bfloat16;
 constexpr Rung<Half> half_rungs[] = {
     {"global_only", launch_global_only<Half>}, {"shared_tile", launch_shared_tile<Half>},
     {"padded_tile", launch_padded_tile<Half>}, {"micro_tiles", launch_micro_tiles<Half>},
     {"column_walk", launch_column_walk<Half>}, {"kept_reads", launch_kept_reads<Half>},
+    {"far_columns", launch_far_columns<Half>},
 };
 
 template <Walk walk>

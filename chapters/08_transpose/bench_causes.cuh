@@ -183,19 +183,25 @@ inline void staying(Bench& bench) {
 
 // ---- which columns of tiles follow each other ----
 
-/// Times kept_reads and far_columns by turns, so that both see the same clocks.
+/// Times kept_reads, and far_columns with columns beside each other and far apart, by turns, so that all see
+/// the same clocks.
 inline void columns_at(Bench& bench, Extent extent) {
     const std::string name = std::to_string(extent.rows) + " x " + std::to_string(extent.columns);
+    const unsigned far = workbook::blocks_for(extent.columns, micro_tile_edge<float> * far_places);
     Sides<float> sides(extent);
     const auto copy = bench.ceiling(sides.bytes());
     const double ceiling = copy ? copy->bytes_per_second(sides.bytes()) : 0;
     for (const int turn : {1, 2})
-        for (const bool far : {false, true}) {
-            const char* const kernel = far ? "far_columns" : "kept_reads";
+        for (const unsigned apart : {0u, 1u, far}) {
             const auto launch = [&](cudaStream_t) {
-                const auto& by = far ? launch_far_columns<float> : launch_kept_reads<float>;
-                by(sides.in(), sides.out(), extent);
+                if (apart == 0)
+                    launch_kept_reads<float>(sides.in(), sides.out(), extent);
+                else
+                    launch_columns_apart<float>(sides.in(), sides.out(), extent, apart);
             };
+            const char* const kernel = apart == 0   ? "kept_reads"
+                                       : apart == 1 ? "far_columns, neighbours"
+                                                    : "far_columns, far apart";
             sides.poison();
             launch(nullptr);
             if (const auto wrong = sides.wrong_words(); wrong > 0)
@@ -212,9 +218,9 @@ inline void columns(Bench& bench) {
         "column_order", "Which columns of tiles follow each other",
         workbook::joined<workbook::BenchColumn>(
             {{"extent", "matrix"}, {"kernel", "kernel"}, {"turn", "turn"}}, workbook::timing_columns()));
-    for (const Extent extent : {bench.size(Extent{32768, 32768}, Extent{256, 264}),
-                                bench.size(Extent{32768, 33024}, Extent{256, 268}),
-                                bench.size(Extent{8192, 8192}, Extent{128, 132})})
+    for (const Extent extent : {bench.size(Extent{32768, 32768}, Extent{256, 2056}),
+                                bench.size(Extent{32768, 33024}, Extent{256, 2060}),
+                                bench.size(Extent{8192, 8192}, Extent{128, 2052})})
         columns_at(bench, extent);
 }
 

@@ -4,8 +4,8 @@
 /// Our guess: read lines that are kept leave the written ones little room, so that L2 writes these back soon
 /// and in the order in which they came. kept_reads differs from column_walk in the policy of
 /// its loads and in the number of blocks per SM, tma_kept_reads from tma_micro_tiles in the policy and in the
-/// size that L2 fetches; the tuner beside this file found all three. far_columns is no rung: it differs from
-/// kept_reads in the order of the columns, which helps at one size and costs at another.
+/// size that L2 fetches; the tuner beside this file found all three. far_columns differs from kept_reads in
+/// the order of the columns, and asks nothing in tiles that are whole.
 #pragma once
 
 #include "tma_transpose.cuh"
@@ -46,8 +46,8 @@ __device__ inline void load_box_with(float* to, const CUtensorMap& map, std::siz
 }
 
 /// by_micro_tiles, and what is read is kept in L2. The shared memory is dynamic, so that the launch says how
-/// many blocks an SM has room for.
-template <class T>
+/// many blocks an SM has room for. `whole`: all rows and columns of the tile are there.
+template <bool whole, class T>
 __device__ void keep_and_turn(const T* in, T* out, const Extent& extent, const Corner& corner) {
     constexpr int edge = micro_edge<T>;
     extern __shared__ uint4 turned_rows[];
@@ -55,7 +55,7 @@ __device__ void keep_and_turn(const T* in, T* out, const Extent& extent, const C
     const auto [rows, columns] = extent;
     const int down = threadIdx.x / chunks_per_row;
     const int across = threadIdx.x % chunks_per_row;
-    if (corner.row + down * edge < rows && corner.column + across * edge < columns) {
+    if (whole || (corner.row + down * edge < rows && corner.column + across * edge < columns)) {
         const std::uint64_t policy = keep_policy();
         const T* from = in + (corner.row + down * edge) * columns + corner.column + across * edge;
         MicroTile<T> micro;
@@ -71,7 +71,7 @@ __device__ void keep_and_turn(const T* in, T* out, const Extent& extent, const C
 #pragma unroll
     for (int k = 0; k < edge; ++k) {
         const int r = down + k * chunks_per_row;
-        if (corner.column + r < columns && corner.row + across * edge < rows)
+        if (whole || (corner.column + r < columns && corner.row + across * edge < rows))
             *reinterpret_cast<uint4*>(out + (corner.column + r) * rows + corner.row + across * edge) =
                 tile[r][across ^ (r / edge)];
     }
@@ -80,19 +80,19 @@ __device__ void keep_and_turn(const T* in, T* out, const Extent& extent, const C
 /// column_walk, and what is read is kept in L2.
 template <class T>
 __global__ void __launch_bounds__(micro_threads) kept_reads(const T* in, T* out, Tiling tiles) {
-    keep_and_turn(in, out, tiles.extent, tiles.corner(blockIdx.x, Walk::down_columns));
+    keep_and_turn<false>(in, out, tiles.extent, tiles.corner(blockIdx.x, Walk::down_columns));
 }
 
-/// kept_reads, and the next column of tiles lies far away: blocks begin in the order of x, then y, then z,
+/// kept_reads, where the next column of tiles lies far away: blocks begin in the order of x, then y, then z,
 /// and from one y to the next are gridDim.z columns. Some of the last columns may be none.
-///
-/// It gains where one column keeps the whole GPU busy; where several are under way at once, neighbours do
-/// better.
 template <class T>
 __global__ void __launch_bounds__(micro_threads) far_columns(const T* in, T* out, Extent extent) {
     constexpr std::size_t edge = micro_tile_edge<T>;
-    keep_and_turn(in, out, extent,
-                  {blockIdx.x * edge, (std::size_t{blockIdx.y} * gridDim.z + blockIdx.z) * edge});
+    const Corner corner{blockIdx.x * edge, (std::size_t{blockIdx.y} * gridDim.z + blockIdx.z) * edge};
+    if (corner.row + edge <= extent.rows && corner.column + edge <= extent.columns)
+        keep_and_turn<true>(in, out, extent, corner);
+    else
+        keep_and_turn<false>(in, out, extent, corner);
 }
 
 /// tma_micro_tiles, and what is read is kept in L2.
@@ -143,21 +143,35 @@ const char* launch_kept_reads(std::span<const T> in, std::span<T> out, Extent ex
 /// So many columns of tiles, far from each other, come before a neighbour of the first.
 inline constexpr unsigned far_places = 16;
 
+/// How far one column of tiles is from the next. Where several are under way at once they had better be
+/// neighbours, and write neighbouring memory; where one keeps most of the GPU busy, the next lies far away.
+/// With a pitch that is a power of two neighbouring columns would be in each other's way.
+[[nodiscard]] inline unsigned columns_apart(const Tiling& tiles) {
+    const auto blocks =
+        4u * static_cast<unsigned>(workbook::device_attribute(cudaDevAttrMultiProcessorCount));
+    return tiles.down > blocks / 2 ? workbook::blocks_for(tiles.across, far_places) : 1;
+}
+
+/// `apart`: from one column of tiles to the next, at least 1.
 template <class T>
-const char* launch_far_columns(std::span<const T> in, std::span<T> out, Extent extent) {
+const char* launch_columns_apart(std::span<const T> in, std::span<T> out, Extent extent, unsigned apart) {
     constexpr unsigned most = 65535; // blocks along y and z
     check_sizes(in, out, extent);
     if (!takes_16_bytes(in, out, extent))
         return launch_padded_tile(in, out, extent);
     const Tiling tiles = tiling(extent, micro_tile_edge<T>);
-    const unsigned places = std::max(far_places, workbook::blocks_for(tiles.across, most));
-    const unsigned apart = std::max(1u, workbook::blocks_for(tiles.across, places));
+    const unsigned z = std::clamp(apart, std::max(1u, workbook::blocks_for(tiles.across, most)), most);
     workbook::launch(far_columns<T>,
-                     {.grid = dim3(tiles.down, workbook::blocks_for(tiles.across, apart), apart),
+                     {.grid = dim3(tiles.down, workbook::blocks_for(tiles.across, z), z),
                       .block = micro_threads,
                       .dynamic_shared = quarter_of_shared},
                      in.data(), out.data(), extent);
     return "far_columns";
+}
+
+template <class T>
+const char* launch_far_columns(std::span<const T> in, std::span<T> out, Extent extent) {
+    return launch_columns_apart(in, out, extent, columns_apart(tiling(extent, micro_tile_edge<T>)));
 }
 
 /// The map of the input in panels, with a word to L2: fetch 256 bytes at a time, a panel and its neighbour.

@@ -157,9 +157,19 @@ TEST_CASE("kept_reads with far_columns and tma_kept_reads") {
     check_wide<float>(launch_far_columns<float>, "far_columns");
     check_wide<__nv_bfloat16>(launch_far_columns<__nv_bfloat16>, "far_columns");
     check_wide<float>(launch_tma_kept_reads, "tma_kept_reads");
-    // Columns of tiles: fewer than places, as many, one more, and as many as need three in each.
+    // So many columns of tiles, and so many from one to the next: whole groups, an incomplete one, more than
+    // there are.
     for (const std::size_t columns : {64 * 15 + 4, 64 * 16, 64 * 16 + 4, 64 * 33})
-        CHECK(check_matrix<float>(launch_far_columns<float>, {68, columns}) == "far_columns");
+        for (const unsigned apart : {1, 2, 3, 16, 40}) {
+            const auto launch = [=](auto in, auto out, Extent extent) {
+                return launch_columns_apart<float>(in, out, extent, apart);
+            };
+            CHECK(check_matrix<float>(launch, {68, columns}) == "far_columns");
+        }
+    // One column of tiles on four blocks for each of 132 SMs: far apart from more than half of them on.
+    const auto sms = static_cast<std::size_t>(workbook::device_attribute(cudaDevAttrMultiProcessorCount));
+    CHECK(columns_apart(tiling({64 * sms * 2, 32768}, 64)) == 1);
+    CHECK(columns_apart(tiling({64 * sms * 2 + 1, 32768}, 64)) == 32);
     CHECK(check_matrix<float>(launch_far_columns<float>, {33, 6553}) == "padded_tile");
     CHECK(check_matrix<float>(launch_kept_reads<float>, {33, 6553}) == "padded_tile");
     CHECK(check_matrix<float>(launch_tma_kept_reads, {33, 6553}) == "padded_tile");
