@@ -44,7 +44,7 @@ LIMITS = {
     "tma_persistent": "which block gets which tile: rings that claim the next tile are faster",
     "column_walk": "how reads and writes share L2: with the policy alone the tuner had 1.3 points more",
     "tma_kept_reads": "the tensor store from a second tile: with stores straight from registers the tuner had 0.9 points more",
-    "kept_reads": "which column of tiles follows, and what whole tiles ask in vain: far_columns differs in both",
+    "kept_reads": "which column of tiles follows: far_columns, with neighbours, is hardly faster",
     "far_columns": "reads and writes at once, as in the copy",
     "cuBLAS geam": "not ours",
 }
@@ -208,7 +208,7 @@ def _columns_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("columns-large", "columns of tiles that are far apart help where one fills the GPU", faster(LARGE, near, far), ">=", 1.005, "times")
     yield Claim("columns-pitch", "and hardly where the pitch is no power of two", faster("32768 x 33024", near, far), "<=", 1.005, "times")
     yield Claim("columns-small", "and cost where several are under way", faster(MIDDLE, near, far), "<=", 0.99, "times")
-    yield Claim("columns-whole", "whole tiles that ask nothing: far_columns with neighbours against kept_reads", faster(MIDDLE, "kept_reads", near), ">=", 1.003, "times")
+    yield Claim("columns-whole", "whole tiles that ask nothing gain little: far_columns with neighbours against kept_reads", faster(MIDDLE, "kept_reads", near), "<=", 1.01, "times")
 
 
 BENCH = Bench(
