@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What sharing a read is worth to chapter 12's last kernel: loads alone, products alone and both, without and with clusters."""
+"""What sharing a read is worth to rung 12 of chapter 12: loads alone, products alone and both, without and with clusters."""
 
 import sys
 
@@ -25,7 +25,7 @@ def figure() -> svg.Figure:
             picture.rect(LEFT, y, WIDTH * time / longest, HEIGHT, colour, f"{title}, {name}: {time:.2f} ms")
             picture.text(LEFT + WIDTH * time / longest + 10, y + 17, f"{time:.2f} ms", "strong" if part == "loads" else "")
         top += 12 + STEP * len(PARTS) + 28
-    picture.text(20, top - 6, f"Median times on one H200, {EXTENT.replace('x', '×')}, bf16; the last rung of chapter 12.", "small soft")
+    picture.text(20, top - 6, f"Median times on one H200, {EXTENT.replace('x', '×')}, bf16; rung 12 of chapter 12.", "small soft")
     return picture
 
 
