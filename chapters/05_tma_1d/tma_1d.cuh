@@ -68,7 +68,7 @@ __device__ inline void add_one_and_store(int* tile, int* data, int count) {
     if (threadIdx.x == 0) {
         ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, data, tile, count * sizeof(int));
         ptx::cp_async_bulk_commit_group();
-        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>()); // the tile must live until it was read
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>()); // the tile must live until it has been read
     }
 }
 

@@ -389,7 +389,7 @@ bool map_copied_without_fence(bool broken) {
 constexpr pairs::Pair list[] = {
     {.name = "second_write_after_fence",
      .mistake = "The sums are written behind the proxy fence: nothing makes them visible to the bulk store.",
-     .fix = "fence.proxy.async behind the last write, before the barrier.",
+     .fix = "fence.proxy.async after the last write, before the barrier.",
      .run = second_write_after_fence,
      .finding = "missing-proxy-fence",
      .says = "No fence.proxy.async lies between them",

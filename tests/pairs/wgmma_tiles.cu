@@ -425,7 +425,7 @@ constexpr pairs::Pair list[] = {
      .remedy = "Put __syncthreads()",
      .also = {{.finding = "reuse-before-read-done",
                .says = "overwrites what a wgmma issued by the warp of",
-               .remedy = "behind that tells the others. Put __syncthreads()"}}},
+               .remedy = "after that tells the others. Put __syncthreads()"}}},
     {.name = "wgmma_threads",
      .mistake = "The block has 96 threads; a warpgroup has 128.",
      .fix = "Launch 128.",

@@ -12,7 +12,8 @@ constexpr float factor = -2.5f;
 
 std::string explain(const judge::Wrong<float>& wrong, std::size_t size) {
     if (judge::is_poison(wrong.actual) && wrong.index >= size / 4 * 4)
-        return "No thread wrote this element: it is behind the last whole vector and has to be taken alone.";
+        return "No thread wrote this element: it comes after the last whole vector and has to be taken "
+               "alone.";
     if (judge::is_poison(wrong.actual) && wrong.index > 0)
         return "No thread wrote this element: which four are those of thread n of the grid?";
     return "";

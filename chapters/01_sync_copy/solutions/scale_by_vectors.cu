@@ -5,7 +5,7 @@
 ///          kernel runs blocks of 256 threads: one thread for every four elements, the last of them may
 ///          have fewer.
 /// Wanted   out[i] = factor * in[i]. Each thread takes four neighbouring elements with one 16-byte load
-///          and one 16-byte store (float4); the one to three elements behind the last whole vector are
+///          and one 16-byte store (float4); the one to three elements after the last whole vector are
 ///          taken one at a time. On average a request of a warp, load or store, has at least 440 bytes; 512
 ///          are the most.
 /// Missing  The kernel. Keep its name and its parameters.

@@ -24,7 +24,7 @@ void judge::run() {
         expect_exact<int>("out", out, values, [&](const auto& wrong) -> std::string {
             return wrong.index < size / 4 * 4
                        ? ""
-                       : "It lies behind the last multiple of 16 bytes: no bulk copy takes it.";
+                       : "It comes after the last multiple of 16 bytes: no bulk copy takes it.";
         });
     }
 }

@@ -195,7 +195,7 @@ void WgmmaRegisters::tell_in_flight(const Warp& warp, const WarpState& state, co
     if (accumulator)
         message +=
             " (The assembler may see it and put a wait of its own there, which costs the overlap: ptxas "
-            "tells it as C7517.)";
+            "tells it as C7517 or C7518.)";
     publish(Finding::wgmma_register_in_flight, std::move(message), std::move(advice), std::move(lines), true);
 }
 
@@ -203,7 +203,7 @@ void WgmmaRegisters::tell_unfenced(const Warp& warp, const Register* what, std::
     if (!first_time(Finding::missing_wgmma_fence, pc, pc))
         return;
     const std::string advice =
-        "Put wgmma.fence.sync.aligned before the first wgmma of the batch, behind the last access to its "
+        "Put wgmma.fence.sync.aligned before the first wgmma of the batch, after the last access to its "
         "registers, in all warps of the warpgroup.";
     if (!what)
         return publish(

@@ -41,12 +41,12 @@ constexpr MistakeWords copy_table[] = {
     {"wgmma-outlives-warp",
      "The warp of {thread} has exited without having waited for the end of this wgmma: its accumulators were "
      "never seen complete, and it may still read the tiles in shared memory.",
-     "Execute wgmma.wait_group 0 behind the last wgmma.commit_group, before the accumulators are used."},
+     "Execute wgmma.wait_group 0 after the last wgmma.commit_group, before the accumulators are used."},
     {"wgmma-uncommitted",
      "The warp of {thread} has exited without having waited for the end of this wgmma. It belongs to no "
      "group: "
      "no wgmma.commit_group follows it, and wgmma.wait_group waits for committed groups only.",
-     "Put wgmma.commit_group behind the last wgmma of a batch, and wgmma.wait_group 0 behind that, before "
+     "Put wgmma.commit_group after the last wgmma of a batch, and wgmma.wait_group 0 after that, before "
      "the "
      "accumulators are used."},
 
@@ -65,7 +65,7 @@ constexpr MistakeWords copy_table[] = {
      "box of "
      "pixels, which goes from {first} to {last} there.",
      "Start at a pixel of the box: from pixelBoxLowerCorner to the size of the dimension less 1 plus "
-     "pixelBoxUpperCorner. The offsets of the filter come in addition, in the operand behind the mbarrier."},
+     "pixelBoxUpperCorner. The offsets of the filter come in addition, in the operand after the mbarrier."},
     {"tensor-box-outside",
      "The box of pixels to be written goes beyond the tensor in dimension {dimension}: "
      "pixelBoxLowerCorner[{i}] is "

@@ -146,7 +146,7 @@ std::string HandOverWords::after_product(const Operation& product, const Access&
     if (product.kind != AsyncKind::wgmma || &product.warp->block() != &write.warp->block() ||
         in_one_warpgroup(*product.warp, *write.warp))
         return {};
-    return "Each warpgroup waits with wgmma.wait_group for its own wgmma, and a barrier behind that tells "
+    return "Each warpgroup waits with wgmma.wait_group for its own wgmma, and a barrier after that tells "
            "the "
            "others. " +
            order_between({product.warp, product.lane, product.issuer, product.epoch, product.pc}, write);
@@ -179,7 +179,7 @@ std::function<Hint()> HandOverWords::product_not_released(const Operation& produ
             "wgmma.wait_group tells only the warpgroup that executes it. Let each warpgroup that reads the "
             "stage arrive at " +
                 name_of(step, false) +
-                " behind its wgmma.wait_group, and give mbarrier.init the number of these arrivals.",
+                " after its wgmma.wait_group, and give mbarrier.init the number of these arrivals.",
             {source_line(cluster_, step.pc, "wait of " + who)}};
     };
 }
