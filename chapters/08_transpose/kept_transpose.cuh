@@ -145,7 +145,7 @@ inline constexpr unsigned far_places = 16;
 
 /// How far one column of tiles is from the next. Where several are under way at once they had better be
 /// neighbours, and write neighbouring memory; where one keeps most of the GPU busy, the next lies far away.
-/// With a pitch that is a power of two neighbouring columns would be in each other's way.
+/// Our guess: with a pitch of a power of two neighbours share channels of memory. The pitch is not asked.
 [[nodiscard]] inline unsigned columns_apart(const Tiling& tiles) {
     const auto blocks =
         4u * static_cast<unsigned>(workbook::device_attribute(cudaDevAttrMultiProcessorCount));

@@ -45,7 +45,7 @@ LIMITS = {
     "column_walk": "how reads and writes share L2: with the policy alone the tuner had 1.3 points more",
     "tma_kept_reads": "the tensor store from a second tile: with stores straight from registers the tuner had 0.9 points more",
     "kept_reads": "which column of tiles follows: far_columns, with neighbours, is hardly faster",
-    "far_columns": "reads and writes at once, as in the copy",
+    "far_columns": "our guess: reads and writes at once, as in the copy",
     "cuBLAS geam": "not ours",
 }
 
