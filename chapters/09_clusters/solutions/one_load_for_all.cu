@@ -10,7 +10,7 @@
 /// Wanted   The kernel. The table lies in the shared memory of every block, but each cluster loads it once:
 ///          1. thread 0 of every block initialises its barrier for one arrival, makes that visible to the
 ///             cluster, arrives, and announces the bytes that will come to its own block;
-///          2. nobody issues a copy before all barriers of the cluster expect it;
+///          2. nobody issues a copy before all barriers of the cluster are initialised;
 ///          3. one thread of the cluster copies the table to all blocks;
 ///          4. every block waits for its own barrier, and computes.
 /// Judged   By the result for several sizes; by counters: one copy for every four blocks, and no float of
