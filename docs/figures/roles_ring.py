@@ -13,8 +13,8 @@ import svg
 COPY, STAGES, WARPS, TILES = 3, 3, 4, 8
 # Units that warp w takes for tile k.
 WORK = [[1, 3, 1, 2, 1, 1, 3, 1], [2, 1, 1, 3, 1, 2, 1, 1], [1, 1, 3, 1, 2, 1, 1, 3], [3, 1, 1, 1, 1, 3, 1, 1]]
-UNITS = 25  # of time that are shown
-LEFT, UNIT, LANE = 84, 25, 24
+UNITS = 26  # of time that are shown
+LEFT, UNIT, LANE = 84, 24, 24
 
 
 def schedule(meet: bool) -> tuple[list[tuple[int, int]], list[list[tuple[int, int]]]]:
@@ -63,7 +63,7 @@ def panel(picture: svg.Figure, top: float, title: str, meet: bool) -> float:
 def figure() -> svg.Figure:
     picture = svg.Figure("A ring at which all warps meet for each tile, and the same ring with roles", 440)
     top = panel(picture, 30, "All meet for each tile", True)
-    panel(picture, top, "A producer, and warps that wait for nobody", False)
+    panel(picture, top, "A producer, and warps that wait for tiles only", False)
     return picture
 
 
