@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(lean_threads)
         above_the_lean(in, out, extent, corner);
 }
 
-/// Neighbours in a row share sectors of the input, neighbours in a column sectors of the result. Along the
+/// Neighbours in a row share sectors of the input, neighbours in a column eight rows of it. Along the
 /// short side the other neighbour's turn comes sooner, and what is shared may still be in L2.
 [[nodiscard]] constexpr Walk along_short_side(Extent extent) {
     return extent.columns < extent.rows ? Walk::along_rows : Walk::down_columns;
