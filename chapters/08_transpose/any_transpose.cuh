@@ -142,8 +142,8 @@ __global__ void __launch_bounds__(few_threads)
 inline constexpr std::size_t rows_are_few = 40;
 inline constexpr std::size_t columns_are_few = 20;
 
-/// How long a piece of `few_rows` or `few_columns` is: 1 to 4 KiB for each block and row or column, and less
-/// the more of them there are.
+/// How many elements of each row, or column, a block of `few_rows` or `few_columns` takes: fewer the more of
+/// them there are, so that several blocks fit on an SM.
 [[nodiscard]] constexpr unsigned piece(std::size_t short_side) {
     return short_side <= 4 ? 1024 : short_side <= 32 ? 256 : 128;
 }

@@ -195,7 +195,7 @@ TEST_CASE("tma_persistent goes around its ring several times") {
 TEST_CASE("floats of any matrix at any address") {
     require_device(hopper);
     // Few are 40 rows and 20 columns; a piece of them has 1024, 256 or 128 of the others. Tiles that lean
-    // have 64 rows and 32 columns, and read 72 rows; the shorter side decides how blocks walk.
+    // have 64 rows and columns, and read 72 rows; the shorter side decides how blocks walk.
     constexpr Extent more[] = {{40, 1030}, {1030, 20}, {41, 70},  {70, 21},  {63, 129},  {65, 130},
                                {71, 200},  {72, 64},   {73, 65},  {129, 63}, {135, 128}, {136, 64},
                                {137, 191}, {8, 2049},  {2049, 8}, {9, 770},  {770, 9},   {200, 331},
