@@ -56,8 +56,12 @@
     /** As much of a text as fits into a width. */
     viewer.cut = (pen, text, width) => {
         if (pen.measureText(text).width <= width) return text;
-        let most = Math.floor(width / 5.5);
-        while (most > 0 && pen.measureText(`${text.slice(0, most)}…`).width > width) --most;
-        return most > 0 ? `${text.slice(0, most)}…` : '';
+        let fits = 0, tooMuch = text.length;
+        while (tooMuch - fits > 1) {
+            const middle = (fits + tooMuch) >> 1;
+            if (pen.measureText(`${text.slice(0, middle)}…`).width <= width) fits = middle;
+            else tooMuch = middle;
+        }
+        return fits > 0 ? `${text.slice(0, fits)}…` : '';
     };
 })();

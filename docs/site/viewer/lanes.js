@@ -211,10 +211,22 @@
             pen.beginPath();
             pen.rect(this.gutter, y, this.width - this.gutter, ROW);
             pen.clip();
+            // Neighbours too narrow for a pattern are one rectangle where they have one colour: a lane of a million events has many.
+            let narrow = null;
+            const flush = () => {
+                if (narrow) viewer.fill(pen, narrow.left, y + 2, narrow.right - narrow.left, ROW - 4, narrow.fill, '');
+                narrow = null;
+            };
             lane.visible(this.from, this.to, 1 / scale, ([begin, end, style, label]) => {
                 const left = Math.max(x(begin), this.gutter - 2), right = Math.min(x(end), this.width + 2);
-                const width = Math.max(right - left, 1), [name, pattern] = STYLES[style];
-                viewer.fill(pen, left, y + 2, width, ROW - 4, colour(name), pattern, colour('--hv-stripe'));
+                const width = Math.max(right - left, 1), [name, pattern] = STYLES[style], fill = colour(name);
+                if (width < 3) {
+                    if (narrow?.fill !== fill || left - narrow.right >= 1) flush();
+                    narrow = { left: narrow?.left ?? left, right: left + width, fill };
+                    return;
+                }
+                flush();
+                viewer.fill(pen, left, y + 2, width, ROW - 4, fill, pattern, colour('--hv-stripe'));
                 if (begin <= event && event < end && width > 3) {
                     pen.strokeStyle = colour('--hv-text');
                     pen.strokeRect(left + 0.5, y + 2.5, width - 1, ROW - 5);
@@ -223,6 +235,7 @@
                 pen.fillStyle = colour('--hv-text');
                 pen.fillText(viewer.cut(pen, label, width - 8), left + 4, y + ROW / 2);
             });
+            flush();
             pen.restore();
         }
         #line(pen, x, height, colour, dashes) {
