@@ -1,0 +1,79 @@
+/// @file row_and_column.cu
+/// Exercise: a multicast to some of the blocks.
+///
+/// Given    The vectors `x` of `rows` floats and `y` of `columns` floats, each at a multiple of 16 bytes;
+/// rows
+///          and columns are multiples of 128. The judge launches clusters of four blocks of 256 threads. A
+///          cluster makes a tile of 128 × 128 products, a block a quarter of it, 64 × 64. Block `rank` has
+///          the upper quarters if rank / 2 is 0 and the left ones if rank % 2 is 0: the two blocks in a row
+///          need the same 64 floats of x, the two in a column the same 64 floats of y. copy_multicast(…,
+///          mask) lets one thread copy from global memory to the same place in the shared memory of every
+///          block whose bit is set in `mask`; in each of them the bytes count on the barrier at the same
+///          place.
+/// Wanted   out[m][n] = x[m] · y[n], in rows × columns. Each cluster reads each part of x and of y once, and
+///          each part goes to the two blocks that need it, and to no other.
+/// Missing  1. What every block does before a copy to it may be issued. How many bytes does it announce?
+///          2. The copies: which block issues which, and to whom.
+///          3. The wait.
+/// Judged   By the result for several sizes; by counters: half of the bytes come by a multicast to a further
+///          block, and no float of x or y comes by a thread's load.
+#include <cooperative_groups.h>
+#include <cuda/ptx>
+
+#include <cstdint>
+
+namespace cg = cooperative_groups;
+namespace ptx = cuda::ptx;
+
+constexpr int block_threads = 256;
+constexpr int part_floats = 64;                              ///< of x and of y, for one block
+constexpr int part_bytes = part_floats * int{sizeof(float)}; ///< a multiple of 16
+
+/// Copies `bytes` bytes (a multiple of 16) from global memory to the place of `to` in the shared memory of
+/// all blocks in `mask`, to be counted there on the barrier at the place of `bar`. PTX ISA, cp.async.bulk.
+__device__ inline void copy_multicast(void* to, const void* from, std::uint32_t bytes, std::uint64_t* bar,
+                                      std::uint16_t mask) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                 "[%0], [%1], %2, [%3], %4;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
+                 "l"(__cvta_generic_to_global(from)), "r"(bytes),
+                 "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(bar))), "h"(mask)
+                 : "memory");
+}
+
+/// Waits for the first phase of the block's barrier.
+__device__ inline void wait(std::uint64_t* bar) {
+    while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, bar, 0)) {
+    }
+}
+
+__global__ void row_and_column(const float* x, const float* y, int columns, float* out) {
+    __shared__ alignas(16) float of_x[part_floats];
+    __shared__ alignas(16) float of_y[part_floats];
+    __shared__ std::uint64_t bar;
+    const cg::cluster_group cluster = cg::this_cluster();
+    const int rank = static_cast<int>(cluster.block_rank());
+    const int tile = static_cast<int>(blockIdx.x) / 4;
+    const int across = columns / (2 * part_floats);
+    const int row = (tile / across * 2 + rank / 2) * part_floats;
+    const int column = (tile % across * 2 + rank % 2) * part_floats;
+    //@ hole
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&bar, 1);
+        ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
+                                       2 * part_bytes); // what comes, whoever asks for it
+    }
+    cluster.sync();
+    if (threadIdx.x == 0 && rank % 2 == 0) // the left block of each row
+        copy_multicast(of_x, x + row, part_bytes, &bar, 0b11 << rank);
+    if (threadIdx.x == 0 && rank / 2 == 0) // the upper block of each column
+        copy_multicast(of_y, y + column, part_bytes, &bar, 0b101 << rank);
+    wait(&bar);
+    //? // YOUR CODE: 1 to 3.
+    //@ end
+    for (int i = static_cast<int>(threadIdx.x); i < part_floats * part_floats; i += block_threads) {
+        const int m = i / part_floats;
+        const int n = i % part_floats;
+        out[(row + m) * columns + column + n] = of_x[m] * of_y[n];
+    }
+}
