@@ -124,7 +124,7 @@ inline constexpr DirectedSum directed_sums[] = {
 /// For e4m3, of whose terms fewer digits are kept.
 inline constexpr DirectedSum directed_sums_e4m3[] = {
     {"1 + 2^-13 + 2^-14: the first is kept, the second cut", 0, {1, 0x1p-6F, 0x1p-6F}, {1, 0x1p-7F, 0x1p-8F}},
-    {"256 added to by 15 · 2^-6: nothing is left of that",
+    {"256 + 15 · 2^-6: the small terms are cut to nothing",
      256,
      {.125F, .125F, .125F, .125F, .125F, .125F, .125F, .125F, .125F, .125F, .125F, .125F, .125F, .125F,
       .125F},

@@ -4,7 +4,7 @@
 /// Given    A kernel that turns an array of unsigned ints round in chunks: clusters of four blocks of 128
 ///          threads take 512 elements each, and every block gets the elements of its left neighbour, the
 ///          first block those of the last: out[512 c + (i + 128) % 512] = in[512 c + i]. `size` is a
-///          multiple of 512. On a GPU it passes nearly always.
+///          multiple of 512. On a GPU it may pass.
 /// Wanted   Run it, read what the emulator reports, repair that, and run it again: there are two mistakes.
 ///          Threads go on loading from the neighbour's memory, or store to it: a bulk copy between blocks
 ///          ends in another way, at an mbarrier, and is no repair of this kernel.

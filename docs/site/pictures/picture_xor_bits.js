@@ -5,7 +5,7 @@ Pictures.start("xor_bits", "Where a tensor copy puts a chunk of 16 bytes", (data
     const { make, choice, arrows, fitted, question, readout, reserveWords, clamp } = Pictures;
     const CHUNK = 16, LINE = 128, PLACES = 8, BITS = 11, PERIOD = 1024, STEP = 128;
     const last = STEP * (data.modes[0].offsets.length - 1), lines = (last + PERIOD) / LINE;
-    const state = { mode: 2, base: 0, row: 5, chunk: 2 };
+    const state = { mode: 2, base: 0, row: 5, chunk: 3 };
     const drawing = make("div", { class: "drawing" }), said = readout();
     let answer = null, width = 0;
 
