@@ -92,7 +92,8 @@ std::string advice_about_arrivals(const DeadlockFacts& facts, const Root& root) 
     case Cause::ended_silently:
         return "Threads have ended without arriving. Let all threads that the count given to mbarrier.init "
                "includes arrive in every phase, also those without work, or let them arrive_and_drop "
-               "(mbarrier.arrive_drop) at each such mbarrier before they return.";
+               "(mbarrier.arrive_drop) at each such mbarrier before they return. A cuda::pipeline has no "
+               "call for that: its threads stay.";
     case Cause::ended_counted:
         return "Let threads that leave arrive for the last time with arrive_and_drop (mbarrier.arrive_drop): "
                "it takes them out of the count of the phases that follow.";
