@@ -12,7 +12,7 @@
 
 namespace roles {
 
-inline constexpr int many_prints = 208; ///< more than a third of an SM's registers can hold for 256 threads
+inline constexpr int many_prints = 208; ///< more than fit into the 168 registers of 384 threads
 inline constexpr int group_threads = workbook::warpgroup_threads;
 inline constexpr int grouped_threads = consumer_threads + group_threads;
 

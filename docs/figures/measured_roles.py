@@ -14,15 +14,15 @@ def figure() -> svg.Figure:
     works = [name for name in rows["roles_ring"] if str(name).isdigit()]
     picture = svg.Figure("A stream of tiles with and without full and empty barriers, one block on each SM of an H200", 372)
     picture.text(20, 28, "The same ring of tiles, one block on each SM: two ways to hand a tile over", "strong")
-    y = chart.Axis(0, 5000, 300, 84, [(v, f"{v:,}") for v in range(0, 5001, 1000)])
-    slot = 100
+    y = chart.Axis(0, 5000, 300, 84, [(v, f"{v // 1000}") for v in range(0, 5001, 1000)])
+    slot = 600 // len(works)
     x = chart.Axis(0, len(works), 80, 80 + slot * len(works), [(i + 0.5, f"{work}") for i, work in enumerate(works)])
-    chart.grid(picture, x, y, "multiplications for each word that arrives", "GB/s")
-    columns = chart.Columns(x, y, slot, len(KERNELS), 44, 2)
+    chart.grid(picture, x, y, "multiplications for each word that arrives", "TB/s")
+    columns = chart.Columns(x, y, slot, len(KERNELS), slot // 2 - 6, 2)
     for side, (kernel, colour, name) in enumerate(KERNELS):
         for i, work in enumerate(works):
             rate = chart.number(rows[kernel], work)
-            columns.draw(picture, i, side, rate, colour, f"{rate:,.0f}", f"{name}, {work}: {rate:,.0f} GB/s")
+            columns.draw(picture, i, side, rate, colour, f"{rate / 1000:.2f}", f"{name}, {work}: {rate:,.0f} GB/s")
     chart.legend(picture, 80, 56, [(colour, name) for _, colour, name in KERNELS], 230)
     return picture
 
