@@ -64,6 +64,22 @@ def _pipeline_best_table(tables: Tables) -> Table:
     return table
 
 
+def _blocks_table(tables: Tables) -> Table:
+    """Stages against blocks that stay: a row for each number of stages of four_at_a_time; shares of the copy."""
+    ceiling = copy_rate(tables["pipeline_stages"].rows)
+    blocks = (1, 2, 3, 4, 8)
+    headings = {"stages": "stages"}
+    headings |= {f"blocks{n}": heading("one block per SM" if n == 1 else f"{n} blocks per SM", "% of the copy") for n in blocks}
+    table = Table("four_at_a_time by its stages and by blocks that stay, one multiply-add per element", headings)
+    for stages in (1, 2, 3, 4):
+        line: Row = {"stages": stages}
+        for row in tables["pipeline_stages"].where(kernel="four_at_a_time", stages=stages, work=1):
+            if row.get("blocks_per_sm") in blocks:
+                line[f"blocks{row['blocks_per_sm']}"] = share_of(row, ceiling)
+        table.rows.append(line)
+    return table
+
+
 def _one_block(tables: Tables) -> Rows:
     """The rows of pipeline_stages with one block on each SM."""
     return Rows(tables["pipeline_stages"].where(blocks_per_sm=1))
@@ -194,6 +210,7 @@ BENCH = Bench(
         "arithmetic_alone": (("pipeline_arithmetic",), _arithmetic_table),
         "index_best": (("pipeline_index",), _index_table),
         "pipeline_best": (("pipeline_stages",), _pipeline_best_table),
+        "pipeline_blocks": (("pipeline_stages",), _blocks_table),
         "pipeline_rule": (("pipeline_stages",), _rule_table),
         "pipeline_variants": (("pipeline_stages",), _variants_table),
         "pipeline_grids": (("pipeline_stages",), grids("pipeline_stages", "kernel", "kernel")),
