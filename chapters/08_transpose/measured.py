@@ -37,7 +37,7 @@ LIMITS = {
     "shared_tile": "the 32 lanes that read a column meet in one bank: nine of ten wavefronts are conflicts",
     "padded_tile": "small tiles, 4 bytes at a time: with 16 bytes the tuner's tile of this size has 90 %",
     "tma_plain": "two tiles on an SM, and a column of the loaded tile lies in one bank",
-    "tma_swizzled": "two tiles on an SM: with two, tma_batched is a ninth faster, with 16 two and a half times as fast",
+    "tma_swizzled": "two tiles on an SM: with two, tma_batched is a ninth faster, with 16 2.6 times as fast",
     "tma_batched": "4 bytes per access, and 4 wavefronts for each column; what each costs was not measured",
     "micro_tiles": "the order of blocks: column_walk differs in nothing else",
     "tma_micro_tiles": "as tma_kept_reads, which gains by the policy and by what L2 fetches at a time",
