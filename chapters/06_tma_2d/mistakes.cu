@@ -32,7 +32,7 @@ __device__ void init_barrier(std::uint64_t* bar) {
     __syncthreads();
 }
 
-__device__ void expect(std::uint64_t* bar, std::uint32_t bytes) {
+__device__ void announce(std::uint64_t* bar, std::uint32_t bytes) {
     mbarrier_arrive_expect_tx(sem_release, scope_cta, space_shared, bar, bytes);
 }
 
@@ -49,7 +49,7 @@ __global__ void tile_not_aligned(const __grid_constant__ CUtensorMap map, int* o
     const std::int32_t at[] = {16, 8};
     init_barrier(&bar);
     if (threadIdx.x == 0) {
-        expect(&bar, block_threads * sizeof(int));
+        announce(&bar, block_threads * sizeof(int));
         cp_async_bulk_tensor(space_shared, space_global, tile, &map, at, &bar); // expect: misaligned
     }
     wait(&bar);
@@ -66,7 +66,7 @@ __global__ void x_and_y_swapped(const __grid_constant__ CUtensorMap map, int* ou
     const std::int32_t at[] = {y, x}; // should be {x, y}
     init_barrier(&bar);
     if (threadIdx.x == 0) {
-        expect(&bar, sizeof(tile));
+        announce(&bar, sizeof(tile));
         cp_async_bulk_tensor(space_shared, space_global, tile, &map, at, &bar);
     }
     wait(&bar);
@@ -85,7 +85,7 @@ __global__ void clipped_tx_count(const __grid_constant__ CUtensorMap map, int* o
     init_barrier(&bar);
     if (threadIdx.x == 0) {
         const int rows_inside = height - at[1];
-        expect(&bar, rows_inside * tile_width * sizeof(int)); // should be all of the tile
+        announce(&bar, rows_inside * tile_width * sizeof(int)); // should be all of the tile
         cp_async_bulk_tensor(space_shared, space_global, tile, &map, at, &bar);
     }
     while (!mbarrier_try_wait_parity(&bar, 0)) { // expect: deadlock
@@ -100,7 +100,7 @@ __global__ void x_between_16_bytes(const __grid_constant__ CUtensorMap map, int*
     const std::int32_t at[] = {15, 7};
     init_barrier(&bar);
     if (threadIdx.x == 0) {
-        expect(&bar, sizeof(tile));
+        announce(&bar, sizeof(tile));
         cp_async_bulk_tensor(space_shared, space_global, tile, &map, at, &bar); // expect: misaligned
     }
     wait(&bar);
@@ -130,7 +130,7 @@ __global__ void map_without_grid_constant(const CUtensorMap map, int* out) {
     const std::int32_t at[] = {16, 8};
     init_barrier(&bar);
     if (threadIdx.x == 0) {
-        expect(&bar, sizeof(tile));
+        announce(&bar, sizeof(tile));
         cp_async_bulk_tensor(space_shared, space_global, tile, &map, at, &bar); // expect: tensor-map-invalid
     }
     wait(&bar);
@@ -144,7 +144,7 @@ __global__ void map_by_reference(const CUtensorMap* map, int* out) {
     const std::int32_t at[] = {16, 8};
     init_barrier(&bar);
     if (threadIdx.x == 0) {
-        expect(&bar, sizeof(tile));
+        announce(&bar, sizeof(tile));
         cp_async_bulk_tensor(space_shared, space_global, tile, map, at, &bar); // expect: tensor-map-invalid
     }
     wait(&bar);
@@ -188,7 +188,7 @@ __global__ void stride_not_multiple_of_16(const __grid_constant__ CUtensorMap ma
     const std::int32_t at[] = {16, 8};
     init_barrier(&bar);
     if (threadIdx.x == 0) {
-        expect(&bar, sizeof(tile));
+        announce(&bar, sizeof(tile));
         cp_async_bulk_tensor(space_shared, space_global, tile, &map, at, &bar);
     }
     wait(&bar);

@@ -177,7 +177,7 @@ __global__ void overhanging_box(const __grid_constant__ CUtensorMap map, int x, 
         ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, tile, &map, at, &bar);
     }
     __syncthreads();
-    wait(&bar, 0); // ends only if the copy counts tile_bytes, no more and no less
+    wait(&bar, 0); // if the copy counted fewer bytes than tile_bytes, this would not end
     for (int i = threadIdx.x; i < tile_elements; i += blockDim.x)
         out[i] = tile[i];
 }

@@ -16,12 +16,12 @@ def _columns_claims(tables: Tables) -> Iterator[Claim]:
     none, padded = cycles("no swizzle", "4 bytes"), cycles("padding", "4 bytes")
     for mode in ("32 bytes", "64 bytes", "128 bytes"):
         id = mode.split()[0]
-        sentence = f"columns, 4 bytes per lane: the swizzle of {mode} leaves four of 32 turns"
+        sentence = f"columns, 4 bytes per lane: the swizzle of {mode} leaves four of 32 wavefronts"
         yield Claim(f"columns-{id}", sentence, ratio(none, cycles(mode, "4 bytes")), ">=", 7.5, "times")
-    yield Claim("columns-padding", "columns, 4 bytes per lane: padding leaves one turn", padded, "<=", 1.1, "cycles")
+    yield Claim("columns-padding", "columns, 4 bytes per lane: padding leaves one wavefront", padded, "<=", 1.1, "cycles")
     by_map = cycles("padding of 16 bytes", "4 bytes")
     if by_map is not None:
-        yield Claim("columns-pad-16", "columns, 4 bytes per lane: a pad of 16 bytes leaves four turns, as a swizzle does", by_map, ">=", 3.9, "cycles")
+        yield Claim("columns-pad-16", "columns, 4 bytes per lane: a pad of 16 bytes leaves four wavefronts, as a swizzle does", by_map, ">=", 3.9, "cycles")
     wide = cycles("128 bytes", "16 bytes")
     yield Claim("columns-free", "columns, 16 bytes per lane, any swizzle: the four cycles that 512 bytes take", wide, "<=", 4.4, "cycles")
     slow = cycles("no swizzle", "16 bytes")

@@ -210,7 +210,7 @@ inline constexpr int sum_columns = 32; // of a tile; 128 bytes
 inline constexpr int map_pad = 4;      // ints: a tensor map counts rows in multiples of 16 bytes
 
 /// A tile of 32 × 32 ints in shared memory. Its panels are as wide as the mode allows, 32 ints without
-/// swizzle, and lie one behind the other; each of their rows is `pad` ints longer than the panel.
+/// swizzle, and lie one after the other; each of their rows is `pad` ints longer than the panel.
 template <Swizzle mode, int pad>
 struct PanelTile {
     static constexpr int columns = tile_columns(mode); ///< of a panel

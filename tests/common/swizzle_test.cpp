@@ -131,6 +131,16 @@ TEST_CASE("the chunks of the first rows, written out by hand") {
     check(Swizzle::bytes32, of_32);
 }
 
+TEST_CASE("element (5, 12) in the layouts of chapter 7's table") {
+    CHECK(swizzled_address(688, Swizzle::bytes128) == 736);
+    CHECK(swizzled_address(128 + 688, Swizzle::bytes128) == 128 + 720);
+    CHECK(swizzled_address(368, Swizzle::bytes64) == 336);
+    CHECK(swizzled_address(1200, Swizzle::bytes32) == 1184);
+    CHECK(bank_of(816 + 32) == 20);
+    CHECK(bank_of(5 * 144 + 48) == 0);
+    CHECK(bank_of(5 * 132 + 48) == 17);
+}
+
 TEST_CASE("the index of an element and the address of its bytes say the same") {
     for (const Swizzle mode : real_modes)
         for (std::uint32_t row = 0; row < 64; ++row)

@@ -5,58 +5,91 @@
 #include "workbook/matrix.hpp"
 #include "workbook/tensor_map.hpp"
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace {
 
-constexpr int columns = 32;
-constexpr int rows = 16;
+using Element = std::uint16_t;
 
-/// Says which element of the tile came instead of the one that was wanted.
-std::string explain(const judge::Wrong<int>& wrong, const std::vector<int>& tile) {
-    const int row = static_cast<int>(wrong.index) / columns;
-    const int column = static_cast<int>(wrong.index) % columns;
-    const auto here = std::find(tile.begin(), tile.end(), wrong.actual);
-    if (here == tile.end() || judge::is_poison(wrong.actual) || wrong.actual == 0)
-        return ""; // 0 stands for all that lies outside of the matrix
-    const auto found = here - tile.begin();
-    const int from_row = static_cast<int>(found) / columns;
-    const int from = static_cast<int>(found) % columns;
-    const std::string place = "place(" + std::to_string(row) + ", " + std::to_string(column) +
-                              ") leads to element (" + std::to_string(from_row) + ", " +
-                              std::to_string(from) + "). ";
-    const int read = from_row * columns + (from / 4 ^ from_row % 8) * 4 + from % 4;
-    if (read == ((row * columns + column / 4) ^ (row % 8 * 4 + column % 4)))
-        return place + "In C++ ^ comes after * and +: put parentheses around the whole XOR of the chunk.";
-    if (from_row != row)
-        return place + "The swizzle never leaves the row.";
-    if (from % 4 != column % 4)
-        return place + "Within a chunk of 4 ints nothing moves.";
-    if (from / 4 == (column / 4 ^ row % 8))
-        return place + "Chunk " + std::to_string(column / 4) +
-               " was not XORed with the row: it lies at chunk " + std::to_string(column / 4) + " XOR " +
-               std::to_string(row % 8) + " = " + std::to_string(column / 4 ^ row % 8) + " of its row.";
-    return place + "Chunk " + std::to_string(column / 4) + " of row " + std::to_string(row) +
-           " lies at chunk " + std::to_string(column / 4 ^ row % 8) + " of its row.";
+constexpr int tiles = 3;
+constexpr int columns = 32;
+constexpr int rows = 10;
+constexpr int elements = rows * columns;
+constexpr int chunk = 8; ///< elements
+
+/// Element (row, column) of a tile.
+struct At {
+    int tile;
+    int row;
+    int column;
+};
+
+/// Where the start of an element's row is, and which line of 128 bytes that is.
+constexpr int start(At at) { return at.tile * elements + at.row * columns; }
+constexpr int line(At at) { return start(at) / 64; }
+
+constexpr int swizzled(At at, int by) {
+    return start(at) + (at.column / chunk ^ by) * chunk + at.column % chunk;
+}
+constexpr int place(At at) { return swizzled(at, line(at) % 4); }
+
+/// A wrong function that learners write, and what to say of it.
+struct Wrong {
+    int (*place)(At at);
+    const char* says;
+};
+
+/// The first that fits is told: counted from a tile's own start, tile 0 is right.
+constexpr Wrong wrong_places[] = {
+    {[](At at) { return swizzled(at, at.row / 2 % 4); },
+     "It seems to count lines from the start of the tile. But the pattern begins at multiples of 512 bytes, "
+     "and a tile of 640 bytes ends inside it."},
+    {[](At at) { return start(at) + at.column; },
+     "It seems to XOR nothing. But the copy has moved the chunk."},
+    {[](At at) { return swizzled(at, at.row % 4); },
+     "It seems to XOR with the row. But two rows of 64 bytes share a line of 128, and get the same number."},
+    {[](At at) { return swizzled(at, (at.tile * rows + at.row) % 4); },
+     "It seems to XOR with the row. But two rows of 64 bytes share a line of 128, and get the same number."},
+    {[](At at) { return (start(at) + at.column / chunk) ^ (line(at) % 4 * chunk + at.column % chunk); },
+     "In C++ ^ comes after * and +: put parentheses around the whole XOR of the chunk."},
+    {[](At at) { return start(at) + (at.column ^ line(at) % 4); },
+     "Within a chunk of 8 elements nothing moves."},
+};
+
+/// Says which mistake leads to the element that came instead.
+std::string explain(const judge::Wrong<Element>& wrong, const std::vector<Element>& expected) {
+    const int index = static_cast<int>(wrong.index);
+    const At at{index / elements, index % elements / columns, index % columns};
+    std::vector<Element> shared(expected.size());
+    for (int i = 0; i < tiles * elements; ++i)
+        shared[place({i / elements, i % elements / columns, i % columns})] = expected[i];
+    const std::string asked = "place(" + std::to_string(at.tile) + ", " + std::to_string(at.row) + ", " +
+                              std::to_string(at.column) + ") leads elsewhere. ";
+    for (const Wrong& one : wrong_places)
+        if (const int found = one.place(at); found < tiles * elements && shared[found] == wrong.actual)
+            return asked + one.says;
+    return asked + "Chunk " + std::to_string(at.column / chunk) + " is in line " + std::to_string(line(at)) +
+           " of the pattern, so it is at place " + std::to_string(at.column / chunk ^ line(at) % 4) +
+           " of its row.";
 }
 
-/// What the tile at (x, y) holds: 0 where the matrix has ended.
-std::vector<int> tile_at(workbook::Matrix<const int> matrix, std::size_t x, std::size_t y) {
-    std::vector<int> tile;
-    for (std::size_t row = y; row < y + rows; ++row)
+/// What the tiles from (x, y) on hold: 0 where the matrix has ended.
+std::vector<Element> tiles_at(workbook::Matrix<const Element> matrix, std::size_t x, std::size_t y) {
+    std::vector<Element> all;
+    for (std::size_t row = y; row < y + tiles * rows; ++row)
         for (std::size_t column = x; column < x + columns; ++column)
-            tile.push_back(
+            all.push_back(
                 row < matrix.height && column < matrix.width ? matrix.data[row * matrix.pitch + column] : 0);
-    return tile;
+    return all;
 }
 
 } // namespace
 
 void judge::run() {
-    const Kernel<void(CUtensorMap, int, int, int*)> kernel("xor_the_chunk");
+    const Kernel<void(CUtensorMap, int, int, Element*)> kernel("xor_the_chunk");
     struct Case {
         std::size_t width;
         std::size_t height;
@@ -65,24 +98,27 @@ void judge::run() {
     };
     for (const auto [width, height, x, y] : {Case{100, 61, 0, 0},
                                              {100, 61, 32, 16},
-                                             {100, 61, 4, 3},
-                                             {32, 16, 0, 0},
-                                             {100, 61, 68, 45},
+                                             {100, 61, 8, 3},
+                                             {32, 30, 0, 0},
+                                             {100, 61, 72, 45},
                                              {75, 33, 56, 25},
                                              {3, 2, 0, 0}}) {
-        trying("the tile at (" + std::to_string(x) + ", " + std::to_string(y) + ") of a matrix of " +
+        trying("the tiles from (" + std::to_string(x) + ", " + std::to_string(y) + ") on of a matrix of " +
                std::to_string(width) + " × " + std::to_string(height));
-        const std::size_t pitch = workbook::row_pitch<int>(width);
-        const std::vector<int> values = workbook::random_values<int>(pitch * height, width + x);
-        const auto in = input(values, 4);
-        auto out = output<int>(columns * rows);
+        const std::size_t pitch = workbook::row_pitch<Element>(width);
+        std::vector<Element> values(pitch * height);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = static_cast<Element>((i + 1) * 40'503); // odd, so no value comes twice
+        const auto in = input(values, 8);
+        auto out = output<Element>(tiles * elements);
         const workbook::TensorLayout<2> layout{.dims = {width, height},
-                                               .strides = {pitch * sizeof(int)},
+                                               .strides = {pitch * sizeof(Element)},
                                                .box = {columns, rows},
-                                               .swizzle = workbook::Swizzle::bytes128};
-        kernel({.block = columns * rows}, workbook::make_tensor_map(in.data(), layout), static_cast<int>(x),
+                                               .swizzle = workbook::Swizzle::bytes64};
+        kernel({.block = elements}, workbook::make_tensor_map(in.data(), layout), static_cast<int>(x),
                static_cast<int>(y), out.data());
-        const std::vector<int> expected = tile_at({values.data(), width, height, pitch}, x, y);
-        expect_exact<int>("out", out, expected, [&](const auto& wrong) { return explain(wrong, expected); });
+        const std::vector<Element> expected = tiles_at({values.data(), width, height, pitch}, x, y);
+        expect_exact<Element>("out", out, expected,
+                              [&](const auto& wrong) { return explain(wrong, expected); });
     }
 }

@@ -1,15 +1,17 @@
 /// @file xor_the_chunk.cu
-/// Exercise: find the elements of a swizzled tile.
+/// Exercise: find the elements of swizzled tiles.
 ///
-/// Given    The tensor map of a matrix of ints, for boxes of 16 rows of 32 ints, 128 bytes a row, with the
-///          128-byte swizzle. One block of 512 threads loads the tile whose first element is (x, y) to an
-///          address that is a multiple of 1024. It writes the tile to `out` row after row, out[row * 32 +
-///          column], and asks place(row, column) where in shared memory each element lies.
-/// Wanted   The function place: the index, in ints, of element (row, column) of the tile. A row is 8 chunks
-///          of 16 bytes; the swizzle moves whole chunks, and only within their row.
-/// Missing  One expression, made of row, column and constants.
-/// Judged   By the tiles at several places of several matrices; by counters: one tensor copy brings the
-///          tile, and each thread reads one int of it.
+/// Given    The tensor map of a matrix of 16-bit integers, for boxes of 10 rows of 32, 64 bytes a row, with
+///          the 64-byte mode. One block of 320 threads loads three tiles, below each other in the matrix from
+///          (x, y) on, to shared memory, one right behind the other: tile 0 begins at a multiple of 1024,
+///          tile 1 640 bytes later. It writes them to `out`, row after row, and asks place(tile, row, column)
+///          where in shared memory each element is.
+/// Wanted   The function place: the index of element (row, column) of a tile, counted in elements from the
+///          start of tile 0.
+/// Missing  One expression, made of tile, row, column and constants. The chapter's function is for one tile
+///          that begins where the pattern begins.
+/// Judged   By the tiles at several places of several matrices; by counters: three tensor copies bring the
+///          tiles, and each thread reads one element of each.
 #include <cuda.h>
 #include <cuda/ptx>
 
@@ -17,34 +19,42 @@
 
 namespace ptx = cuda::ptx;
 
+constexpr int tiles = 3;
 constexpr int tile_columns = 32;
-constexpr int tile_rows = 16;
-constexpr int tile_ints = tile_columns * tile_rows;
-constexpr int chunk_ints = 4; // 16 bytes
+constexpr int tile_rows = 10;
+constexpr int tile_elements = tile_columns * tile_rows;
+constexpr int chunk_elements = 8; // 16 bytes
 
-/// The index of element (row, column) in the swizzled tile.
-__device__ inline int place(int row, int column) {
+/// The index of element (row, column) of a tile, from the start of tile 0.
+__device__ inline int place(int tile, int row, int column) {
     //@ hole
-    return row * tile_columns + ((column / chunk_ints) ^ (row % 8)) * chunk_ints + column % chunk_ints;
-    //? return row * tile_columns + column; // YOUR CODE: this is a tile without swizzle
+    const int index = tile * tile_elements + row * tile_columns;
+    const int line = index / 64; // of 128 bytes, counted from where the pattern begins
+    return index + ((column / chunk_elements) ^ (line % 4)) * chunk_elements + column % chunk_elements;
+    //? return tile * tile_elements + row * tile_columns + column; // YOUR CODE: these are tiles without
+    //swizzle
     //@ end
 }
 
-__global__ void xor_the_chunk(const __grid_constant__ CUtensorMap map, int x, int y, int* out) {
-    __shared__ alignas(1024) int tile[tile_ints];
+__global__ void xor_the_chunk(const __grid_constant__ CUtensorMap map, int x, int y, std::uint16_t* out) {
+    __shared__ alignas(1024) std::uint16_t all[tiles * tile_elements];
     __shared__ std::uint64_t bar;
-    const std::int32_t at[] = {x, y};
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(&bar, 1);
         ptx::fence_proxy_async(ptx::space_shared);
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
-                                       sizeof(tile));
-        ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, tile, &map, at, &bar);
+                                       sizeof(all));
+        for (int tile = 0; tile < tiles; ++tile) {
+            const std::int32_t at[] = {x, y + tile * tile_rows};
+            ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, all + tile * tile_elements, &map,
+                                      at, &bar);
+        }
     }
     __syncthreads();
     while (!ptx::mbarrier_try_wait_parity(&bar, 0)) {
     }
     const int row = static_cast<int>(threadIdx.x) / tile_columns;
     const int column = static_cast<int>(threadIdx.x) % tile_columns;
-    out[threadIdx.x] = tile[place(row, column)];
+    for (int tile = 0; tile < tiles; ++tile)
+        out[tile * tile_elements + threadIdx.x] = all[place(tile, row, column)];
 }

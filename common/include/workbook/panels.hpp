@@ -1,10 +1,10 @@
 /// @file panels.hpp
 /// A matrix cut into panels by its tensor map: columns side by side become a dimension of their own.
 ///
-/// A swizzled box is at most as wide as its mode, and a box without swizzle that shall leave a gap behind
+/// A swizzled box is at most as wide as its mode, and a box without swizzle that is to leave a gap behind
 /// each row would bring the next columns instead. Both end where the innermost dimension ends, so the map
 /// lets it end after `panel` columns: dimension 0 is a column of a panel, 1 the row, 2 the panel. One tensor
-/// copy then brings panels one behind the other, and what its box is wider than a panel does not exist: loads
+/// copy then brings panels one after the other, and what its box is wider than a panel does not exist: loads
 /// fill it with zeros, stores leave it out. The box that begins at column x and row y has the coordinates
 /// {0, y, x / panel}.
 #pragma once
