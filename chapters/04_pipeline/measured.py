@@ -49,7 +49,7 @@ def _pipeline_best_table(tables: Tables) -> Table:
     ceiling = copy_rate(rows)
     works = sorted({int(number(row["work"])) for row in rows if row.get("work") is not None})
     headings = {"kernel": "kernel", "stages": "stages"}
-    headings |= {f"work{w}": heading(f"{w} multiply-adds", "% of the copy") for w in works}
+    headings |= {f"work{w}": heading(f"{w} multiply-add{'s' if w > 1 else ''}", "% of the copy") for w in works}
     headings["one_block"] = heading("1 multiply-add, one block per SM", "% of the copy")
     table = Table("A stream through a pipeline: the best number of blocks per SM, and a single one", headings)
     lines: dict[tuple[Value, Value], Row] = {}
