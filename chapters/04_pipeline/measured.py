@@ -24,6 +24,10 @@ _VARIANTS = (
 _PIPELINES = ("n_stages", "thread_scope", "specialized_warps", "four_at_a_time")
 
 
+def _multiply_adds(count: int) -> str:
+    return "1 multiply-add" if count == 1 else f"{count} multiply-adds"
+
+
 def _arithmetic_table(tables: Tables) -> Table:
     headings = {"work": "multiply-adds per element", "median_ms": heading("time", "ms"), "share": heading("a stream could reach", "% of the copy")}
     table = Table("The arithmetic of a stream alone, without a copy", headings)
@@ -49,7 +53,7 @@ def _pipeline_best_table(tables: Tables) -> Table:
     ceiling = copy_rate(rows)
     works = sorted({int(number(row["work"])) for row in rows if row.get("work") is not None})
     headings = {"kernel": "kernel", "stages": "stages"}
-    headings |= {f"work{w}": heading(f"{w} multiply-add{'s' if w > 1 else ''}", "% of the copy") for w in works}
+    headings |= {f"work{w}": heading(_multiply_adds(w), "% of the copy") for w in works}
     headings["one_block"] = heading("1 multiply-add, one block per SM", "% of the copy")
     table = Table("A stream through a pipeline: the best number of blocks per SM, and a single one", headings)
     lines: dict[tuple[Value, Value], Row] = {}
@@ -129,7 +133,7 @@ def _rule_claims(tables: Tables) -> Iterator[Claim]:
             line = _rule_line(rows, kernel, work)
             rule, least = as_float(line["rule"]), as_float(line["least"])
             part = ratio(least, _per_tile(rows, kernel, math.ceil(rule), work)) if rule else None
-            sentence = f"{kernel}, {work} multiply-adds, one block per SM: 1 + L/C stages reach the best rate, nearly"
+            sentence = f"{kernel}, {_multiply_adds(work)}, one block per SM: 1 + L/C stages reach the best rate, nearly"
             yield Claim(f"rule-{kernel}-{work}", sentence, part, ">=", 0.9)
     for stages, relation, bound in ((2, ">=", 1.5), (3, ">=", 1.15), (4, "<=", 1.1)):
         gain = ratio(_per_tile(rows, "four_at_a_time", stages - 1, 1), _per_tile(rows, "four_at_a_time", stages, 1))
@@ -157,7 +161,7 @@ def _arithmetic_claims(tables: Tables) -> Iterator[Claim]:
     rows, alone = Rows(tables["pipeline_stages"].rows), Rows(tables["pipeline_arithmetic"].rows)
     for work, relation, bound in ((1, "<=", 0.4), (64, ">=", 0.5)):
         share = ratio(alone.time(work=work), rows.time(kernel="n_stages", work=work))
-        yield Claim(f"arithmetic-{work}", f"{work} multiply-adds: the part of n_stages' time that they take alone", share, relation, bound)
+        yield Claim(f"arithmetic-{work}", f"{_multiply_adds(work)}: the part of n_stages' time that they take alone", share, relation, bound)
 
 
 def _entangled_claims(tables: Tables) -> Iterator[Claim]:

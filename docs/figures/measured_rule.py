@@ -33,7 +33,7 @@ def figure() -> svg.Figure:
         for row in rows:
             if row["work"] == work:
                 stages, time = chart.number(row, "stages"), tile / chart.number(row, "gb_per_s")
-                picture.rect(x.place(stages) - 5, y.place(time) - 5, 10, 10, colour, f"{work} multiply-adds, {stages:g} stages: {time:.3f} µs")
+                picture.rect(x.place(stages) - 5, y.place(time) - 5, 10, 10, colour, f"{work} multiply-add{'s' if work > 1 else ''}, {stages:g} stages: {time:.3f} µs")
         above = y.place(least) - 6
         picture.text(x.place(4.2), above, f"{work} multiply-add" + ("s" if work > 1 else ""), "small")
         picture.text(x.place(4.2), above + 17, f"1 + L/C = {one / least:.2f}: {math.ceil(one / least)} stages", "small soft")
