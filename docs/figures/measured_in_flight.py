@@ -7,7 +7,6 @@ import chart
 import svg
 
 BLOCKS_TAKE = 16  # tiles; the one grid of blocks that end with which every number of stages was tried
-LOADS = (4, 16)  # bytes of chapter 1's loads
 NAMES = (
     ("plain", "chapter 1, one load per thread"),
     ("wait", "registers"),
@@ -20,9 +19,8 @@ def threads() -> list[tuple[float, float]]:
     """Chapter 1's copy with one load per thread, by bytes in flight: the better of its widths of a load, as a rate in GB/s."""
     best: dict[float, float] = {}
     for row in chart.table("turnover_flight"):
-        if row["load_bytes"] in LOADS:
-            in_flight = chart.number(row, "in_flight")
-            best[in_flight] = max(best.get(in_flight, 0), 2 * chart.number(row, "copy"))
+        in_flight = chart.number(row, "in_flight")
+        best[in_flight] = max(best.get(in_flight, 0), 2 * chart.number(row, "copy"))
     return sorted(best.items())
 
 

@@ -194,6 +194,21 @@ class Tree(unittest.TestCase):
         for html in (chapter, other):
             self.assertEqual(html.count("<summary>Table of 17 rows</summary>"), 1)
 
+    def test_reports_after_the_first_are_folded_where_their_listing_is_annotated(self) -> None:
+        report = "```\nerror[race-shared] in kernel first(int*)\n  --> chapters/01_one/one.cu:1: write\n```\n<!-- end -->\n\n"
+        listing = "<!-- code: one.cu first -->\n```cuda\n__global__ void first() {} // expect: race-shared\n```\n<!-- end -->\n\n"
+        self.put("chapters/01_one/one.cu", "__global__ void first() {}\n")
+        alone = f"\n## Alone\n<!-- mistake: zero -->\n{report}"
+        mistakes = "".join(f"{listing}<!-- mistake: {name} -->\n{report}" for name in ("one", "two", "three"))
+        self.put("chapters/01_one/README.md", f"{CHAPTER}{alone}\n## Wrong\n{mistakes}")
+        self.put("README.md", f"{README}{alone}\n## Wrong\n{mistakes}")
+        pages, _ = self.render()
+        folded = '<details class="fold"><summary>The emulator\'s report, 2 lines</summary>'
+        chapter = pages["one"].sections
+        self.assertEqual([section.html.count(folded) for section in chapter[-2:]], [0, 2])
+        self.assertLess(chapter[-1].html.index("error[race-shared]"), chapter[-1].html.index(folded))
+        self.assertEqual(sum(section.html.count("<details") for section in pages["index"].sections), 0)
+
     def test_each_part_of_an_appendix_is_folded_and_what_is_before_it_is_not(self) -> None:
         self.put("chapters/01_one/README.md", """# Chapter 1: one
 

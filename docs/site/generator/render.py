@@ -40,6 +40,8 @@ class Rendered:
     page: Page
     sections: list[Section] = field(default_factory=list)
     pictures: list[str] = field(default_factory=list)
+    reported: bool = False
+    """Whether it has shown a report of the emulator: its listing says where and what, so further ones are closed."""
 
 
 def parser() -> MarkdownIt:
@@ -153,11 +155,15 @@ class Renderer:
             elif token.type == "html_block" and token.content.strip().startswith("<!--"):
                 origin, measured = "", False
             elif token.type == "fence":
+                summary = "Machine code" if token.info.strip() == "sass" else ""
                 if origin:
                     listed = len(kept), token, origin
                 elif mistake and listed:
                     kept[listed[0]] = _html(mistakes.annotated(mistake, listed[1].content, listed[2], token.content))
-                kept.append(_html(origin + _folded(result.page, token)))
+                    if result.reported:
+                        summary = "The emulator's report"
+                    result.reported = True
+                kept.append(_html(origin + _folded(result.page, token, summary)))
                 origin = mistake = ""
             elif token.type == "code_block":
                 kept.append(_html(highlight.fragment(token.content, "")))
@@ -261,15 +267,14 @@ def line_of(text: str, symbol: str) -> int:
         raise SiteError(str(error)) from None
 
 
-def _folded(page: Page, fence: Token) -> str:
-    """A listing; a chapter's machine code is closed until somebody wants to see it."""
-    language = fence.info.strip()
-    listing = highlight.fragment(fence.content, language)
-    if not page.chapter or language != "sass":
+def _folded(page: Page, fence: Token, summary: str) -> str:
+    """A listing; in a chapter one with a summary is closed until somebody wants to see it."""
+    listing = highlight.fragment(fence.content, fence.info.strip())
+    if not page.chapter or not summary:
         return listing
     count = fence.content.count("\n")
     lines = f"{count} line{'s' if count != 1 else ''}"
-    return f'<details class="fold"><summary>Machine code, {lines}</summary>{listing}</details>'
+    return f'<details class="fold"><summary>{summary}, {lines}</summary>{listing}</details>'
 
 
 def _holds(tokens: list[Token], index: int, *kinds: str) -> bool:
