@@ -202,6 +202,7 @@ TEST_CASE("a tile may begin inside of a pattern of absolute addresses, and needs
     for (std::uint32_t start = 0; start < 1024; start += 128) {
         check_product<64, Swizzle::bytes128, Major::mn, Major::mn>(start, 0);
         check_product<64, Swizzle::bytes64, Major::mn, Major::mn>(start, 0);
+        check_product<64, Swizzle::bytes128, Major::k, Major::k>(start, 0);
         check_product<64, Swizzle::bytes32, Major::k, Major::k>(start, 0);
     }
 }
@@ -211,6 +212,7 @@ TEST_CASE("a pattern that begins with the tile needs its place as base offset") 
     for (std::uint32_t start = 0; start < 1024; start += 128) {
         check_product<64, Swizzle::bytes128, Major::mn, Major::mn>(start, start);
         check_product<64, Swizzle::bytes64, Major::mn, Major::mn>(start, start);
+        check_product<64, Swizzle::bytes128, Major::k, Major::k>(start, start);
         check_product<64, Swizzle::bytes32, Major::k, Major::k>(start, start);
     }
 }
