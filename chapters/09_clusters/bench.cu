@@ -4,6 +4,7 @@
 #include "bench_causes.cuh"
 #include "bench_publish.cuh"
 #include "bench_streams.cuh"
+#include "bench_tiles.cuh"
 #include "clusters.cuh"
 #include "remote_async.cuh"
 
@@ -151,77 +152,6 @@ void sizes(Bench& bench) {
         histogram_with(bench, values, cluster, ceiling);
         sum_with(bench, values, "cluster_sum", launch_cluster_sum, cluster, ceiling);
         sum_with(bench, values, "remote_arrive", launch_remote_arrive, cluster, ceiling);
-    }
-}
-
-// ---- one tile for each cluster ----
-
-/// tile_for_each and multicast_tile differ in two things; these stand between them.
-__global__ void tile_for_each_met(const unsigned* in, unsigned* out, std::size_t size) {
-    same_tile<Loads::alone, Meeting::relaxed>(in, out, size);
-}
-__global__ void tile_for_each_synced(const unsigned* in, unsigned* out, std::size_t size) {
-    same_tile<Loads::alone, Meeting::sync>(in, out, size);
-}
-__global__ void multicast_tile_synced(const unsigned* in, unsigned* out, std::size_t size) {
-    same_tile<Loads::shared, Meeting::sync>(in, out, size);
-}
-
-struct TileKernel {
-    const char* name;
-    const char* loads;
-    const char* meeting;
-    void (*kernel)(const unsigned*, unsigned*, std::size_t);
-    bool shared;
-};
-
-/// The chapter's own kernels, which also write: what is saved is a part of the traffic.
-void tiles(Bench& bench) {
-    bench.table("multicast_tile", "One tile read for each cluster, a copy per block written",
-                workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
-                                                         {"loads", "loads"},
-                                                         {"meeting", "barrier before the copy"},
-                                                         {"cluster", "blocks of the cluster"},
-                                                         {"l2_bytes", "asked of L2", "bytes"},
-                                                         {"written", "written", "bytes"}},
-                                                        workbook::timing_columns()));
-    const std::size_t size = bench.size(std::size_t{1} << 24, std::size_t{1} << 12);
-    DeviceBuffer<unsigned> in(size);
-    workbook::launch(workbook::fill_random_words<unsigned>, workbook::striding(size), in.data(), size);
-    constexpr TileKernel kernels[] = {
-        {"tile_for_each", "each block", "the block's", tile_for_each, false},
-        {"tile_for_each_met", "each block", "the cluster's, relaxed", tile_for_each_met, false},
-        {"multicast_tile", "multicast", "the cluster's, relaxed", multicast_tile, true},
-        {"tile_for_each_synced", "each block", "cluster.sync()", tile_for_each_synced, false},
-        {"multicast_tile_synced", "multicast", "cluster.sync()", multicast_tile_synced, true},
-    };
-    for (const int cluster : {2, 4, 8, 16}) {
-        const std::size_t copies = size * static_cast<std::size_t>(cluster);
-        DeviceBuffer<unsigned> expected(copies);
-        DeviceBuffer<unsigned> out(copies);
-        launch_tile_for_each(in.span(), expected.span(), cluster);
-        for (const TileKernel& k : kernels) {
-            out.poison();
-            const auto launch = [&](cudaStream_t) {
-                launch_same_tile(k.kernel, in.span(), out.span(), cluster);
-            };
-            launch(nullptr);
-            DeviceBuffer<unsigned long long> wrong(std::vector<unsigned long long>{0});
-            workbook::launch(workbook::count_different<unsigned>, workbook::striding(copies), expected.data(),
-                             out.data(), copies, wrong.data());
-            if (wrong.download().front() > 0)
-                bench.wrong(std::string(k.name) + ", clusters of " + std::to_string(cluster) + ": wrong");
-            const std::size_t bytes = in.size_bytes() + out.size_bytes();
-            const std::vector<BenchCell> cells{{"kernel", k.name},
-                                               {"loads", k.loads},
-                                               {"meeting", k.meeting},
-                                               {"cluster", cluster},
-                                               {"l2_bytes", k.shared ? in.size_bytes() : out.size_bytes()},
-                                               {"written", out.size_bytes()}};
-            bench.row("multicast_tile",
-                      workbook::joined<BenchCell>(
-                          cells, workbook::timing_cells(bench.time_checked(bytes, launch), bytes)));
-        }
     }
 }
 

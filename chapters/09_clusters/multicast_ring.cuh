@@ -15,6 +15,12 @@
 
 namespace clusters {
 
+/// Who brings a block what it needs.
+enum class Loads {
+    alone, ///< each block loads for itself
+    shared ///< a multicast brings it to all blocks of the cluster
+};
+
 /// How warps say that they have read a batch, and with what scope everybody waits.
 enum class Handover {
     plain,        ///< as CUTLASS does: no qualifiers, so release and acquire at scope .cta

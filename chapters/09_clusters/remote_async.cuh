@@ -139,8 +139,8 @@ inline constexpr int tile_elements = 1024; // 4 KiB
 
 /// Copies `bytes` from global memory to the same place in the shared memory of every block whose bit is set
 /// in `mask`, and completes them on the barrier at the same place in each. PTX ISA, cp.async.bulk: any sm_90
-/// has it, but only 90a promises its speed on later targets, so the assembler says a word and cuda::ptx, made
-/// for 90a here, has no plain spelling.
+/// has it, but only 90a promises its speed on later targets, so the assembler advises sm_90a, and cuda::ptx
+/// offers this form for 90a only.
 __device__ inline void copy_multicast(void* tile, const void* from, std::uint32_t bytes, std::uint64_t* bar,
                                       std::uint16_t mask) {
     asm volatile(
@@ -166,34 +166,9 @@ __device__ inline void store_turned(const unsigned* tile, int in_tile, const uns
     }
 }
 
-/// Who brings a block what it needs.
-enum class Loads {
-    alone, ///< each block loads for itself
-    shared ///< a multicast brings it to all blocks of the cluster
-};
-
-/// How the blocks of a cluster meet before anybody sends to another one's memory.
-enum class Meeting {
-    none,    ///< not at all: only the own block, at __syncthreads()
-    relaxed, ///< at the cluster's barrier, with an arrival that publishes nothing
-    sync     ///< at the cluster's barrier, with the release and the acquire of cluster.sync()
-};
-
-template <Meeting meeting>
-__device__ void meet() {
-    if constexpr (meeting == Meeting::none)
-        __syncthreads();
-    else if constexpr (meeting == Meeting::relaxed) {
-        ptx::barrier_cluster_arrive(ptx::sem_relaxed);
-        ptx::barrier_cluster_wait();
-    } else
-        cg::this_cluster().sync();
-}
-
-/// Each cluster takes one tile, and each of its blocks stores a copy, turned by its rank. Every block's own
-/// barrier expects the bytes of one tile.
-template <Loads loads, Meeting meeting>
-__device__ void same_tile(const unsigned* in, unsigned* out, std::size_t size) {
+/// Every block asks for the tile itself, and L2 delivers it as often. Each block stores a copy, turned by its
+/// rank.
+__global__ void tile_for_each(const unsigned* in, unsigned* out, std::size_t size) {
     __shared__ alignas(16) unsigned tile[tile_elements];
     __shared__ std::uint64_t bar;
     const cg::cluster_group cluster = cg::this_cluster();
@@ -208,25 +183,35 @@ __device__ void same_tile(const unsigned* in, unsigned* out, std::size_t size) {
         publish_barriers();
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar, bytes);
     }
-    meet<meeting>(); // for a multicast: all blocks run, and their barriers are initialised
-    if (threadIdx.x == 0 && bytes > 0) {
-        if constexpr (loads == Loads::alone)
-            ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, tile, in + start, bytes, &bar);
-        else if (rank == 0)
-            copy_multicast(tile, in + start, bytes, &bar, static_cast<std::uint16_t>((1u << blocks) - 1));
-    }
+    __syncthreads();
+    if (threadIdx.x == 0 && bytes > 0)
+        ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, tile, in + start, bytes, &bar);
     wait_for_cluster(&bar);
     store_turned(tile, in_tile, in + start, count, rank, out + rank * size + start);
 }
 
-/// Every block asks for the tile itself, and L2 delivers it as often.
-__global__ void tile_for_each(const unsigned* in, unsigned* out, std::size_t size) {
-    same_tile<Loads::alone, Meeting::none>(in, out, size);
-}
-
-/// Rank 0 asks for it once, and it lands in every block.
+/// Rank 0 asks for it once, and it lands in every block, whose own barrier expects its bytes.
 __global__ void multicast_tile(const unsigned* in, unsigned* out, std::size_t size) {
-    same_tile<Loads::shared, Meeting::relaxed>(in, out, size);
+    __shared__ alignas(16) unsigned tile[tile_elements];
+    __shared__ std::uint64_t bar;
+    const cg::cluster_group cluster = cg::this_cluster();
+    const unsigned blocks = cluster.num_blocks();
+    const unsigned rank = cluster.block_rank();
+    const std::size_t start = std::size_t{blockIdx.x / blocks} * tile_elements;
+    const int count = tile_count(start, tile_elements, size);
+    const int in_tile = bulk_part(in + start, count);
+    const std::uint32_t bytes = in_tile * sizeof(unsigned);
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&bar, 1);
+        publish_barriers();
+        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar, bytes);
+    }
+    ptx::barrier_cluster_arrive(ptx::sem_relaxed);
+    ptx::barrier_cluster_wait(); // all blocks run, and their barriers are initialised
+    if (threadIdx.x == 0 && rank == 0 && bytes > 0)
+        copy_multicast(tile, in + start, bytes, &bar, static_cast<std::uint16_t>((1u << blocks) - 1));
+    wait_for_cluster(&bar);
+    store_turned(tile, in_tile, in + start, count, rank, out + rank * size + start);
 }
 
 /// Launches either of the two. `out` has cluster_size times as many elements as `in`: copy r of the array
