@@ -153,6 +153,8 @@ void staircase(Bench& bench) {
 // ---- bytes in flight ----
 
 /// Reads the array with `loads` independent loads of a T per thread in flight, and nothing else to wait for.
+/// (With eight loads of 16 bytes nvcc 13.0 uses the first value before it issues the fourth load: no such
+/// reader here.)
 template <class T, int loads>
 __global__ void read_stream(const T* in, std::size_t count, unsigned* sums) {
     const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
@@ -191,7 +193,7 @@ constexpr Reader reader() {
 }
 
 constexpr Reader readers[] = {reader<unsigned, 1>(), reader<unsigned, 4>(), reader<uint4, 1>(),
-                              reader<uint4, 2>(),    reader<uint4, 4>(),    reader<uint4, 8>()};
+                              reader<uint4, 2>(), reader<uint4, 4>()};
 
 /// The sum of the words that the threads' sums must add up to.
 unsigned expected_sum(std::size_t words) {

@@ -25,7 +25,7 @@ def figure() -> svg.Figure:
     latency = next(chart.number(row, "ns") for row in chart.table("latencies") if row["memory"] == "global memory")
     picture = svg.Figure("Rate of reading against bytes in flight per SM, on an H200", 432)
     picture.text(20, 28, "Reading global memory: rate against bytes in flight per SM", "strong")
-    x = chart.Axis(128, 262144, 80, 690, chart.doublings(128, 262144), logarithmic=True)
+    x = chart.Axis(128, 131072, 80, 690, chart.doublings(128, 131072), logarithmic=True)
     y = chart.Axis(40, 6000, 380, 80, [(v, f"{v:g}") for v in (50, 100, 200, 500, 1000, 2000, 5000)], logarithmic=True)
     chart.grid(picture, x, y, "bytes in flight per SM, at most (threads × loads × bytes of a load)", "GB/s read")
     marks(picture, x, y, latency)
