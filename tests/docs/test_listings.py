@@ -227,6 +227,12 @@ class GemmStep(unittest.TestCase):
         written = re.findall(r"^\| \[\d+ `(\w+)`\].* (\S+) % \|$", text, re.MULTILINE)
         expected = [(name, f"{100 * rates[name] / rates['cuBLAS']:.1f}") for name in gemm_step.rungs((gemm_step.ROOT / gemm_step.LADDER).read_text("utf-8"))]
         self.assertEqual(written, expected)
+        busy = {row["kernel"]: row["busy"] for row in gemm_step.rows(gemm_step.load(gemm_step.ROOT)["gemm_large"])}
+        idle = re.findall(r"^\| \[\d+ `(\w+)`\].*\| (\S+) \| \S+ % \|$", text, re.MULTILINE)
+        # A dash where nothing is told: kernels without tensor cores, and the last rung, whose kernel is another at each size.
+        told = [(name, share) for name, share in idle if share != "–"]
+        self.assertEqual(told, [(name, f"{100 - float(busy[name]):.0f}") for name, _ in told])
+        self.assertEqual([name for name, share in idle if share == "–"], ["naive", "shared_tile", "tuned"])
 
 
 if __name__ == "__main__":
