@@ -324,7 +324,7 @@ __global__ void ping_pong(int steps, Chain* result) {
 /// failed, and from the arrival to the return the cycles that waking up took.
 struct Misses {
     long long waited; ///< cycles from the first look to the last
-    long long woken;  ///< cycles from the arrival to the return of the last look
+    long long woken;  ///< cycles from the clock just before the arrival to the return of the last look
     unsigned looks;   ///< looks that returned false
 };
 
