@@ -113,7 +113,8 @@ def _rule_line(rows: Rows, kernel: str, work: int) -> Row:
     times = {stages: _per_tile(rows, first if stages == 1 else kernel, stages, work) for stages in (1, 2, 3, 4, 6, 8)}
     one, least = times[1], min(some(*times.values()), default=None)
     enough = ratio(one, least)
-    line: Row = {"kernel": f"`{kernel}`", "work": work, "one": one, "least": least, "copy": one - least if one and least else None, "rule": enough}
+    name = f"`{kernel}`" if first == kernel else f"`{kernel}` (one stage: `{first}`)"
+    line: Row = {"kernel": name, "work": work, "one": one, "least": least, "copy": one - least if one and least else None, "rule": enough}
     line["model"] = max(least, one / 2) if one and least else None
     return line | {"two": times[2], "three": times[3]}
 

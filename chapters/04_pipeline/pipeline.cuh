@@ -159,7 +159,7 @@ __global__ void thread_scope(Stream stream) {
     __shared__ alignas(128) float stage[stages][tile_floats];
     auto pipe = cuda::make_pipeline();
     StageIndex<stages> head, tail;
-    unsigned fetch = 0;
+    unsigned fetch = 0; // the next tile to ask for
     for (unsigned k = 0; stream.has(k); ++k) {
         for (; fetch < k + stages && stream.has(fetch); ++fetch) {
             pipe.producer_acquire();
