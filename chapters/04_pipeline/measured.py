@@ -19,7 +19,7 @@ _VARIANTS = (
     ("thread_scope", 4, "no barriers in the pipeline; the block meets twice per tile", "all threads copy and compute, in step"),
     ("with_specialized_staging_unified", 2, "even threads copy, odd threads compute", "never: each warp runs both"),
     ("specialized_warps", 4, "one warp copies, seven compute", "the two sides should not wait for each other"),
-    ("four_at_a_time", 4, "`thread_scope` with 16 bytes per access, whole tiles only", "you know size and alignment"),
+    ("four_at_a_time", 4, "`thread_scope` for whole tiles: 16 bytes per access, and each thread copies by itself, without `copy_tile`", "you know size and alignment"),
 )
 _PIPELINES = ("n_stages", "thread_scope", "specialized_warps", "four_at_a_time")
 

@@ -179,7 +179,7 @@ BENCH = Bench(
         )),
         "multicast_bytes": (("multicast",), pivot(
             "multicast",
-            "What is asked of L2, for batches of 16 KiB",
+            "What the blocks ask of L2, computed, for batches of 16 KiB",
             {"cluster": "blocks of the cluster", "blocks": "blocks", "delivered": heading("delivered to blocks", "bytes")},
             "loads",
             lambda v: heading(f"{v}: asked of L2", "bytes"),

@@ -104,7 +104,7 @@ BENCH = Bench(
     tables={
         "wgmma_rates": (("issue_rate",), pivot(
             "issue_rate",
-            "Products of bf16 per second, nothing loaded",
+            "Multiplications and additions of bf16 per second, nothing loaded",
             {"instruction": "instruction", "a": "A", "warps_per_sm": "warps on an SM"},
             "n",
             lambda v: heading(f"N = {v}", "TFLOP/s"),

@@ -96,7 +96,7 @@ inline std::string accumulator_picture(std::span<const float> sums) {
 
 /// A table of sums: by the tensor core, by fused multiply-adds, in double precision.
 inline std::string sum_table(std::span<const DirectedSum> sums, std::span<const float> results) {
-    std::string text = formatted("  %-16s %-16s %s\n", "tensor core", "f32, one by one", "f64");
+    std::string text = formatted("  %-16s %-16s %s\n", "tensor core", "f32, one by one", "f64, then f32");
     for (std::size_t i = 0; i < sums.size(); ++i)
         text +=
             formatted("%s\n", sums[i].shows) + formatted("  %-16.9g %-16.9g %.9g\n", double{results[i]},

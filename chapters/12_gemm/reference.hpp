@@ -30,8 +30,7 @@ namespace gemm {
     return values;
 }
 
-/// One element of a product: its value, and the largest magnitude of a product, or of the sum of the first
-/// few of them.
+/// One element of a product: its value, and the largest magnitude of any product and of any sum on the way.
 struct Element {
     double value = 0;
     double largest = 0;

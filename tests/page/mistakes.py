@@ -133,8 +133,13 @@ class Home(unittest.TestCase):
             self.assertGreater(self.browser.evaluate("document.querySelectorAll('.fragment .said').length"), 0)
         for text, name in zip(noticed, ("deadlock", "barrier-init-not-visible", "read-before-completion"), strict=True):
             self.assertIn(f"error {name} ", text)
+        self.assertTrue(self.browser.evaluate(SEEN), "what came of it can be seen without scrolling")
         self.assertEqual(self.browser.problems(), [])
         self.no_barriers()
+        mended = self.browser.evaluate("(document.querySelector('.live-mend').click(), " + OUTCOME + ")")
+        self.assertIn("Memory is as the right kernel leaves it.", mended)
+        self.assertEqual(self.browser.evaluate("[document.querySelectorAll('.live-added, .live-removed, .said').length, document.querySelector('.live-mend').hidden]"), [0, True])
+        self.assertEqual(self.browser.evaluate("document.activeElement.textContent"), "Run")
 
     def no_barriers(self) -> None:
         """What axe-core says of the page as it is now, in light and dark."""
@@ -154,3 +159,10 @@ OUTCOME = """(async () => {
     return listing.outcome.innerText;
 })()"""
 """What the demo says when it has come to its end."""
+
+SEEN = """(async () => {
+    await new Promise(done => setTimeout(done, 1000)); // It scrolls smoothly.
+    const { top, bottom } = hopperDemo.listing.outcome.getBoundingClientRect();
+    return top >= 0 && Math.floor(bottom) <= innerHeight;
+})()"""
+"""Whether all that the demo says of a run is on the screen."""

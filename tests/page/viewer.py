@@ -260,7 +260,7 @@ class Viewer(unittest.TestCase):
         self.ask(f"hopperViewer.page.go({at})")
         row = self.ask("document.querySelector('.hv-table tr[aria-current]').innerText")
         self.assertRegex(row, rf"{at}\b.*issues copies 1 to 32: cp.async, 128 bytes to offset 1024, generic proxy, in cp.async group 0")
-        self.assertRegex(self.ask("document.querySelector('[aria-live]').textContent"), rf"^Event {at} of {len(kinds) - 1}: warp 0, 32 lanes issues copies 1 to 32")
+        self.assertRegex(self.ask("document.querySelector('[aria-live]').textContent"), rf"^Event {at} of {len(kinds) - 1}: warp 0 \(32 lanes\) issues copies 1 to 32")
         conflict = kinds.index(names.index("shared_access"))
         more = Moments(self.recordings["groups"]).events[conflict][4:]
         banks: dict[int, set[int]] = defaultdict(set)

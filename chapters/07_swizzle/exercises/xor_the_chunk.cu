@@ -27,7 +27,7 @@ constexpr int chunk_elements = 8; // 16 bytes
 
 /// The index of element (row, column) of a tile, from the start of tile 0.
 __device__ inline int place(int tile, int row, int column) {
-    return tile * tile_elements + row * tile_columns + column; // YOUR CODE: these are tiles without
+    return tile * tile_elements + row * tile_columns + column; // YOUR CODE: here nothing is swizzled
 }
 
 __global__ void xor_the_chunk(const __grid_constant__ CUtensorMap map, int x, int y, std::uint16_t* out) {

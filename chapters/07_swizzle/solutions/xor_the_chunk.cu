@@ -31,8 +31,7 @@ __device__ inline int place(int tile, int row, int column) {
     const int index = tile * tile_elements + row * tile_columns;
     const int line = index / 64; // of 128 bytes, counted from where the pattern begins
     return index + ((column / chunk_elements) ^ (line % 4)) * chunk_elements + column % chunk_elements;
-    //? return tile * tile_elements + row * tile_columns + column; // YOUR CODE: these are tiles without
-    //swizzle
+    //? return tile * tile_elements + row * tile_columns + column; // YOUR CODE: here nothing is swizzled
     //@ end
 }
 

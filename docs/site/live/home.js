@@ -14,6 +14,14 @@
         return names.map(name => known.find(mutant => mutant.name === name)).filter(Boolean);
     };
 
+    // The buttons are above the listing, and what comes of it is below: on a small screen it would not be seen.
+    const choose = listing.choose.bind(listing);
+    listing.choose = async mutant => {
+        await choose(mutant);
+        const behavior = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth';
+        if (mutant) listing.outcome.scrollIntoView({ block: 'nearest', behavior });
+    };
+
     /** Breaks the line: the marks that stood here before give way to those of the listing itself. */
     async function apply(name, pressed) {
         listing.say('Loading the emulator, once…');

@@ -76,11 +76,13 @@
             this.breakButton = make('button', { type: 'button', className: 'live-break', textContent: 'Break it…' });
             this.breakButton.setAttribute('aria-expanded', 'false');
             this.breakButton.onclick = () => this.showMutants();
+            this.mendButton = make('button', { type: 'button', className: 'live-mend', textContent: 'Mend it', title: 'The kernel as it was', hidden: true });
+            this.mendButton.onclick = () => this.mend();
             this.outcome = make('div', { className: 'live-outcome' });
             this.outcome.setAttribute('role', 'status');
             this.choices = make('ul', { className: 'live-mutants', hidden: true });
             this.order.onchange = this.size.onchange = () => this.run();
-            this.bar = make('div', { className: 'live-bar' }, this.runButton, this.size, this.order, this.breakButton);
+            this.bar = make('div', { className: 'live-bar' }, this.runButton, this.size, this.order, this.breakButton, this.mendButton);
             this.offerRun(this.kernels.length > 0);
             box.after(make('div', { className: 'live' }, this.bar, this.choices, this.outcome));
         }
@@ -300,8 +302,15 @@
             return make('li', {}, button);
         }
 
+        /** Takes the mutant away, and runs; the keyboard goes on at Run. */
+        mend() {
+            (this.runButton.hidden ? this.breakButton : this.runButton).focus({ preventScroll: true });
+            return this.choose(null);
+        }
+
         /** Applies a mutant, or none, and runs. */
         choose(mutant) {
+            this.mendButton.hidden = !mutant;
             for (const other of [this.broken, mutant])
                 other?.buttons.forEach(button => button.setAttribute('aria-pressed', String(other === mutant)));
             this.changedRows?.forEach(row => {

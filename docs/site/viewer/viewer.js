@@ -330,7 +330,7 @@
                 rows.push(row);
             }
             const head = make('tr', {}, ...['event', 'who', 'what', 'line'].map(text => make('th', { scope: 'col', textContent: text })));
-            this.table.replaceChildren(make('table', {}, make('caption', { textContent: `Events ${first} to ${first + rows.length - 1} of ${events.count}` }),
+            this.table.replaceChildren(make('table', {}, make('caption', { textContent: `Events ${first} to ${first + rows.length - 1} of ${events.count - 1}` }),
                 make('thead', {}, head), make('tbody', {}, ...rows)));
         }
         #drawRuns() {

@@ -80,13 +80,13 @@
 
     viewer.words = {
         plural,
-        /** "warp 3, 32 lanes". */
+        /** "warp 3 (32 lanes)". */
         who(events, event) {
             const warp = events.warp(event);
             if (warp < 0) return '';
             const lanes = viewer.lanesIn(events.lanes(event)), first = viewer.firstLane(events.lanes(event));
             const block = events.blocks.length > 1 ? `block ${warp >> 5}, ` : '';
-            return `${block}warp ${warp % 32}, ${lanes === 1 ? `lane ${first}` : `${lanes} lanes`}`;
+            return `${block}warp ${warp % 32} (${lanes === 1 ? `lane ${first}` : `${lanes} lanes`})`;
         },
         what: (recording, events, event) => SAID[events.kind(event)](recording, events, event),
         where: (recording, events, event) => (events.warp(event) < 0 ? '' : recording.place(events.pc(event))),
