@@ -1,21 +1,19 @@
 /// @file row_and_column.cu
 /// Exercise: a multicast to some of the blocks.
 ///
-/// Given    The vectors `x` of `rows` floats and `y` of `columns` floats, each at a multiple of 16 bytes;
-///          rows and columns are multiples of 128. The judge launches clusters of four blocks of 256
-///          threads. A cluster makes a tile of 128 × 128 products, a block a quarter of it, 64 × 64. Block
-///          `rank` has the upper quarters if rank / 2 is 0 and the left ones if rank % 2 is 0: the two
-///          blocks in a row need the same 64 floats of x, the two in a column the same 64 floats of y.
-///          copy_multicast(…, mask) lets one thread copy from global memory to the same place in the shared
-///          memory of every block whose bit is set in `mask`; in each of them the bytes count on the
-///          barrier at the same place.
-/// Wanted   out[m][n] = x[m] · y[n], in rows × columns. Each cluster reads each part of x and of y once, and
-///          each part goes to the two blocks that need it, and to no other.
+/// Given    Vectors `x` of `rows` floats and `y` of `columns` floats, at multiples of 16 bytes; both numbers
+///          are multiples of 128. In clusters of four blocks of 256 threads a block makes 64 × 64 products,
+///          a quarter of the cluster's tile: block `rank` in row rank / 2 and column rank % 2. The two blocks
+///          of a row need the same 64 floats of x, the two of a column the same of y. copy_multicast(…, mask)
+///          copies to the same place of every block whose bit is set in `mask`, and the bytes count there on
+///          the barrier at the same place.
+/// Wanted   out[m][n] = x[m] · y[n]. Each cluster reads each part of x and y once, for the two blocks that
+///          need it and no other.
 /// Missing  1. What every block does before a copy to it may be issued. How many bytes does it announce?
 ///          2. The copies: which block issues which, and to whom.
 ///          3. The wait.
-/// Judged   By the result for several sizes; by counters: half of the bytes that arrive, arrive at the
-///          second of the two blocks, and no float of x or y comes by a thread's load.
+/// Judged   By results; by counters: half of the bytes that arrive, arrive at the second of two blocks, and
+///          no float of x or y comes by a thread's load.
 #include <cooperative_groups.h>
 #include <cuda/ptx>
 
