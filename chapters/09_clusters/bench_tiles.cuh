@@ -32,13 +32,7 @@ template <Loads loads, Meeting meeting>
 __global__ void same_tile(const unsigned* in, unsigned* out, std::size_t size) {
     __shared__ alignas(16) unsigned tile[tile_elements];
     __shared__ std::uint64_t bar;
-    const cg::cluster_group cluster = cg::this_cluster();
-    const unsigned blocks = cluster.num_blocks();
-    const unsigned rank = cluster.block_rank();
-    const std::size_t start = std::size_t{blockIdx.x / blocks} * tile_elements;
-    const int count = tile_count(start, tile_elements, size);
-    const int in_tile = bulk_part(in + start, count);
-    const std::uint32_t bytes = in_tile * sizeof(unsigned);
+    const auto [blocks, rank, start, count, in_tile, bytes] = tile_of_cluster(in, size);
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(&bar, 1);
         publish_barriers();
@@ -48,7 +42,7 @@ __global__ void same_tile(const unsigned* in, unsigned* out, std::size_t size) {
         ptx::barrier_cluster_arrive(ptx::sem_relaxed);
         ptx::barrier_cluster_wait();
     } else
-        cluster.sync();
+        cg::this_cluster().sync();
     if (threadIdx.x == 0 && bytes > 0) {
         if constexpr (loads == Loads::alone)
             ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, tile, in + start, bytes, &bar);

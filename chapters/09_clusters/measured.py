@@ -60,10 +60,6 @@ def _clusters_claims(tables: Tables) -> Iterator[Claim]:
         one = rows.time(loads=alone, cluster=cluster, batch=1024 * kib)
         return ratio(rows.time(loads=shared, cluster=cluster, batch=1024 * kib), one)
 
-    for size in (2, 4, 8):
-        loads = rows.figure("l2_bytes", loads=alone, cluster=size)
-        asked = rows.figure("l2_bytes", loads=shared, cluster=size)
-        yield Claim(f"multicast-bytes-{size}", f"clusters of {size}: multicast asks L2 for fewer bytes", ratio(loads, asked), ">=", size * 0.9, "times")
     yield Claim("multicast-even", "clusters of two, batches of 16 KiB: multicast takes as long as loads by each block", slower(2, 16), "<=", 1.05, "times")
     yield Claim("multicast-gain", "clusters of two, batches of 32 KiB: multicast takes less time", slower(2, 32), "<=", 0.97, "times")
     yield Claim("multicast-eight", "clusters of eight, batches of 16 KiB: multicast takes longer", slower(8, 16), ">=", 1.15, "times")

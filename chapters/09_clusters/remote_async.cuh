@@ -166,11 +166,17 @@ __device__ inline void store_turned(const unsigned* tile, int in_tile, const uns
     }
 }
 
-/// Every block asks for the tile itself, and L2 delivers it as often. Each block stores a copy, turned by its
-/// rank.
-__global__ void tile_for_each(const unsigned* in, unsigned* out, std::size_t size) {
-    __shared__ alignas(16) unsigned tile[tile_elements];
-    __shared__ std::uint64_t bar;
+/// What a block knows of the tile that its cluster takes.
+struct ClusterTile {
+    unsigned blocks; ///< of the cluster
+    unsigned rank;
+    std::size_t start;   ///< its first element
+    int count;           ///< elements; the last tile of an array is shorter
+    int in_tile;         ///< of these, what a bulk copy can bring
+    std::uint32_t bytes; ///< that this is
+};
+
+__device__ inline ClusterTile tile_of_cluster(const unsigned* in, std::size_t size) {
     const cg::cluster_group cluster = cg::this_cluster();
     const unsigned blocks = cluster.num_blocks();
     const unsigned rank = cluster.block_rank();
@@ -178,6 +184,15 @@ __global__ void tile_for_each(const unsigned* in, unsigned* out, std::size_t siz
     const int count = tile_count(start, tile_elements, size);
     const int in_tile = bulk_part(in + start, count);
     const std::uint32_t bytes = in_tile * sizeof(unsigned);
+    return {blocks, rank, start, count, in_tile, bytes};
+}
+
+/// Every block asks for the tile itself, and L2 delivers it as often. Each block stores a copy, turned by its
+/// rank.
+__global__ void tile_for_each(const unsigned* in, unsigned* out, std::size_t size) {
+    __shared__ alignas(16) unsigned tile[tile_elements];
+    __shared__ std::uint64_t bar;
+    const auto [blocks, rank, start, count, in_tile, bytes] = tile_of_cluster(in, size);
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(&bar, 1);
         publish_barriers();
@@ -194,13 +209,7 @@ __global__ void tile_for_each(const unsigned* in, unsigned* out, std::size_t siz
 __global__ void multicast_tile(const unsigned* in, unsigned* out, std::size_t size) {
     __shared__ alignas(16) unsigned tile[tile_elements];
     __shared__ std::uint64_t bar;
-    const cg::cluster_group cluster = cg::this_cluster();
-    const unsigned blocks = cluster.num_blocks();
-    const unsigned rank = cluster.block_rank();
-    const std::size_t start = std::size_t{blockIdx.x / blocks} * tile_elements;
-    const int count = tile_count(start, tile_elements, size);
-    const int in_tile = bulk_part(in + start, count);
-    const std::uint32_t bytes = in_tile * sizeof(unsigned);
+    const auto [blocks, rank, start, count, in_tile, bytes] = tile_of_cluster(in, size);
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(&bar, 1);
         publish_barriers();
