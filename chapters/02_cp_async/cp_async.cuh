@@ -281,7 +281,7 @@ __global__ void groups_in_flight(const float* in, float* out, std::size_t size) 
         start_group(k);
     for (unsigned k = 0; tile_start(k) < size; ++k) {
         start_group(k + stages - 1);
-        cp_async_wait_group<stages - 1>(); // all groups but the newest: number k is complete
+        cp_async_wait_group<stages - 1>(); // all but the stages - 1 newest: number k is complete
         __syncthreads();
         store_reversed(tiles[k % stages], out + tile_start(k), tile_count(tile_start(k), tile_floats, size));
         __syncthreads(); // all have read the tile: the next group may overwrite it

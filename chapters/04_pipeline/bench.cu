@@ -85,6 +85,7 @@ struct Kernel {
 constexpr Kernel kernels[] = {
     {"single_stage", 1, single_stage},
     {"with_staging", 2, with_staging},
+    {"n_stages", 1, n_stages<1>},
     {"n_stages", 2, n_stages<2>},
     {"n_stages", 3, n_stages<3>},
     {"n_stages", 4, n_stages<4>},
@@ -99,6 +100,9 @@ constexpr Kernel kernels[] = {
     {"four_at_a_time", 2, four_at_a_time<2>},
     {"four_at_a_time", 3, four_at_a_time<3>},
     {"four_at_a_time", 4, four_at_a_time<4>},
+    {"four_at_a_time", 5, four_at_a_time<5>},
+    {"four_at_a_time", 6, four_at_a_time<6>},
+    {"four_at_a_time", 8, four_at_a_time<8>},
 };
 
 __global__ void fill_floats(float* values, std::size_t size) {

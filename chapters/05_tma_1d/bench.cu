@@ -1,6 +1,6 @@
 /// @file bench.cu
 /// Measurements of chapters 2 to 5: every way of copying for every size of tile and number of stages, and the
-/// ring of chapter 5 with different grids.
+/// rings of chapter 5 with different grids.
 #include "copy_paths.cuh"
 #include "overwritten.cuh"
 #include "tma_1d.cuh"
@@ -163,7 +163,7 @@ void paths(Bench& bench) {
     copy_row(bench, "copy_paths", "path", "copy after", arrays.bytes());
 }
 
-// ---- the ring of chapter 5 ----
+// ---- the rings of chapter 5 ----
 
 /// Adds to *wrong how many elements are not fma(a, x, y) of what the arrays held.
 __global__ void count_not_axpy(float a, const float* x, const float* y, std::size_t size,
@@ -193,24 +193,34 @@ void ring(Bench& bench) {
     constexpr float a = 0.5f;
     const double ceiling = copy_row(bench, "axpy_ring", "kernel", "copy before", bytes);
     const int sms = bench.device().multiprocessors;
-    for (int blocks = 1; blocks <= 6; ++blocks) {
-        const auto launch = [&](cudaStream_t) {
-            workbook::launch(tma_1d::axpy_ring,
-                             {.grid = static_cast<unsigned>(bench.size(sms * blocks, blocks)),
-                              .block = tma_1d::block_threads},
-                             a, x.data(), y.data(), size);
-        };
-        DeviceBuffer<unsigned long long> wrong(std::vector<unsigned long long>{0});
-        workbook::launch(fill_axpy, workbook::striding(size), x.data(), y.data(), size);
-        launch(nullptr);
-        workbook::launch(count_not_axpy, workbook::striding(size), a, x.data(), y.data(), size, wrong.data());
-        if (wrong.download().front() > 0)
-            bench.wrong("axpy_ring with " + std::to_string(blocks) + " blocks per SM: wrong result");
-        const auto timing = bench.time_checked(bytes, launch);
-        bench.row("axpy_ring",
-                  workbook::joined<BenchCell>({{"kernel", "axpy_ring"}, {"blocks_per_sm", blocks}},
-                                              workbook::timing_cells(timing, bytes, ceiling)));
-    }
+    struct Variant {
+        const char* name;
+        void (*kernel)(float, const float*, float*, std::size_t);
+        int threads;
+    };
+    for (const auto& [name, kernel, threads] :
+         {Variant{"axpy_ring", tma_1d::axpy_ring, tma_1d::block_threads},
+          Variant{"axpy_full_empty", tma_1d::axpy_full_empty, tma_1d::roles_threads}})
+        for (int blocks = 1; blocks <= 6; ++blocks) {
+            const auto launch = [&](cudaStream_t) {
+                workbook::launch(kernel,
+                                 {.grid = static_cast<unsigned>(bench.size(sms * blocks, blocks)),
+                                  .block = static_cast<unsigned>(threads)},
+                                 a, x.data(), y.data(), size);
+            };
+            DeviceBuffer<unsigned long long> wrong(std::vector<unsigned long long>{0});
+            workbook::launch(fill_axpy, workbook::striding(size), x.data(), y.data(), size);
+            launch(nullptr);
+            workbook::launch(count_not_axpy, workbook::striding(size), a, x.data(), y.data(), size,
+                             wrong.data());
+            if (wrong.download().front() > 0)
+                bench.wrong(std::string(name) + " with " + std::to_string(blocks) +
+                            " blocks per SM: wrong result");
+            const auto timing = bench.time_checked(bytes, launch);
+            bench.row("axpy_ring",
+                      workbook::joined<BenchCell>({{"kernel", name}, {"blocks_per_sm", blocks}},
+                                                  workbook::timing_cells(timing, bytes, ceiling)));
+        }
     copy_row(bench, "axpy_ring", "kernel", "copy after", bytes);
 }
 
@@ -325,7 +335,7 @@ void overwritten_words(Bench& bench) {
 
 constexpr workbook::BenchPart parts[] = {
     {"paths", "every way of copying, tile by tile", paths},
-    {"ring", "the ring of bulk loads with different grids", ring},
+    {"ring", "the rings of bulk loads with different grids", ring},
     {"overwritten", "reads of a tile that the next copy overtakes", overwritten_words},
     {"prefetch", "the next tile prefetched into L2, or not", prefetch},
 };

@@ -88,6 +88,9 @@ def _paths_claims(tables: Tables) -> Iterator[Claim]:
 def _ring_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["axpy_ring"].rows)
     yield Claim("stream-axpy", "the ring of chapter 5 streams at the speed of the copy", rows.share(kernel="axpy_ring"), ">=", 97, "%")
+    yield Claim("stream-full-empty", "so does the ring with a producer warp, nearly", rows.share(kernel="axpy_full_empty"), ">=", 96, "%")
+    alone = ratio(*(rows.time(kernel=kernel, blocks_per_sm=1) for kernel in ("axpy_ring", "axpy_full_empty")))
+    yield Claim("full-empty-alone", "one block on each SM: the ring with a producer warp is faster", alone, ">=", 1.08, "times")
 
 
 def _prefetch_claims(tables: Tables) -> Iterator[Claim]:

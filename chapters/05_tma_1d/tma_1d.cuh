@@ -8,6 +8,8 @@
 
 #include "workbook/device.hpp"
 #include "workbook/launch.hpp"
+#include "workbook/ring.cuh"
+#include "workbook/warpgroups.cuh"
 
 #include <cuda/barrier>
 #include <cuda/ptx>
@@ -304,6 +306,11 @@ struct Ring {
     std::uint64_t full[stages];
 };
 
+/// Where the k-th tile of this block begins: each block takes every gridDim.x-th tile.
+__device__ inline std::size_t tile_start(std::size_t k) {
+    return (blockIdx.x + k * gridDim.x) * tile_elements;
+}
+
 /// Loads the tiles of x and y at `start` into a stage. Both copies count on the stage's one barrier.
 __device__ inline void load_stage(Ring& ring, int stage, const float* x, const float* y, std::size_t start,
                                   std::size_t size) {
@@ -314,11 +321,10 @@ __device__ inline void load_stage(Ring& ring, int stage, const float* x, const f
     ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, ring.y[stage], y + start, bytes, full);
 }
 
-/// Each block takes every gridDim.x-th tile. A stage is loaded anew in the next round, when the bulk store of
-/// its result has read it: after the first round at most stages - 1 tiles are on their way.
+/// A stage is loaded anew in the next round, when the bulk store of its result has read it: after the first
+/// round at most stages - 1 tiles are on their way.
 __global__ void axpy_ring(float a, const float* x, float* y, std::size_t size) {
     __shared__ Ring ring;
-    const auto tile_start = [](std::size_t k) { return (blockIdx.x + k * gridDim.x) * tile_elements; };
     if (threadIdx.x == 0) {
         for (std::uint64_t& full : ring.full)
             ptx::mbarrier_init(&full, 1);
@@ -349,6 +355,60 @@ __global__ void axpy_ring(float a, const float* x, float* y, std::size_t size) {
         ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
 }
 
+// ---- the same ring with a warp that loads ----
+
+inline constexpr int consumer_threads = block_threads;
+inline constexpr int consumer_warps = consumer_threads / 32;
+inline constexpr int roles_threads = consumer_threads + 32; ///< and a warp that loads
+
+/// The producer, one thread: loads tile after tile, each as soon as its stage is empty.
+__device__ inline void produce(Ring& ring, std::uint64_t* empty, const float* x, const float* y,
+                               std::size_t size) {
+    auto to = workbook::producer_start<stages>();
+    for (std::size_t k = 0; tile_start(k) < size; ++k, to.advance()) {
+        wait(&empty[to.index], to.phase);
+        load_stage(ring, to.index, x, y, tile_start(k), size);
+    }
+}
+
+/// A consumer: computes its part of each tile. One of them stores it, and gives the stage back when the store
+/// has read it.
+__device__ inline void consume(Ring& ring, std::uint64_t* empty, float a, float* y, std::size_t size) {
+    workbook::RingState<stages> from;
+    for (std::size_t k = 0; tile_start(k) < size; ++k, from.advance()) {
+        const int stage = from.index;
+        const int count = tile_count(tile_start(k), size);
+        wait(&ring.full[stage], from.phase);
+        for (int i = threadIdx.x; i < count; i += consumer_threads)
+            ring.y[stage][i] = fmaf(a, ring.x[stage][i], ring.y[stage][i]);
+        ptx::fence_proxy_async(ptx::space_shared); // each: my reads and writes, before the copies to come,
+        workbook::named_sync(1, consumer_threads); // and all consumers have made theirs
+        if (threadIdx.x == 0) {
+            ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, y + tile_start(k), ring.y[stage],
+                               count * sizeof(float));
+            ptx::cp_async_bulk_commit_group();
+            ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>()); // the store has read the stage:
+            (void)ptx::mbarrier_arrive(&empty[stage]);           // it is empty
+        }
+    }
+}
+
+/// Four warps compute and store, a fifth loads. The block stays, and its roles meet only at full and empty.
+__global__ void axpy_full_empty(float a, const float* x, float* y, std::size_t size) {
+    __shared__ Ring ring;
+    __shared__ std::uint64_t empty[stages];
+    if (threadIdx.x == 0)
+        for (int stage = 0; stage < stages; ++stage) {
+            ptx::mbarrier_init(&ring.full[stage], 1); // the producer arrives, with the bytes
+            ptx::mbarrier_init(&empty[stage], 1);     // the consumer that stores arrives
+        }
+    __syncthreads(); // the last time that all meet
+    if (workbook::warp_index() < consumer_warps)
+        consume(ring, empty, a, y, size);
+    else if (workbook::elect_one())
+        produce(ring, empty, x, y, size);
+}
+
 /// Without TMA, for the elements that no bulk copy can take.
 __global__ void axpy_plain(float a, const float* x, float* y, std::size_t size) {
     const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -364,16 +424,25 @@ inline void launch_axpy_plain(float a, std::span<const float> x, std::span<float
 
 /// y = a·x + y with one rounding per element, for arrays of one size at any addresses. Where x and y lie
 /// differently within their 16 bytes, no cut makes both aligned, and the plain kernel does it all.
-inline void launch_axpy_ring(float a, std::span<const float> x, std::span<float> y) {
+/// @param kernel axpy_ring or axpy_full_empty, with blocks of `threads` threads
+inline void launch_axpy(void (*kernel)(float, const float*, float*, std::size_t), unsigned threads, float a,
+                        std::span<const float> x, std::span<float> y) {
     const BulkParts<const float> x_parts = split_for_bulk(x);
     const BulkParts<float> y_parts = split_for_bulk(y);
     if (x_parts.head.size() != y_parts.head.size())
         return launch_axpy_plain(a, x, y);
     const std::size_t tiles = workbook::blocks_for(y_parts.body.size(), tile_elements);
-    workbook::launch(axpy_ring, {.grid = looping_grid(tiles, 6, 3 * stages), .block = block_threads}, a,
+    workbook::launch(kernel, {.grid = looping_grid(tiles, 6, 3 * stages), .block = threads}, a,
                      x_parts.body.data(), y_parts.body.data(), y_parts.body.size());
     launch_axpy_plain(a, x_parts.head, y_parts.head);
     launch_axpy_plain(a, x_parts.tail, y_parts.tail);
+}
+
+inline void launch_axpy_ring(float a, std::span<const float> x, std::span<float> y) {
+    launch_axpy(axpy_ring, block_threads, a, x, y);
+}
+inline void launch_axpy_full_empty(float a, std::span<const float> x, std::span<float> y) {
+    launch_axpy(axpy_full_empty, roles_threads, a, x, y);
 }
 
 // ---- reduce-add into global memory ----

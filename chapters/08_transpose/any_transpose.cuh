@@ -3,8 +3,9 @@
 /// tile of them ends in the middle of sectors.
 ///
 /// What a store leaves of a sector is left to another block. So a tile leans: each of its columns is stored
-/// from the first row on that begins a sector of the result, and goes on by as many rows at the end. Matrices
-/// with few rows or few columns have kernels of their own, whose runs of the result, or of the input, are one
+/// from the first row on that begins a sector of the result, and goes on by as many rows at the end. Blocks
+/// walk in bands of rows of tiles, so that a tile's neighbours find in L2 what they read too. Matrices with
+/// few rows or few columns have kernels of their own, whose runs of the result, or of the input, are one
 /// piece.
 #pragma once
 
@@ -13,9 +14,11 @@
 
 #include "workbook/launch.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace transpose {
 
@@ -80,12 +83,20 @@ __device__ inline void above_the_lean(const float* in, float* out, const Extent&
     }
 }
 
+/// A band of rows of tiles is walked down column after column; then comes the next band.
+__device__ inline Corner in_bands(const Tiling& tiles, unsigned band, unsigned tile) {
+    const unsigned top = tile / (band * tiles.across) * band;
+    const unsigned high = min(band, tiles.down - top);
+    const unsigned within = tile - top * tiles.across;
+    return {std::size_t{top + within % high} * lean_edge, std::size_t{within / high} * lean_edge};
+}
+
 /// Any matrix, at any address: 4 bytes per access, and stores that begin with a sector.
 __global__ void __launch_bounds__(lean_threads)
-    leaning_tiles(const float* in, float* out, Tiling tiles, Walk walk) {
+    leaning_tiles(const float* in, float* out, Tiling tiles, unsigned band) {
     __shared__ float tile[lean_rows][lean_edge + 1];
     const Extent extent = tiles.extent;
-    const Corner corner = tiles.corner(blockIdx.x, walk);
+    const Corner corner = in_bands(tiles, band, blockIdx.x);
     if (corner.row + lean_rows <= extent.rows && corner.column + lean_edge <= extent.columns)
         lean<true>(tile, in, out, extent, corner);
     else
@@ -94,30 +105,55 @@ __global__ void __launch_bounds__(lean_threads)
         above_the_lean(in, out, extent, corner);
 }
 
-/// Neighbours in a row share sectors of the input, neighbours in a column eight rows of it. Along the
-/// short side the other neighbour's turn comes sooner, and what is shared may still be in L2.
-[[nodiscard]] constexpr Walk along_short_side(Extent extent) {
-    return extent.columns < extent.rows ? Walk::along_rows : Walk::down_columns;
+/// So many rows of tiles are walked down together. Where rows are short, one: the neighbours of a tile on all
+/// sides then come soon.
+[[nodiscard]] constexpr unsigned lean_band(Extent extent) {
+    constexpr std::size_t short_row = 2048;
+    return extent.columns < short_row && extent.columns < extent.rows ? 1 : 256;
 }
 
 inline constexpr int few_threads = 256;
+
+/// A thread's way along lines of `length` elements, few_threads further at each step: what a division of the
+/// element's number by `length` would give.
+struct Along {
+    unsigned length;
+    unsigned line = threadIdx.x / length;
+    unsigned place = threadIdx.x % length;
+
+    __device__ void advance() {
+        line += few_threads / length;
+        place += few_threads % length;
+        if (place >= length) {
+            place -= length;
+            ++line;
+        }
+    }
+};
+
+/// The pitch of lines in shared memory: odd, so that 32 lines touch all banks.
+[[nodiscard]] __host__ __device__ constexpr unsigned few_pitch(std::size_t length) {
+    return static_cast<unsigned>(length) | 1;
+}
 
 /// A block takes `width` columns from top to bottom: what it writes is one piece of the result.
 __global__ void __launch_bounds__(few_threads)
     few_rows(const float* in, float* out, Extent extent, unsigned width) {
     extern __shared__ float run[];
     const unsigned rows = static_cast<unsigned>(extent.rows);
+    const unsigned pitch = few_pitch(rows);
     const std::size_t first = std::size_t{blockIdx.x} * width;
     const std::size_t left = extent.columns - first;
     const unsigned mine = left < width ? static_cast<unsigned>(left) : width;
     for (unsigned c = threadIdx.x; c < mine; c += few_threads)
 #pragma unroll 8
         for (unsigned r = 0; r < rows; ++r)
-            run[c * rows + r] = in[r * extent.columns + first + c];
+            run[c * pitch + r] = in[r * extent.columns + first + c];
     __syncthreads();
+    Along at{rows};
 #pragma unroll 4
-    for (unsigned i = threadIdx.x; i < mine * rows; i += few_threads)
-        out[first * rows + i] = run[i];
+    for (unsigned i = threadIdx.x; i < mine * rows; i += few_threads, at.advance())
+        out[first * rows + i] = run[at.line * pitch + at.place];
 }
 
 /// A block takes `height` rows from end to end: what it reads is one piece of the input.
@@ -125,51 +161,67 @@ __global__ void __launch_bounds__(few_threads)
     few_columns(const float* in, float* out, Extent extent, unsigned height) {
     extern __shared__ float run[];
     const unsigned columns = static_cast<unsigned>(extent.columns);
+    const unsigned pitch = few_pitch(columns);
     const std::size_t first = std::size_t{blockIdx.x} * height;
     const std::size_t left = extent.rows - first;
     const unsigned mine = left < height ? static_cast<unsigned>(left) : height;
+    Along at{columns};
 #pragma unroll 4
-    for (unsigned i = threadIdx.x; i < mine * columns; i += few_threads)
-        run[i] = in[first * columns + i];
+    for (unsigned i = threadIdx.x; i < mine * columns; i += few_threads, at.advance())
+        run[at.line * pitch + at.place] = in[first * columns + i];
     __syncthreads();
     for (unsigned r = threadIdx.x; r < mine; r += few_threads)
 #pragma unroll 8
         for (unsigned c = 0; c < columns; ++c)
-            out[c * extent.rows + first + r] = run[r * columns + c];
+            out[c * extent.rows + first + r] = run[r * pitch + c];
 }
 
-/// So many rows, or columns, are few: with more leaning tiles are faster.
-inline constexpr std::size_t rows_are_few = 40;
-inline constexpr std::size_t columns_are_few = 20;
+/// So many rows, or columns, are few: with many more leaning tiles are faster.
+inline constexpr std::size_t rows_are_few = 80;
+inline constexpr std::size_t columns_are_few = 48;
 
-/// How many elements of each row, or column, a block of `few_rows` or `few_columns` takes: fewer the more of
-/// them there are, so that several blocks fit on an SM.
-[[nodiscard]] constexpr unsigned piece(std::size_t short_side) {
-    return short_side <= 4 ? 1024 : short_side <= 32 ? 256 : 128;
+/// What a block of `few_rows` or `few_columns` should have at most, so that several fit on an SM, and how
+/// many blocks there should be, where the matrix allows it.
+struct Few {
+    std::size_t elements;
+    std::size_t blocks;
+};
+inline constexpr Few of_rows{4096, 256};
+inline constexpr Few of_columns{2048, 512};
+
+/// How many elements of each row, or column, a block takes.
+[[nodiscard]] constexpr unsigned piece(std::size_t short_side, std::size_t long_side, Few few) {
+    unsigned length = 1024;
+    while (length > 64 && (length * short_side > few.elements || long_side / length < few.blocks))
+        length /= 2;
+    return length;
 }
 
 /// Leaning tiles, whatever the matrix.
-inline void launch_leaning_tiles(std::span<const float> in, std::span<float> out, Extent extent, Walk walk) {
+inline void launch_leaning_tiles(std::span<const float> in, std::span<float> out, Extent extent,
+                                 unsigned band) {
     const Tiling tiles = tiling(extent, lean_edge);
     workbook::launch(leaning_tiles, {.grid = tiles.count(), .block = lean_threads}, in.data(), out.data(),
-                     tiles, walk);
+                     tiles, std::min(band, std::max(tiles.down, 1u)));
 }
 
 /// Launches the kernel that fits the matrix, and returns its name.
 inline const char* launch_any_matrix(std::span<const float> in, std::span<float> out, Extent extent) {
     check_sizes(in, out, extent);
+    if (extent.columns == 1) // a column has its elements where a row has them
+        std::swap(extent.rows, extent.columns);
     const bool few_high = extent.rows <= rows_are_few && extent.rows <= extent.columns;
     const bool few_wide = extent.columns <= columns_are_few && extent.columns < extent.rows;
     if (extent.size() == 0 || !(few_high || few_wide)) {
-        launch_leaning_tiles(in, out, extent, along_short_side(extent));
+        launch_leaning_tiles(in, out, extent, lean_band(extent));
         return "leaning_tiles";
     }
-    const std::size_t short_side = few_high ? extent.rows : extent.columns;
-    const unsigned length = piece(short_side);
+    const auto [short_side, long_side] = std::minmax({extent.rows, extent.columns});
+    const unsigned length = piece(short_side, long_side, few_high ? of_rows : of_columns);
     workbook::launch(few_high ? few_rows : few_columns,
-                     {.grid = workbook::blocks_for(extent.size() / short_side, length),
+                     {.grid = workbook::blocks_for(long_side, length),
                       .block = few_threads,
-                      .dynamic_shared = length * short_side * sizeof(float)},
+                      .dynamic_shared = length * few_pitch(short_side) * sizeof(float)},
                      in.data(), out.data(), extent, length);
     return few_high ? "few_rows" : "few_columns";
 }

@@ -60,15 +60,18 @@ constexpr Rung<Half> half_rungs[] = {
     {"far_columns", launch_far_columns<Half>},
 };
 
-template <Walk walk>
-const char* launch_lean(std::span<const float> in, std::span<float> out, Extent extent) {
-    launch_leaning_tiles(in, out, extent, walk);
+const char* launch_lean_down(std::span<const float> in, std::span<float> out, Extent extent) {
+    launch_leaning_tiles(in, out, extent, tiling(extent, lean_edge).down);
+    return "leaning_tiles";
+}
+const char* launch_lean_along(std::span<const float> in, std::span<float> out, Extent extent) {
+    launch_leaning_tiles(in, out, extent, 1);
     return "leaning_tiles";
 }
 constexpr Rung<float> any_kernels[] = {
     {"padded_tile", launch_padded_tile<float>},
-    {"leaning_tiles down columns", launch_lean<Walk::down_columns>},
-    {"leaning_tiles along rows", launch_lean<Walk::along_rows>},
+    {"leaning_tiles down columns", launch_lean_down},
+    {"leaning_tiles along rows", launch_lean_along},
     {"any_matrix", launch_any_matrix},
 };
 
@@ -207,10 +210,13 @@ void sizes(Bench& bench) {
 void any(Bench& bench) {
     begin_ladder(bench, "any", "Matrices whose rows begin anywhere");
     for (const Extent extent :
-         {Extent{32767, 32769}, Extent{8191, 8193}, Extent{1001, 2999}, Extent{4095, 65537},
-          Extent{1023, 65537}, Extent{255, 65537}, Extent{79, 65537}, Extent{33, 65537}, Extent{9, 65537},
-          Extent{2, 65537}, Extent{65537, 4095}, Extent{65537, 1023}, Extent{65537, 255}, Extent{65537, 79},
-          Extent{65537, 33}, Extent{65537, 9}, Extent{65537, 2}})
+         {Extent{32767, 32769}, Extent{8191, 8193},  Extent{8193, 8191},  Extent{1001, 2999},
+          Extent{4095, 65537},  Extent{1023, 65537}, Extent{255, 65537},  Extent{79, 65537},
+          Extent{33, 65537},    Extent{32, 65537},   Extent{16, 65537},   Extent{9, 65537},
+          Extent{2, 65537},     Extent{65537, 4095}, Extent{65537, 1023}, Extent{65537, 255},
+          Extent{65537, 79},    Extent{65537, 33},   Extent{65537, 32},   Extent{65537, 16},
+          Extent{65537, 9},     Extent{65537, 2},    Extent{32, 4194305}, Extent{4194305, 16},
+          Extent{2, 67108865},  Extent{67108865, 2}})
         ladder_at(bench,
                   bench.size(extent, Extent{std::min<std::size_t>(extent.rows, 129),
                                             std::min<std::size_t>(extent.columns, 131)}),

@@ -2,10 +2,10 @@
 /// Chapter 8: the last rungs. They tell the L2 cache to keep what was read, though nobody will read it again.
 ///
 /// Our guess: read lines that are kept leave the written ones little room, so that L2 writes these back soon
-/// and together with their neighbours. kept_reads differs from column_walk in the policy of
-/// its loads and in the number of blocks per SM, tma_kept_reads from tma_micro_tiles in the policy and in the
-/// size that L2 fetches; the tuner beside this file found all three. far_columns differs from kept_reads in
-/// the order of the columns, and asks nothing in tiles that are whole.
+/// and together with their neighbours. kept_reads differs from column_walk in its loads, which have a policy
+/// and leave nothing in L1, and in the number of blocks per SM, tma_kept_reads from tma_micro_tiles in the
+/// policy and in the size that L2 fetches; the tuner beside this file found all of it. far_columns differs
+/// from kept_reads in the order of the columns, and asks nothing in tiles that are whole.
 #pragma once
 
 #include "tma_transpose.cuh"
@@ -124,8 +124,8 @@ __global__ void __launch_bounds__(micro_threads)
 }
 
 /// Shared memory of a block of kept_reads and far_columns. The tile needs 16 or 32 KiB; so much leaves room
-/// for four blocks per SM. Their tiles are about one column of tiles of the largest matrix that was measured.
-/// Our guess: what is written at one time then is in one strip of the output.
+/// for four blocks per SM. Three are too few; from four on the number hardly matters, however many tiles a
+/// column of the matrix has.
 inline constexpr std::size_t quarter_of_shared = 56 * 1024;
 
 template <class T>

@@ -3,7 +3,7 @@
 /// practice.
 #pragma once
 
-#include "multicast_ring.cuh"
+#include "bench_rings.cuh"
 
 #include "workbook/bench.hpp"
 #include "workbook/buffer.hpp"

@@ -2,7 +2,7 @@
 /// Chapter 9's measurements: a ring of batches that every block needs, by multicast and without.
 #pragma once
 
-#include "multicast_ring.cuh"
+#include "bench_rings.cuh"
 
 #include "workbook/bench.hpp"
 #include "workbook/bench_data.cuh"

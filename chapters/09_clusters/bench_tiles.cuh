@@ -3,7 +3,7 @@
 /// barrier before the copy costs.
 #pragma once
 
-#include "multicast_ring.cuh"
+#include "bench_rings.cuh"
 #include "remote_async.cuh"
 
 #include "workbook/bench.hpp"

@@ -1,5 +1,6 @@
 /// @file main.cu
 /// Chapter 9: the kernels of clusters and distributed shared memory, checked and measured.
+#include "bench_rings.cuh"
 #include "clusters.cuh"
 #include "multicast_ring.cuh"
 #include "references.hpp"
@@ -142,22 +143,19 @@ constexpr workbook::KernelEntry<Arrays> histogram_row(const char* name, const ch
 }
 
 /// The row of a stream: every block adds up the whole array.
-template <Loads loads, Handover handover>
+template <void (*launch)(std::span<const unsigned>, std::span<unsigned>, BatchRing, int)>
 constexpr workbook::KernelEntry<Arrays> stream_row(const char* name, const char* shows) {
-    return {
-        .name = name,
-        .shows = shows,
-        .bytes = [](const Arrays& arrays) { return arrays.values.size_bytes(); },
-        .prepare = [](Arrays& arrays) { arrays.totals.upload(std::vector<unsigned>(stream_blocks)); },
-        .launch =
-            [](Arrays& arrays) {
-                launch_stream_batches<loads, handover>(arrays.in(), arrays.totals.span(), ring, cluster_size);
-            },
-        .check =
-            [](Arrays& arrays) {
-                const unsigned total = std::accumulate(arrays.integers.begin(), arrays.integers.end(), 0u);
-                return workbook::check_exact(arrays.totals, std::vector<unsigned>(stream_blocks, total));
-            }};
+    return {.name = name,
+            .shows = shows,
+            .bytes = [](const Arrays& arrays) { return arrays.values.size_bytes(); },
+            .prepare = [](Arrays& arrays) { arrays.totals.upload(std::vector<unsigned>(stream_blocks)); },
+            .launch = [](Arrays& arrays) { launch(arrays.in(), arrays.totals.span(), ring, cluster_size); },
+            .check =
+                [](Arrays& arrays) {
+                    const unsigned total =
+                        std::accumulate(arrays.integers.begin(), arrays.integers.end(), 0u);
+                    return workbook::check_exact(arrays.totals, std::vector<unsigned>(stream_blocks, total));
+                }};
 }
 
 /// Chases through the block's own memory and through every neighbour's; the chains must end where they
@@ -287,10 +285,11 @@ constexpr workbook::KernelEntry<Arrays> kernels[] = {
      .prepare = poison,
      .launch = [](Arrays& arrays) { launch_multicast_tile(arrays.in(), arrays.words.span(), cluster_size); },
      .check = check_turned},
-    stream_row<Loads::alone, Handover::plain>("stream_alone", "a ring that each block fills for itself"),
-    stream_row<Loads::shared, Handover::plain>("stream_multicast", "a ring filled by multicast, 4 blocks"),
-    stream_row<Loads::shared, Handover::letter>("stream_by_letter",
-                                                "the same, handed back by the letter of PTX"),
+    stream_row<launch_stream_batches<Loads::alone, Handover::plain>>(
+        "stream_alone", "a ring that each block fills for itself"),
+    stream_row<launch_stream_multicast>("stream_multicast", "a ring filled by multicast, 4 blocks"),
+    stream_row<launch_stream_batches<Loads::shared, Handover::letter>>(
+        "stream_by_letter", "the same, handed back by the letter of PTX"),
     histogram_row<1>("histogram_1", "8192 bins in one block"),
     histogram_row<2>("histogram_2", "8192 bins over 2 blocks"),
     histogram_row<4>("histogram_4", "8192 bins over 4 blocks"),

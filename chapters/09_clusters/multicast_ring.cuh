@@ -1,9 +1,10 @@
 /// @file multicast_ring.cuh
-/// Chapter 9: a ring of batches that every block of a cluster needs, loaded by each block for itself or by
-/// multicast; and the ways to hand an empty stage back to the blocks that write into it.
+/// Chapter 9: a ring of batches that the blocks of a cluster fill for each other.
 ///
-/// One warp loads, eight read. A stage is full when its bytes have come to this block, and empty when all who
-/// read it have said so to everybody who writes into it: with multicast to every block of the cluster.
+/// One warp of each block loads, eight read. A stage is full when all bytes of its batch have come to this
+/// block, whoever asked for them, and empty when the readers of all blocks have said so, because all blocks
+/// write into it. bench_rings.cuh has the same ring with other loads, and with other ways to hand a stage
+/// back.
 #pragma once
 
 #include "remote_async.cuh"
@@ -14,24 +15,6 @@
 #include <stdexcept>
 
 namespace clusters {
-
-/// Who brings a block what it needs.
-enum class Loads {
-    alone, ///< each block loads for itself
-    shared ///< a multicast brings it to all blocks of the cluster
-};
-
-/// How warps say that they have read a batch, and with what scope everybody waits.
-enum class Handover {
-    plain,        ///< as CUTLASS does: no qualifiers, so release and acquire at scope .cta
-    wait_cluster, ///< the waits acquire at scope .cluster
-    letter,       ///< that, and the arrival releases at scope .cluster: what PTX asks for between blocks
-    gathered,     ///< plain, but a barrier of the reading warps first, then one arrival per block
-    gathered_letter
-};
-
-/// How much of a batch is read: to tell the time of bringing it from the time of using it.
-enum class Reads { all, one_chunk };
 
 /// The shape of a ring. 48 stages at most, all batches together in shared memory.
 struct BatchRing {
@@ -45,16 +28,11 @@ inline constexpr unsigned most_stages = 48;
 inline constexpr unsigned reading_warps = block_threads / 32;
 inline constexpr int stream_threads = block_threads + 32; ///< and a warp that asks for the batches
 
-template <Handover handover>
-inline constexpr bool by_letter = handover == Handover::letter || handover == Handover::gathered_letter;
-template <Handover handover>
-inline constexpr bool is_gathered = handover == Handover::gathered || handover == Handover::gathered_letter;
-
 /// The barriers of a ring, and where this block stands in its cluster.
 struct Stages {
     std::uint64_t* full;
     std::uint64_t* empty;
-    unsigned blocks; ///< that this block sends to and hears from: 1 if it loads alone
+    unsigned blocks; ///< that this block sends to and hears from
     unsigned rank;
 };
 
@@ -71,115 +49,95 @@ struct RingState {
     }
 };
 
-/// Arrives on the barrier at the same place in the block with this rank.
-template <Handover handover>
-__device__ void arrive_at(std::uint64_t* bar, unsigned rank) {
-    const auto own = static_cast<std::uint32_t>(__cvta_generic_to_shared(bar));
-    std::uint32_t theirs;
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(own), "r"(rank));
-    if constexpr (by_letter<handover>)
-        asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(theirs) : "memory");
-    else
-        asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(theirs) : "memory");
-}
-
-template <Handover handover>
-__device__ void wait_parity(std::uint64_t* bar, unsigned parity) {
-    if constexpr (handover == Handover::wait_cluster || by_letter<handover>)
-        while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, bar, parity)) {
-        }
-    else
-        while (!ptx::mbarrier_try_wait_parity(bar, parity)) {
-        }
-}
-
-/// The readers say that they have read a stage, to every block that writes into it.
-template <Handover handover>
-__device__ void hand_back(const Stages& me, unsigned stage) {
-    ptx::fence_proxy_async(ptx::space_shared); // what I have read comes before what is written next
-    if constexpr (is_gathered<handover>) {
-        asm volatile("barrier.sync 1, %0;" ::"n"(block_threads) : "memory");
-        if (threadIdx.x < me.blocks)
-            arrive_at<handover>(&me.empty[stage], me.blocks > 1 ? threadIdx.x : me.rank);
-    } else {
-        __syncwarp();
-        if (threadIdx.x % 32 < me.blocks)
-            arrive_at<handover>(&me.empty[stage], me.blocks > 1 ? threadIdx.x % 32 : me.rank);
+__device__ inline void wait_parity(std::uint64_t* bar, unsigned parity) {
+    while (!ptx::mbarrier_try_wait_parity(bar, parity)) {
     }
 }
 
-/// One thread: asks for batch after batch, as soon as everybody who reads the stage has emptied it. Each
-/// cluster begins elsewhere, so that L2 cannot merge what several of them ask for.
-template <Loads loads, Handover handover>
-__device__ void load_batches(const Stages& me, unsigned* batches, const unsigned* in, unsigned count,
-                             BatchRing ring) {
-    const unsigned clusters = gridDim.x / cg::this_cluster().num_blocks();
-    const unsigned cluster = blockIdx.x / cg::this_cluster().num_blocks();
-    unsigned batch = static_cast<unsigned>(std::uint64_t{cluster} * count / clusters);
+/// The address of the barrier at the same place in the block with this rank.
+__device__ inline std::uint32_t address_in(std::uint64_t* bar, unsigned rank) {
+    const auto own = static_cast<std::uint32_t>(__cvta_generic_to_shared(bar));
+    std::uint32_t theirs;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(own), "r"(rank));
+    return theirs;
+}
+
+/// Arrives on that barrier, as CUTLASS does: no qualifiers, so a release at scope .cta.
+__device__ inline void arrive_at(std::uint64_t* bar, unsigned rank) {
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(address_in(bar, rank)) : "memory");
+}
+
+/// A warp says that it has read a stage, to every block that writes into it.
+__device__ inline void hand_back(const Stages& me, unsigned stage) {
+    ptx::fence_proxy_async(ptx::space_shared); // what I have read comes before what is written next
+    __syncwarp();
+    const unsigned lane = threadIdx.x % 32;
+    if (lane < me.blocks)
+        arrive_at(&me.empty[stage], lane);
+}
+
+/// One thread: asks for this block's share of batch after batch, for all blocks, as soon as all have emptied
+/// the stage.
+__device__ inline void load_batches(const Stages& me, unsigned* batches, const unsigned* in, unsigned count,
+                                    BatchRing ring) {
+    const std::uint32_t bytes = ring.words * sizeof(unsigned);
+    const unsigned mine = me.rank * (ring.words / me.blocks); // where my share of a batch begins
+    const auto everybody = static_cast<std::uint16_t>((1u << me.blocks) - 1);
     RingState at{.phase = 1}; // the first wait for an empty stage passes at once
-    for (unsigned k = 0; k < count; ++k, at.advance(ring.stages), batch = batch + 1 < count ? batch + 1 : 0) {
-        wait_parity<handover>(&me.empty[at.index], at.phase);
+    for (unsigned k = 0; k < count; ++k, at.advance(ring.stages)) {
+        wait_parity(&me.empty[at.index], at.phase);
         std::uint64_t* full = &me.full[at.index];
-        const std::uint32_t bytes = ring.words * sizeof(unsigned);
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, full, bytes);
-        const unsigned* from = in + std::size_t{batch} * ring.words;
-        unsigned* to = batches + at.index * ring.words;
-        if constexpr (loads == Loads::shared) {
-            const unsigned first = me.rank * (ring.words / me.blocks);
-            copy_multicast(to + first, from + first, bytes / me.blocks, full,
-                           static_cast<std::uint16_t>((1u << me.blocks) - 1));
-        } else
-            ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, to, from, bytes, full);
+        const unsigned* batch = in + std::size_t{k} * ring.words;
+        unsigned* stage = batches + at.index * ring.words;
+        copy_multicast(stage + mine, batch + mine, bytes / me.blocks, full, everybody);
     }
 }
 
 /// Eight warps: add up batch after batch, and hand each stage back.
-template <Handover handover, Reads reads>
-__device__ unsigned add_batches(const Stages& me, const unsigned* batches, unsigned count, BatchRing ring) {
+__device__ inline unsigned add_batches(const Stages& me, const unsigned* batches, unsigned count,
+                                       BatchRing ring) {
     unsigned sum = 0;
     RingState at;
     for (unsigned k = 0; k < count; ++k, at.advance(ring.stages)) {
-        wait_parity<handover>(&me.full[at.index], at.phase);
-        const auto* chunks = reinterpret_cast<const uint4*>(batches + at.index * ring.words);
-        const unsigned end = reads == Reads::all ? ring.words / 4 : block_threads;
+        wait_parity(&me.full[at.index], at.phase);
+        const auto* stage = reinterpret_cast<const uint4*>(batches + at.index * ring.words);
 #pragma unroll 4
-        for (unsigned i = threadIdx.x; i < end; i += block_threads) {
-            const uint4 four = chunks[i];
+        for (unsigned i = threadIdx.x; i < ring.words / 4; i += block_threads) {
+            const uint4 four = stage[i];
             sum += four.x + four.y + four.z + four.w;
         }
-        hand_back<handover>(me, at.index);
+        hand_back(me, at.index);
     }
     return sum;
 }
 
 /// Every block needs all of the array, batch after batch, as blocks of a matrix product need a common
-/// operand. With Loads::shared each block loads an equal share of every batch for the whole cluster. Adds to
-/// sums[block] what the block saw.
-template <Loads loads, Handover handover, Reads reads = Reads::all>
+/// operand. Each loads an equal share of every batch for the whole cluster. Adds to sums[block] what the
+/// block saw.
 __global__ void __launch_bounds__(stream_threads)
-    stream_batches(const unsigned* in, std::size_t size, BatchRing ring, unsigned* sums) {
+    stream_multicast(const unsigned* in, std::size_t size, BatchRing ring, unsigned* sums) {
     extern __shared__ __align__(128) unsigned batches[];
     __shared__ std::uint64_t full[most_stages];
     __shared__ std::uint64_t empty[most_stages];
     const cg::cluster_group cluster = cg::this_cluster();
-    const Stages me{full, empty, loads == Loads::shared ? cluster.num_blocks() : 1, cluster.block_rank()};
+    const Stages me{full, empty, cluster.num_blocks(), cluster.block_rank()};
     if (threadIdx.x == 0) {
         for (unsigned s = 0; s < ring.stages; ++s) {
             ptx::mbarrier_init(&full[s], 1);
-            ptx::mbarrier_init(&empty[s], me.blocks * (is_gathered<handover> ? 1 : reading_warps));
+            ptx::mbarrier_init(&empty[s], me.blocks * reading_warps);
         }
         publish_barriers();
     }
-    cluster.sync();
+    cluster.sync(); // all blocks run, and their barriers are initialised
     const auto count =
         static_cast<unsigned>(bulk_part(in, static_cast<int>(size)) / static_cast<int>(ring.words));
     if (threadIdx.x == block_threads)
-        load_batches<loads, handover>(me, batches, in, count, ring);
+        load_batches(me, batches, in, count, ring);
     else if (threadIdx.x < block_threads) {
-        unsigned sum = add_batches<handover, reads>(me, batches, count, ring);
-        if constexpr (reads == Reads::all) // what is left is no whole batch
-            for (std::size_t i = std::size_t{count} * ring.words + threadIdx.x; i < size; i += block_threads)
-                sum += in[i];
+        unsigned sum = add_batches(me, batches, count, ring);
+        for (std::size_t i = std::size_t{count} * ring.words + threadIdx.x; i < size; i += block_threads)
+            sum += in[i]; // what is left is no whole batch
         sum = __reduce_add_sync(~0u, sum);
         if (threadIdx.x % 32 == 0)
             atomicAdd(sums + blockIdx.x, sum);
@@ -187,22 +145,28 @@ __global__ void __launch_bounds__(stream_threads)
     cluster.sync(); // nobody leaves while another may still arrive on its barriers, or send to it
 }
 
-/// Adds the sum of all of `in`, modulo 2^32, to every element of `sums`, one for each block. Throws
-/// std::invalid_argument if the blocks are no whole clusters or the batches cannot be shared.
-template <Loads loads, Handover handover, Reads reads = Reads::all>
-void launch_stream_batches(std::span<const unsigned> in, std::span<unsigned> sums, BatchRing ring,
-                           int cluster_size) {
+/// The launch of a stream to `sums.size()` blocks. Throws std::invalid_argument if they are no whole clusters
+/// or the batches cannot be shared.
+inline workbook::LaunchShape stream_shape(std::span<const unsigned> sums, BatchRing ring, int cluster_size) {
     const auto blocks = static_cast<unsigned>(cluster_size);
     const auto grid = static_cast<unsigned>(sums.size());
     workbook::LaunchShape shape = cluster_shape(1, cluster_size);
     if (grid % blocks != 0)
-        throw std::invalid_argument("stream_batches: one sum for each block of whole clusters");
+        throw std::invalid_argument("a stream of batches: one sum for each block of whole clusters");
     if (ring.words == 0 || ring.words % (4 * blocks) != 0 || ring.stages == 0 || ring.stages > most_stages)
-        throw std::invalid_argument("stream_batches: a batch is 16 bytes or a multiple for each block");
+        throw std::invalid_argument("a stream of batches: a batch is 16 bytes or a multiple for each block");
     shape.grid.x = grid;
     shape.block.x = stream_threads;
     shape.dynamic_shared = ring.bytes();
-    workbook::launch(stream_batches<loads, handover, reads>, shape, in.data(), in.size(), ring, sums.data());
+    return shape;
+}
+
+/// Adds the sum of all of `in`, modulo 2^32, to every element of `sums`, one for each block. Throws as
+/// stream_shape does.
+inline void launch_stream_multicast(std::span<const unsigned> in, std::span<unsigned> sums, BatchRing ring,
+                                    int cluster_size) {
+    workbook::launch(stream_multicast, stream_shape(sums, ring, cluster_size), in.data(), in.size(), ring,
+                     sums.data());
 }
 
 } // namespace clusters

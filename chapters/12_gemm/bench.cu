@@ -151,15 +151,29 @@ void bands(Bench& bench) {
     }
 }
 
-/// The same product of different numbers, each for more than a second: the power that is reported is a mean.
+/// A thousand products without a pause, more than a second of them: the power that is reported is a mean.
+template <class Multiply>
+std::vector<workbook::BenchCell> sustained(Bench& bench, const Management& management, Extent extent,
+                                           Multiply&& multiply) {
+    const auto timing = bench.time(
+        std::size_t{1} << 40, [&](cudaStream_t) { multiply(); }, 1000);
+    auto cells = product_cells(timing, extent);
+    if (const auto found = management.now(); timing && found) {
+        cells.emplace_back("sm_mhz", static_cast<double>(found->sm_mhz));
+        cells.emplace_back("watts", found->watts);
+    }
+    return cells;
+}
+
+const std::vector<workbook::BenchColumn> sustained_columns{{"sm_mhz", "SM clock at the end", "MHz"},
+                                                           {"watts", "power", "W"}};
+
+/// The same product of different numbers.
 void data(Bench& bench) {
     bench.table("gemm_data", "What the matrices hold: rate, clock and power",
-                workbook::joined<workbook::BenchColumn>({{"extent", "m x n x k"},
-                                                         {"kernel", "kernel"},
-                                                         {"fill", "elements"},
-                                                         {"sm_mhz", "SM clock at the end", "MHz"},
-                                                         {"watts", "power", "W"}},
-                                                        product_columns()));
+                workbook::joined<workbook::BenchColumn>(
+                    {{"extent", "m x n x k"}, {"kernel", "kernel"}, {"fill", "elements"}},
+                    workbook::joined<workbook::BenchColumn>(sustained_columns, product_columns())));
     const Cublas cublas(!bench.dry());
     const Management management(!bench.dry());
     const std::pair<Fill, const char*> fills[] = {{Fill::normal, "normal random numbers"},
@@ -170,21 +184,35 @@ void data(Bench& bench) {
         Product<bf16> product(sized(bench, extents[0]), fill);
         const Operands of = product.operands();
         const auto run = [&](const char* kernel, auto&& multiply) {
-            const auto timing = bench.time(
-                std::size_t{1} << 40, [&](cudaStream_t) { multiply(); }, 1000);
-            auto cells = product_cells(timing, of.extent);
-            if (const auto found = management.now(); timing && found) {
-                cells.emplace_back("sm_mhz", static_cast<double>(found->sm_mhz));
-                cells.emplace_back("watts", found->watts);
-            }
-            bench.row("gemm_data",
-                      workbook::joined<workbook::BenchCell>(
-                          {{"extent", product.name()}, {"kernel", kernel}, {"fill", name}}, cells));
+            bench.row("gemm_data", workbook::joined<workbook::BenchCell>(
+                                       {{"extent", product.name()}, {"kernel", kernel}, {"fill", name}},
+                                       sustained(bench, management, of.extent, multiply)));
         };
         if (cublas.available())
             run(cublas_name, [&] { cublas.multiply(of.a, of.b, of.out, of.extent); });
         run("overlapped", [&] { launch_overlapped(of); });
     }
+}
+
+/// Each rung for itself, until its clock and power have settled: what it takes in cycles, and what in watts.
+void clocks(Bench& bench) {
+    bench.table("gemm_clocks", "Each rung for more than a second: rate, clock and power",
+                workbook::joined<workbook::BenchColumn>(
+                    {{"extent", "m x n x k"}, {"kernel", "rung"}},
+                    workbook::joined<workbook::BenchColumn>(sustained_columns, product_columns())));
+    const Cublas cublas(!bench.dry());
+    const Management management(!bench.dry());
+    Product<bf16> product(sized(bench, extents[0]));
+    const Operands of = product.operands();
+    const auto run = [&](const char* kernel, auto&& multiply) {
+        bench.row("gemm_clocks",
+                  workbook::joined<workbook::BenchCell>({{"extent", product.name()}, {"kernel", kernel}},
+                                                        sustained(bench, management, of.extent, multiply)));
+    };
+    if (cublas.available())
+        run(cublas_name, [&] { cublas.multiply(of.a, of.b, of.out, of.extent); });
+    for (std::size_t i = slow_rungs; i < std::size(rungs); ++i)
+        run(rungs[i].name, [&] { rungs[i].launch(of); });
 }
 
 /// The best of the algorithms that cuBLASLt proposes, by a few launches of each.
@@ -243,6 +271,7 @@ constexpr workbook::BenchPart parts[] = {
     {"bands", "the order of tiles", bands},
     {"eight_bits", "operands of 8 bits", eight_bits},
     {"data", "zeros, ones and random numbers", data},
+    {"clocks", "each rung's clock and power", clocks},
 };
 
 } // namespace

@@ -1,13 +1,15 @@
 """What is made of this chapter's measurements: tables for readers, and what they must show."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from cli import bench_run
 from cli.bench_chapters import Bench, Tuner
 from cli.bench_file import Claim, Row, Table, Tables, heading
-from cli.bench_rows import Rows, ratio
+from cli.bench_rows import Rows, as_float, ratio
 from cli.bench_tables import best, number, pivot, without_spread
+
+from .places import places
 
 LARGE = "8192 x 8192 x 8192"
 MIDDLE = "4096 x 4096 x 4096"
@@ -27,17 +29,40 @@ COUNTERS = {
 }
 _TENSOR_CORES = 4  # of an SM, whose cycles are added up
 
+# The rungs whose warps wait at barriers for their operands.
+SAMPLED = ("one_stage", "staged", "roles", "wide_tile", "ordered", "staying", "multicast", "stored", "overlapped", "tuned")
+PLACES = {
+    "kernel": "rung",
+    "stage": heading("waiting for a stage", "%"),
+    "block": heading("for the block", "%"),
+    "products": heading("at the products", "%"),
+    "end": heading("at the end of a tile", "%"),
+}
+
 
 def _count(program: Path, env: Mapping[str, str], tables: Tables) -> list[str]:
-    """Counts one launch of each rung with Nsight Compute, if it is there and may count."""
+    """Counts one launch of each rung with Nsight Compute, and samples its warps, if it is there and may do so."""
     table = Table(f"What the hardware counted for one launch of each rung, {LARGE}", {"kernel": "rung"})
-    command = ["-k", "regex:_gemm$", str(program), "--once", "--part", "ladder"]
-    failures = bench_run.count(command, env, table, COUNTERS)
-    if table.rows:
-        for row in table.rows:
-            row["kernel"] = str(row["kernel"]).removesuffix("_gemm")
-        tables["gemm_counters"] = table
-    return failures
+    once = [str(program), "--once", "--part", "ladder"]
+    failures = bench_run.count(["-k", "regex:_gemm$", *once], env, table, COUNTERS)
+    if not table.rows:
+        return failures
+    for row in table.rows:
+        row["kernel"] = str(row["kernel"]).removesuffix("_gemm")
+    tables["gemm_counters"] = table
+    found, missed = bench_run.sample(["-k", f"regex:^({'|'.join(SAMPLED)})_gemm$", *once], env)
+    if found:
+        tables["gemm_places"] = sorted_places(found)
+    return failures + missed
+
+
+def sorted_places(found: Mapping[str, Sequence[bench_run.Sampled]]) -> Table:
+    """Where the warps that multiply are in each rung."""
+    table = Table(f"Where the warps that multiply are, of all samples of them in one launch, {LARGE}", PLACES)
+    for name in SAMPLED:
+        if shares := places(found.get(f"{name}_gemm", ())):
+            table.rows.append({"kernel": name, **shares})
+    return table
 
 
 def _shares(pace: str, words: str):
@@ -79,6 +104,20 @@ def _large(tables: Tables) -> Table:
                 "l2": number(counts["l2_read_sectors"]) * 32e-9,
                 "written": number(counts["l2_write_sectors"]) * 32e-9,
             }
+        table.rows.append(line)
+    return table
+
+
+def _clocks(tables: Tables) -> Table:
+    """What each rung takes in cycles of its own clock."""
+    table = Table(
+        f"Each rung alone, a thousand times without a pause, {LARGE}",
+        {"kernel": "rung", "tflops": heading("rate", "TFLOP/s"), "sm_mhz": heading("SM clock", "MHz"), "watts": heading("power", "W"), "cycles": heading("cycles", "thousands")},
+    )
+    for row in tables["gemm_clocks"].rows:
+        line = {name: row.get(name) for name in table.headings}
+        if row.get("sm_mhz") is not None and row.get("median_ms") is not None:
+            line["cycles"] = number(row["median_ms"]) * number(row["sm_mhz"])
         table.rows.append(line)
     return table
 
@@ -145,6 +184,41 @@ def _counter_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("gemm-cluster-l2", "sectors that staying reads in L2, against multicast", more("l2_read_sectors", "staying", "multicast"), ">=", 1.15, "times")
     busy = ratio(rows.figure("tensor_cycles", kernel="overlapped"), rows.figure("cycles", kernel="overlapped"))
     yield Claim("gemm-busy", "cycles in which the tensor cores are busy in the last rung", None if busy is None else 100 * busy / _TENSOR_CORES, ">=", 92, "%")
+
+
+def _places_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["gemm_places"].rows)
+
+    def share(column: str, kernel: str) -> float | None:
+        return rows.figure(column, kernel=kernel)
+
+    def less(column: str, before: str, after: str) -> float | None:
+        return ratio(share(column, before), share(column, after))
+
+    yield Claim("gemm-waits-one-stage", "samples of one_stage's warps that wait for their stage", share("stage", "one_stage"), ">=", 50, "%")
+    yield Claim("gemm-waits-staged", "samples that wait for a stage: one_stage against staged", less("stage", "one_stage", "staged"), ">=", 2, "times")
+    yield Claim("gemm-waits-roles", "samples of the warps of roles that wait for a stage", share("stage", "roles"), ">=", 40, "%")
+    yield Claim("gemm-waits-wide", "samples that wait for a stage: roles against wide_tile", less("stage", "roles", "wide_tile"), ">=", 1.5, "times")
+    yield Claim("gemm-waits-ordered", "samples that wait for a stage: wide_tile against ordered", less("stage", "wide_tile", "ordered"), ">=", 3, "times")
+    yield Claim("gemm-ends-stored", "samples after a tile's last product: multicast against stored", less("end", "multicast", "stored"), ">=", 2.5, "times")
+
+
+def _clocks_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["gemm_clocks"].rows)
+    cycles = {str(row["kernel"]): row.get("cycles") for row in _clocks(tables).rows}
+
+    def more(than: str, kernel: str) -> float | None:
+        return ratio(rows.figure("sm_mhz", kernel=kernel), rows.figure("sm_mhz", kernel=than))
+
+    watts = [number(row["watts"]) for row in tables["gemm_clocks"].rows if row.get("watts") is not None]
+    yield Claim("gemm-power", "power of all rungs and of cuBLAS: the most against the least", max(watts) / min(watts) if watts else None, "<=", 1.02, "times")
+    yield Claim("gemm-clock-ordered", "the SM clock of ordered against that of wide_tile", more("wide_tile", "ordered"), ">=", 1.03, "times")
+    same = ratio(as_float(cycles.get("ordered")), as_float(cycles.get("wide_tile")))
+    yield Claim("gemm-cycles-ordered", "cycles of ordered against those of wide_tile", same, ">=", 0.97, "times")
+    yield Claim("gemm-clock-roles", "the SM clock of one_stage against that of roles", more("roles", "one_stage"), ">=", 1.1, "times")
+    yield Claim("gemm-clock-staged", "the SM clock of one_stage against that of staged", more("staged", "one_stage"), ">=", 1.05, "times")
+    fewer = ratio(as_float(cycles.get("one_stage")), as_float(cycles.get("staged")))
+    yield Claim("gemm-cycles-staged", "cycles of one_stage against those of staged", fewer, ">=", 1.08, "times")
 
 
 def _stages_claims(tables: Tables) -> Iterator[Claim]:
@@ -216,7 +290,7 @@ def _derive(trials: Tables) -> Tables:
 
 
 BENCH = Bench(
-    raw=("gemm_ladder", "gemm_bits", "gemm_counters", "gemm_stages", "gemm_halves", "gemm_bands", "gemm_data", "gemm_eight_bits"),
+    raw=("gemm_ladder", "gemm_bits", "gemm_counters", "gemm_places", "gemm_stages", "gemm_halves", "gemm_bands", "gemm_data", "gemm_clocks", "gemm_eight_bits"),
     tables={
         "gemm_cool": (("gemm_ladder",), _shares(COOL, "with pauses between bursts")),
         "gemm_hot": (("gemm_ladder",), _shares(HOT, "without pauses")),
@@ -240,12 +314,15 @@ BENCH = Bench(
             "share",
         )),
         "gemm_data_read": (("gemm_data",), without_spread("gemm_data")),
+        "gemm_clocks_read": (("gemm_clocks",), _clocks),
         "gemm_eight_bits_read": (("gemm_eight_bits",), without_spread("gemm_eight_bits")),
     },
     claims=(
         (("gemm_ladder",), _ladder_claims),
         (("gemm_bits",), _bits_claims),
         (("gemm_counters",), _counter_claims),
+        (("gemm_places",), _places_claims),
+        (("gemm_clocks",), _clocks_claims),
         (("gemm_stages",), _stages_claims),
         (("gemm_halves",), _halves_claims),
         (("gemm_bands",), _bands_claims),

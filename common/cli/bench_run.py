@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from .bench_file import Row, Table, Tables, collect, heading
 from .process import capture
@@ -121,6 +122,41 @@ def add_counters(table: Table, text: str, counters: Counters) -> None:
         for metric, (column, _) in counters.items():
             row[column] = _number((record.get(metric) or "").replace(",", ""))
         table.rows.append(row)
+
+
+class Sampled(NamedTuple):
+    """A machine instruction of a launch: how often a sample of a warp found it next, and how often warps ran it."""
+
+    instruction: str
+    samples: int
+    executed: int
+
+
+def sample(arguments: Sequence[str], env: Mapping[str, str]) -> tuple[dict[str, list[Sampled]], list[str]]:
+    """Where Nsight Compute's samples found the warps, for the first launch of each kernel; and what went wrong."""
+    command = ["ncu", "--clock-control", "none", "--csv", "--page", "source", "--section", "SourceCounters", *arguments]
+    try:
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return {}, [f"ncu: {error}"]
+    found = read_samples(done.stdout)
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    return found, [] if found else [f"ncu: {lines[-1] if lines else 'printed nothing'}"]
+
+
+def read_samples(text: str) -> dict[str, list[Sampled]]:
+    """What `ncu --csv --page source` printed: for each launch a line with the kernel's name, then a table."""
+    found: dict[str, list[Sampled]] = {}
+    for part in re.split(r'(?m)^"Kernel Name",', text)[1:]:
+        title, *lines = part.splitlines()
+        name = re.match(r'"(?:void )?(?:\w+::)*(\w+)', title)
+        table = [line for line in lines if line.startswith('"')]
+        if name and name[1] not in found:
+            found[name[1]] = [
+                Sampled(row["Source"].strip(), int(row["# Samples"] or 0), int(row["Instructions Executed"] or 0))
+                for row in csv.DictReader(table)
+            ]
+    return found
 
 
 def _run(command: Sequence[str], env: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ import sys
 import chart
 import svg
 
+MOST = 4  # stages: more change nothing (measured_rule.py shows them)
 WIDTH, LEFT, RIGHT, TOP, LANE = 350, 78, 336, 84, 34  # narrow: a phone shows all of it
 
 
@@ -29,7 +30,7 @@ def figure() -> svg.Figure:
     rates = {
         int(chart.number(row, "stages")): chart.number(row, "gb_per_s")
         for row in rows
-        if row["kernel"] == "four_at_a_time" and row["blocks_per_sm"] == 1 and row["work"] == 1
+        if row["kernel"] == "four_at_a_time" and row["blocks_per_sm"] == 1 and row["work"] == 1 and chart.number(row, "stages") <= MOST
     }
     title = "The rate of a stream with 1, 2, 3 and 4 stages, one block per SM, on an H200"
     picture = svg.Figure(title, TOP + len(rates) * LANE + 12, WIDTH)

@@ -8,11 +8,12 @@ import chart
 import svg
 
 SERIES = ((64, "async"), (16, "compute"), (1, "copy"))  # multiply-adds per element, and the colour of their marks
+MOST = 8  # stages
 
 
 def model(picture: svg.Figure, x: chart.Axis, y: chart.Axis, one: float, least: float) -> None:
     """The curve that one stage and the best rate fix: nothing between them was fitted."""
-    places = [(x.place(n / 20), y.place(max(least, one / (n / 20)))) for n in range(20, 81)]
+    places = [(x.place(n / 20), y.place(max(least, one / (n / 20)))) for n in range(20, 20 * MOST + 1)]
     picture.path("M" + " L".join(f"{a:.1f} {b:.1f}" for a, b in places), "dashed")
     knee = x.place(one / least)
     picture.line(knee, y.place(least), knee, y.start, "thin dashed")
@@ -24,7 +25,7 @@ def figure() -> svg.Figure:
     tile = 1e-3 * 2 * 4096 * 132  # a tile read and written by each of 132 SMs: over GB/s, microseconds
     picture = svg.Figure("Time per tile by stages, with one block per SM, and what 1 + L/C says, on an H200", 390)
     picture.text(20, 28, "One block per SM: microseconds per tile, measured and by the rule", "strong")
-    x = chart.Axis(0.8, 4.1, 80, 520, [(float(n), str(n)) for n in (1, 2, 3, 4)])
+    x = chart.Axis(0.8, MOST + 0.2, 80, 520, [(float(n), str(n)) for n in range(1, MOST + 1)])
     y = chart.Axis(0, 1.75, 330, 70, [(v / 4, f"{v / 4:g}") for v in range(8)])
     chart.grid(picture, x, y, "stages", "µs")
     for work, colour in SERIES:
@@ -35,8 +36,8 @@ def figure() -> svg.Figure:
                 stages, time = chart.number(row, "stages"), tile / chart.number(row, "gb_per_s")
                 picture.rect(x.place(stages) - 5, y.place(time) - 5, 10, 10, colour, f"{work} multiply-add{'s' if work > 1 else ''}, {stages:g} stages: {time:.3f} µs")
         above = y.place(least) - 6
-        picture.text(x.place(4.2), above, f"{work} multiply-add" + ("s" if work > 1 else ""), "small")
-        picture.text(x.place(4.2), above + 17, f"1 + L/C = {one / least:.2f}: {math.ceil(one / least)} stages", "small soft")
+        picture.text(x.end + 12, above, f"{work} multiply-add" + ("s" if work > 1 else ""), "small")
+        picture.text(x.end + 12, above + 17, f"1 + L/C = {one / least:.2f}: {math.ceil(one / least)} stages", "small soft")
     picture.rect(400, 42, 10, 10, "plain")
     picture.text(416, 51, "measured", "small")
     picture.path("M490 47 L520 47", "dashed")

@@ -1,6 +1,7 @@
 /// @file clusters_test.cu
 /// The kernels of chapter 9, at all sizes and cluster sizes: what they write, and that they write nothing
 /// else.
+#include "bench_rings.cuh"
 #include "clusters.cuh"
 #include "multicast_ring.cuh"
 #include "references.hpp"
@@ -177,8 +178,7 @@ namespace {
 
 /// Streams arrays of several sizes, up to 94, 7 and 12 batches, through rings of several shapes; every block
 /// must see all of it, whether stages are used once, often, or never.
-template <Loads loads, Handover handover>
-void check_stream() {
+void check_stream(void (*launch)(std::span<const unsigned>, std::span<unsigned>, BatchRing, int)) {
     for (const int cluster_size : {2, 8})
         for (const BatchRing ring : {BatchRing{32, 2}, BatchRing{1024, 3}, BatchRing{256, 48}})
             for (const std::size_t size : {0, 31, 1024, ring.words == 1024 ? 7003 : 3003})
@@ -192,37 +192,42 @@ void check_stream() {
                     DeviceBuffer<unsigned> sums(expected, 0, Guards::filled);
                     for (unsigned& sum : expected)
                         sum = std::accumulate(values.begin(), values.end(), sum);
-                    launch_stream_batches<loads, handover>(in.span(), sums.span(), ring, cluster_size);
+                    launch(in.span(), sums.span(), ring, cluster_size);
                     check_result(expected, sums);
                 }
 }
 
 } // namespace
 
+TEST_CASE("stream_multicast: every block sees every batch, each loading a share for all") {
+    require_device(hopper);
+    check_stream(launch_stream_multicast);
+}
+
 TEST_CASE("stream_batches: every block sees every batch, each loading for itself") {
     require_device(hopper);
-    check_stream<Loads::alone, Handover::plain>();
-    check_stream<Loads::alone, Handover::letter>();
+    check_stream(launch_stream_batches<Loads::alone, Handover::plain>);
+    check_stream(launch_stream_batches<Loads::alone, Handover::letter>);
 }
 
 TEST_CASE("stream_batches by multicast, stages handed back by production code's arrival") {
     require_device(hopper);
-    check_stream<Loads::shared, Handover::plain>();
-    check_stream<Loads::shared, Handover::gathered>();
+    check_stream(launch_stream_batches<Loads::shared, Handover::plain>);
+    check_stream(launch_stream_batches<Loads::shared, Handover::gathered>);
 }
 
 TEST_CASE("stream_batches by multicast, stages handed back by the letter of PTX") {
     require_device(hopper);
-    check_stream<Loads::shared, Handover::wait_cluster>();
-    check_stream<Loads::shared, Handover::letter>();
-    check_stream<Loads::shared, Handover::gathered_letter>();
+    check_stream(launch_stream_batches<Loads::shared, Handover::wait_cluster>);
+    check_stream(launch_stream_batches<Loads::shared, Handover::letter>);
+    check_stream(launch_stream_batches<Loads::shared, Handover::gathered_letter>);
 }
 
-TEST_CASE("stream_batches refuses batches that cannot be shared, and blocks that are no whole clusters") {
+TEST_CASE("stream_multicast refuses batches that cannot be shared, and blocks that are no whole clusters") {
     require_device(hopper);
     DeviceBuffer<unsigned> sums(8);
     const auto stream = [&](BatchRing ring, std::size_t blocks) {
-        launch_stream_batches<Loads::shared, Handover::plain>({}, sums.span().first(blocks), ring, 4);
+        launch_stream_multicast({}, sums.span().first(blocks), ring, 4);
     };
     CHECK_THROWS_AS(stream({1000, 2}, 8), std::invalid_argument); // 1000 words are no 16 bytes for each of 4
     CHECK_THROWS_AS(stream({0, 2}, 8), std::invalid_argument);

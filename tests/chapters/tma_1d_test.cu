@@ -55,19 +55,30 @@ void check_add_one_everywhere(const AddOne& add_one) {
     check_add_one(add_one, 1'000'003, 0);
 }
 
-void check_axpy(std::size_t size, std::size_t x_offset, std::size_t y_offset,
+using Axpy = void (*)(float, std::span<const float>, std::span<float>);
+
+void check_axpy(Axpy axpy, std::size_t size, std::size_t x_offset, std::size_t y_offset,
                 Guards guards = Guards::filled) {
     const auto x_host = workbook::random_values<float>(size, size + x_offset, {.specials = true});
     auto expected = workbook::random_values<float>(size, size + y_offset + 100, {.specials = true});
     const DeviceBuffer<float> x(x_host, x_offset, guards);
     DeviceBuffer<float> y(expected, y_offset, guards);
-    launch_axpy_ring(-0.3f, x.span(), y.span());
+    axpy(-0.3f, x.span(), y.span());
     for (std::size_t i = 0; i < size; ++i)
         expected[i] = std::fma(-0.3f, x_host[i], expected[i]);
     CHECK(workbook::compare_near<float>(expected, y.download()).summary() == "ok");
     CHECK(workbook::compare_bits<float>(x_host, x.download()).summary() == "ok");
     CHECK(x.check_guards() == "");
     CHECK(y.check_guards() == "");
+}
+
+/// x and y alike and unlike within their 16 bytes.
+void check_axpy_everywhere(Axpy axpy) {
+    for_each_place([&](std::size_t size, std::size_t offset) {
+        check_axpy(axpy, size, offset, offset);
+        check_axpy(axpy, size, offset, offset, Guards::none);
+        check_axpy(axpy, size, offset, (offset + 1) % 4);
+    });
 }
 
 void check_sum_tiles(std::size_t size, std::size_t offset, std::size_t totals_offset,
@@ -192,19 +203,33 @@ TEST_CASE("add_one_at_offset refuses a tile that is misplaced, too large or outs
     CHECK_NOTHROW(launch_add_one_at_offset(shifted.span(), 3, 4));
 }
 
-TEST_CASE("axpy_ring at all sizes, x and y alike and unlike within their 16 bytes") {
+TEST_CASE("axpy_ring at all sizes and places") {
     require_device(hopper);
-    for_each_place([](std::size_t size, std::size_t offset) {
-        check_axpy(size, offset, offset);
-        check_axpy(size, offset, offset, Guards::none);
-        check_axpy(size, offset, (offset + 1) % 4);
-    });
+    check_axpy_everywhere(launch_axpy_ring);
 }
 
-TEST_CASE("axpy_ring goes around its ring several times") {
+TEST_CASE("axpy_full_empty at all sizes and places") {
     require_device(hopper);
-    check_axpy(1'000'003, 0, 0);
-    check_axpy(tile_elements * 3 * stages * 2, 4, 8);
+    check_axpy_everywhere(launch_axpy_full_empty);
+}
+
+TEST_CASE("the rings of axpy go around several times") {
+    require_device(hopper);
+    for (const Axpy axpy : {launch_axpy_ring, launch_axpy_full_empty}) {
+        check_axpy(axpy, 1'000'003, 0, 0);
+        check_axpy(axpy, tile_elements * 3 * stages * 2, 4, 8);
+    }
+}
+
+TEST_CASE("axpy_full_empty at random sizes and places") {
+    require_device(hopper);
+    const auto draws = workbook::random_integers<int>(40, 5, 0, 1'000'000);
+    for (std::size_t i = 0; i < draws.size(); i += 2) {
+        const auto size = static_cast<std::size_t>(draws[i] % 150'000);
+        const auto offset = static_cast<std::size_t>(draws[i + 1] % 8);
+        INFO("size " << size << ", offset " << offset);
+        check_axpy(launch_axpy_full_empty, size, offset, offset + 4);
+    }
 }
 
 TEST_CASE("sum_tiles adds every tile to what was there") {

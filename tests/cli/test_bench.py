@@ -209,6 +209,54 @@ class Chapters(unittest.TestCase):
             self.assertEqual([name for name in names if f'"{name}"' in text], [], path)
 
 
+class Samples(unittest.TestCase):
+    """Where warps were found: what Nsight Compute prints, and the four places of chapter 12."""
+
+    TEXT = """==PROF== Connected
+"Kernel Name","void gemm::ring::ring_gemm<(int)3>(gemm::Extent, CUtensorMap_st)",
+"Address","Source","# Samples","Instructions Executed"
+"1","      BAR.SYNC.DEFER_BLOCKING 0x0 ","7","12"
+"2","      USETMAXREG.TRY_ALLOC.CTAPOOL UP0, 0xe8 ","0","12"
+"3","      SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR12+0x38000], R2 ","1","1600"
+"4","@!P0  BRA 0x10 ","19","1600"
+"5","      HGMMA.64x256x16.F32.BF16 R24, gdesc[UR12], R24, gsb0 ","30","1600"
+"6","      WARPGROUP.DEPBAR.LE gsb0, 0x1 ","30","1600"
+"7","      BAR.SYNC.DEFER_BLOCKING 0x0 ","4","1600"
+"8","@P0   BRA 0x20 ","1","1600"
+"9","      UMOV UR7, UR13 ","5","400"
+"10","      STSM.16.M88.4 [R4], R12 ","10","16"
+"11","      USETMAXREG.DEALLOC.CTAPOOL 0x28 ","50","4"
+"12","      SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R3+URZ+0x38020], R2 ","60","400"
+"13","@!P0  BRA 0x30 ","70","400"
+"14","      EXIT ","0","4"
+"15","      SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR12+0x38000], R2 ","","9"
+"16","@!P0  BRA 0x40 ","0","9"
+"Kernel Name","plain::copy(float *)",
+"Address","Source","# Samples","Instructions Executed"
+"1","      EXIT ","3","4"
+"""
+
+    def test_launches_are_told_apart_by_the_kernels_name(self) -> None:
+        found = bench_run.read_samples(self.TEXT)
+        self.assertEqual(list(found), ["ring_gemm", "copy"])
+        self.assertEqual(found["copy"], [bench_run.Sampled("EXIT", 3, 4)])
+        self.assertEqual(found["ring_gemm"][14].samples, 0)
+
+    def test_the_warps_that_multiply_are_in_four_places(self) -> None:
+        bench_chapters.load(ROOT, ["12_gemm"])
+        places = sys.modules["measured_12_gemm.places"].places
+        found = bench_run.read_samples(self.TEXT)
+        # Of 100 samples 20 wait for the stage, 5 for the block, 65 are in the loop of the products, 10 behind it.
+        self.assertEqual(places(found["ring_gemm"]), {"stage": 20, "block": 5, "products": 65, "end": 10})
+        self.assertIsNone(places(found["copy"]))
+        self.assertIsNone(places(()))
+
+    def test_no_profiler_is_said(self) -> None:
+        found, problems = bench_run.sample(["/nowhere/bench"], {"PATH": "/nowhere"})
+        self.assertEqual(found, {})
+        self.assertRegex(" ".join(problems), "^ncu: ")
+
+
 class Tuner(unittest.TestCase):
     """Two kernels, two orders, and the copy."""
 

@@ -280,7 +280,7 @@ NOP
         from generator import frame
 
         ids = ["kernel", "stages", "work", "blocks_per_sm", "gb_per_s"]
-        rows = [["n_stages", 2, 16, 1, 3.5], ["n_stages", 2, 16, 4, 9.5], ["with_staging", 2, 16, 1, 4.5], ["single_stage", 1, 1, 1, 2.5]]
+        rows = [["n_stages", 2, 16, 1, 3.5], ["n_stages", 2, 16, 4, 9.5], ["with_staging", 2, 16, 1, 4.5], ["n_stages", 1, 1, 1, 2.5]]
         table = {"title": "t", "columns": ids, "ids": ids, "rows": rows}
         self.put("docs/measurements/h200.json", json.dumps({"tables": {"pipeline_stages": table}}))
         self.assertEqual(

@@ -291,7 +291,7 @@ class Pipeline(First):
             self.choose(3, number)
             rates = [
                 row["gb_per_s"] for row in rows
-                if row["kernel"] in ("single_stage", "n_stages") and row["blocks_per_sm"] == 1 and row["work"] == work
+                if row["kernel"] == "n_stages" and row["blocks_per_sm"] == 1 and row["work"] == work
             ]
             self.assertEqual(len(rates), 6)
             for rate, shown in zip(rates, self.shares("rect.point"), strict=True):

@@ -2,8 +2,9 @@
 /// A ring of stages in shared memory that one role fills and others empty: the place in it, the pair of
 /// mbarriers of each stage, and who arrives on them.
 ///
-/// Chapter 3 explains the barriers, chapters 5 and 9 build such rings by hand, and from chapter 10 on kernels
-/// take them from here. CUTLASS calls them PipelineState, make_producer_start_state, ClusterBarrier.
+/// Chapter 3 explains the barriers, chapter 5 builds such a ring with RingState, chapter 9 builds one by
+/// hand, and from chapter 10 on kernels take all of it from here. CUTLASS calls them PipelineState,
+/// make_producer_start_state, ClusterBarrier.
 #pragma once
 
 #include <cuda/ptx>

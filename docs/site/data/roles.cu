@@ -49,6 +49,7 @@ __device__ unsigned consume(unsigned warp) {
     return sum;
 }
 
+/// Chapter 3 shows this kernel too.
 __global__ void small_ring(const unsigned* in, unsigned* out) {
     const unsigned warp = threadIdx.x / 32;
     if (threadIdx.x == 0)

@@ -25,8 +25,7 @@ def little(root: Path) -> object:
 
 def pipeline(root: Path) -> object:
     """Chapter 4: rates with one block on each SM, by stages, for each amount of arithmetic."""
-    kernels = ("single_stage", "n_stages")
-    rows = [row for row in _rows(root, "pipeline_stages") if row["kernel"] in kernels and row["blocks_per_sm"] == 1]
+    rows = [row for row in _rows(root, "pipeline_stages") if row["kernel"] == "n_stages" and row["blocks_per_sm"] == 1]
     works = sorted({int(str(row["work"])) for row in rows})
     return {"measured": [{"work": work, "points": [[row["stages"], row["gb_per_s"]] for row in rows if row["work"] == work]} for work in works]}
 
