@@ -124,8 +124,8 @@ __global__ void __launch_bounds__(micro_threads)
 }
 
 /// Shared memory of a block of kept_reads and far_columns. The tile needs 16 or 32 KiB; so much leaves room
-/// for four blocks per SM. Three are too few; from four on the number hardly matters, however many tiles a
-/// column of the matrix has.
+/// for four blocks per SM. Three are too few; from four on the number hardly matters where the pitch is a
+/// power of two, and with 33024 columns more are better.
 inline constexpr std::size_t quarter_of_shared = 56 * 1024;
 
 template <class T>
