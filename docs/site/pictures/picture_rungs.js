@@ -59,7 +59,9 @@ Pictures.start("rungs", "Two rungs of the ladder: their ways, their counters and
     }
 
     function fill(pair) {
-        heads.forEach((head, side) => { head.textContent = pair[side].kernel; });
+        heads.forEach((head, side) => { // A narrow column breaks a name behind a "_".
+            head.replaceChildren(...pair[side].kernel.split(/(?<=_)/).flatMap((part, i) => i ? [make("wbr"), part] : [part]));
+        });
         body.replaceChildren(...Object.entries(ROWS).map(([name, text]) =>
             make("tr", {}, make("th", { scope: "row", text }), ...pair.map((each) => make("td", { class: "number", text: grouped(each[name]) })))));
     }
