@@ -71,7 +71,8 @@ __device__ void hand_back(const Stages& me, unsigned stage) {
 }
 
 /// One thread: asks for batch after batch, as soon as everybody who reads the stage has emptied it. Each
-/// cluster begins elsewhere, so that L2 cannot merge what several of them ask for.
+/// cluster begins elsewhere, so that fewer requests of different clusters for one line should merge on their
+/// way to L2.
 template <Loads loads, Handover handover>
 __device__ void load_batches(const Stages& me, unsigned* batches, const unsigned* in, unsigned count,
                              BatchRing ring) {

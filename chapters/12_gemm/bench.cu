@@ -165,15 +165,17 @@ std::vector<workbook::BenchCell> sustained(Bench& bench, const Management& manag
     return cells;
 }
 
-const std::vector<workbook::BenchColumn> sustained_columns{{"sm_mhz", "SM clock at the end", "MHz"},
-                                                           {"watts", "power", "W"}};
+std::vector<workbook::BenchColumn> sustained_columns() {
+    return workbook::joined<workbook::BenchColumn>(
+        {{"sm_mhz", "SM clock at the end", "MHz"}, {"watts", "power", "W"}}, product_columns());
+}
 
 /// The same product of different numbers.
 void data(Bench& bench) {
-    bench.table("gemm_data", "What the matrices hold: rate, clock and power",
-                workbook::joined<workbook::BenchColumn>(
-                    {{"extent", "m x n x k"}, {"kernel", "kernel"}, {"fill", "elements"}},
-                    workbook::joined<workbook::BenchColumn>(sustained_columns, product_columns())));
+    bench.table(
+        "gemm_data", "What the matrices hold: rate, clock and power",
+        workbook::joined<workbook::BenchColumn>(
+            {{"extent", "m x n x k"}, {"kernel", "kernel"}, {"fill", "elements"}}, sustained_columns()));
     const Cublas cublas(!bench.dry());
     const Management management(!bench.dry());
     const std::pair<Fill, const char*> fills[] = {{Fill::normal, "normal random numbers"},
@@ -197,9 +199,8 @@ void data(Bench& bench) {
 /// Each rung for itself, until its clock and power have settled: what it takes in cycles, and what in watts.
 void clocks(Bench& bench) {
     bench.table("gemm_clocks", "Each rung for more than a second: rate, clock and power",
-                workbook::joined<workbook::BenchColumn>(
-                    {{"extent", "m x n x k"}, {"kernel", "rung"}},
-                    workbook::joined<workbook::BenchColumn>(sustained_columns, product_columns())));
+                workbook::joined<workbook::BenchColumn>({{"extent", "m x n x k"}, {"kernel", "rung"}},
+                                                        sustained_columns()));
     const Cublas cublas(!bench.dry());
     const Management management(!bench.dry());
     Product<bf16> product(sized(bench, extents[0]));

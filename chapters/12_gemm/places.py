@@ -26,9 +26,9 @@ def places(code: Sequence[Sampled]) -> Row | None:
     full = _offset(words[max(i for i in tries if i < products[0])])
     # A try is followed by the branch that looks at its result: a warp that waits is found at either.
     waits = {k for i in tries if _offset(words[i]) == full for k in (i, i + 1)}
-    begin = next(i for i, word in enumerate(words) if "TRY_ALLOC" in word or "BAR.SYNC" in word)
-    if any("TRY_ALLOC" in word for word in words):
-        begin = next(i for i, word in enumerate(words) if "TRY_ALLOC" in word)
+    # Behind the barrier at the beginning; with registers by role, where those who multiply ask for theirs.
+    takes = [i for i, word in enumerate(words) if "TRY_ALLOC" in word]
+    begin = takes[0] if takes else next(i for i, word in enumerate(words) if "BAR.SYNC" in word)
     end = next(i for i, word in enumerate(words) if i > last and ("DEALLOC" in word or word == "EXIT"))
     often = max(code[i].executed for i in products) / _SELDOM
     meets = {
