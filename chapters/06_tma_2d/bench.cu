@@ -24,12 +24,14 @@ using workbook::BenchCell;
 using workbook::DeviceBuffer;
 
 /// A tensor of ints and the box that a block copies. Rows (dimension 0) are `pitch` apart, the rest is dense.
+/// What is read lies `shift` elements further in its row than where it is written.
 struct Boxes {
     const char* name;
     int rank;
     std::array<std::size_t, 5> dims;
     std::size_t pitch;
     std::array<int, 5> box;
+    int shift = 0;
 
     [[nodiscard]] std::size_t elements() const {
         std::size_t product = 1;
@@ -50,12 +52,17 @@ struct Boxes {
             product *= workbook::blocks_for(dims[i], static_cast<std::size_t>(box[i]));
         return product;
     }
+    /// Per cent of the boxes' elements that the tensor has.
+    [[nodiscard]] double inside() const {
+        return 100. * static_cast<double>(elements() * sizeof(int)) /
+               static_cast<double>(blocks() * box_bytes());
+    }
 };
 
 /// As copy_tile, with a box that is known at run time.
 template <int rank>
 __global__ void copy_boxes(const __grid_constant__ CUtensorMap from, const __grid_constant__ CUtensorMap to,
-                           Extents<rank> tiles, Extents<rank> box, std::uint32_t bytes) {
+                           Extents<rank> tiles, Extents<rank> box, std::int32_t shift, std::uint32_t bytes) {
     extern __shared__ __align__(128) std::byte tile[];
     __shared__ std::uint64_t bar;
     std::int32_t at[rank];
@@ -66,8 +73,10 @@ __global__ void copy_boxes(const __grid_constant__ CUtensorMap from, const __gri
         index /= tiles.of[i];
     }
     expect(&bar, bytes);
+    at[0] += shift;
     ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, tile, &from, at, &bar);
     wait(&bar, 0);
+    at[0] -= shift;
     store(to, at, tile);
 }
 
@@ -126,13 +135,15 @@ void copy_with(Bench& bench, const char* id, const Boxes& boxes, Buffers& buffer
     const auto launch = [&](cudaStream_t) {
         workbook::launch(copy_boxes<rank>,
                          {.grid = static_cast<unsigned>(boxes.blocks()), .dynamic_shared = shared}, from, to,
-                         tiles, box, bytes);
+                         tiles, box, boxes.shift, bytes);
     };
     buffers.out.poison();
     launch(nullptr);
     const std::vector<int> written = buffers.out.download();
+    const auto shift = static_cast<std::size_t>(boxes.shift);
     for (std::size_t i = 0; i < boxes.padded(); ++i)
-        if (i % boxes.pitch < boxes.dims[0] && buffers.host[i] != written[i])
+        if (i % boxes.pitch < boxes.dims[0] &&
+            written[i] != (i % boxes.pitch + shift < boxes.dims[0] ? buffers.host[i + shift] : 0))
             return bench.wrong(std::string(id) + ", " + boxes.name + ": element " + std::to_string(i));
     const std::size_t moved = 2 * boxes.elements() * sizeof(int);
     cells = workbook::joined<BenchCell>(
@@ -156,6 +167,8 @@ void copy_any(Bench& bench, const char* id, const Boxes& boxes, Buffers& buffers
         return copy_with<2>(bench, id, boxes, buffers, cells, blocks_per_sm);
     case 3:
         return copy_with<3>(bench, id, boxes, buffers, cells, blocks_per_sm);
+    case 4:
+        return copy_with<4>(bench, id, boxes, buffers, cells, blocks_per_sm);
     default:
         return copy_with<5>(bench, id, boxes, buffers, cells, blocks_per_sm);
     }
@@ -214,17 +227,44 @@ void fits(Bench& bench) {
          {std::array<std::size_t, 2>{48, 48}, {48, 52}, {48, 56}, {50, 52}, {50, 56}, {64, 64}})
         list.push_back({"16 × 5 × 3 × 2 × 2", 5, {width, 40, 39, v, w}, pitch, {16, 5, 3, 2, 2}});
     Buffers buffers(list);
-    for (const Boxes& boxes : list) {
-        const double inside = 100. * static_cast<double>(boxes.elements() * sizeof(int)) /
-                              static_cast<double>(boxes.blocks() * boxes.box_bytes());
-        copy_any(bench, "box_fit", boxes, buffers,
-                 {{"width", boxes.dims[0]}, {"pitch", boxes.pitch * sizeof(int)}, {"inside", inside}});
-    }
+    for (const Boxes& boxes : list)
+        copy_any(
+            bench, "box_fit", boxes, buffers,
+            {{"width", boxes.dims[0]}, {"pitch", boxes.pitch * sizeof(int)}, {"inside", boxes.inside()}});
+}
+
+/// Where in a 32-byte sector the boxes that are read begin: the box and the tensor of copy_4d, and one whose
+/// boxes are all whole.
+void shifts(Bench& bench) {
+    bench.table("box_shift", "The same box of 16 × 5 × 3 × 2 ints, read from so many ints further in its row",
+                {{"box", "box"},
+                 {"width", "ints in a row"},
+                 {"pitch", "from row to row", "bytes"},
+                 {"inside", "of the boxes inside", "%"},
+                 {"shift", "read from", "bytes further"},
+                 {"blocks", "blocks"},
+                 {"median_ms", "time", "ms"},
+                 {"ns_per_block", "time per block", "ns"},
+                 {"repetitions", "repetitions"},
+                 {"gb_per_s", "rate", "GB/s"}});
+    const std::size_t deep = bench.size<std::size_t>(98, 2);
+    std::vector<Boxes> list;
+    for (const auto& [width, pitch] : {std::array<std::size_t, 2>{103, 104}, {112, 112}})
+        for (const int shift : {0, 4, 8, 12, 16})
+            list.push_back({"16 × 5 × 3 × 2", 4, {width, 100, 99, deep, 1}, pitch, {16, 5, 3, 2, 1}, shift});
+    Buffers buffers(list);
+    for (const Boxes& boxes : list)
+        copy_any(bench, "box_shift", boxes, buffers,
+                 {{"width", boxes.dims[0]},
+                  {"pitch", boxes.pitch * sizeof(int)},
+                  {"inside", boxes.inside()},
+                  {"shift", static_cast<std::size_t>(boxes.shift) * sizeof(int)}});
 }
 
 constexpr workbook::BenchPart parts[] = {
     {"ranks", "copies by rank and bytes of the box", ranks},
     {"fits", "copies whose boxes fit the tensor's rows, or not", fits},
+    {"shifts", "copies whose boxes are read from the middle of a sector, or not", shifts},
 };
 
 } // namespace

@@ -31,9 +31,20 @@ def _fits_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("fits-overhang", "more whole boxes cost no more each", ratio(each(64, 256), each(48, 192)), "<=", 1.1, "times")
 
 
+def _shift_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["box_shift"].rows, column="box")
+
+    def slower(width: int, shift: int) -> float | None:
+        return ratio(rows.figure("ns_per_block", width=width, shift=shift), rows.figure("ns_per_block", width=width, shift=0))
+
+    yield Claim("shift-inside", "boxes that are read from the middle of a sector on", slower(103, 16), ">=", 1.15, "times")
+    yield Claim("shift-sector", "boxes that are read from the next sector on cost the same", slower(103, 32), "<=", 1.05, "times")
+
+
 BENCH = Bench(
     claims=(
         (("box_ranks",), _boxes_claims),
         (("box_fit",), _fits_claims),
+        (("box_shift",), _shift_claims),
     ),
 )

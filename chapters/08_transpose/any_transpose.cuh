@@ -113,6 +113,7 @@ __global__ void __launch_bounds__(lean_threads)
 }
 
 inline constexpr int few_threads = 256;
+inline constexpr int few_blocks = 8; ///< on an SM: as many threads as it has room for
 
 /// A thread's way along lines of `length` elements, few_threads further at each step: what a division of the
 /// element's number by `length` would give.
@@ -136,19 +137,38 @@ struct Along {
     return static_cast<unsigned>(length) | 1;
 }
 
-/// A block takes `width` columns from top to bottom: what it writes is one piece of the result.
-__global__ void __launch_bounds__(few_threads)
-    few_rows(const float* in, float* out, Extent extent, unsigned width) {
+/// A block takes 1 << `shift` columns from top to bottom: what it writes is one piece of the result. Each
+/// thread asks for four elements before it puts down the first.
+__global__ void __launch_bounds__(few_threads, few_blocks)
+    few_rows(const float* in, float* out, Extent extent, unsigned shift) {
+    constexpr int batch = 4;
     extern __shared__ float run[];
     const unsigned rows = static_cast<unsigned>(extent.rows);
     const unsigned pitch = few_pitch(rows);
-    const std::size_t first = std::size_t{blockIdx.x} * width;
+    const unsigned width = 1u << shift;
+    const std::size_t first = std::size_t{blockIdx.x} << shift;
     const std::size_t left = extent.columns - first;
     const unsigned mine = left < width ? static_cast<unsigned>(left) : width;
-    for (unsigned c = threadIdx.x; c < mine; c += few_threads)
-#pragma unroll 8
-        for (unsigned r = 0; r < rows; ++r)
-            run[c * pitch + r] = in[r * extent.columns + first + c];
+    const std::uint64_t policy = keep_policy();
+    for (unsigned begin = threadIdx.x; begin < rows << shift; begin += few_threads * batch) {
+        float loaded[batch];
+#pragma unroll
+        for (int k = 0; k < batch; ++k) {
+            const unsigned i = begin + k * few_threads;
+            const unsigned row = i >> shift;
+            const unsigned column = i % width;
+            if (row < rows && column < mine)
+                loaded[k] = load_kept(in + row * extent.columns + first + column, policy);
+        }
+#pragma unroll
+        for (int k = 0; k < batch; ++k) {
+            const unsigned i = begin + k * few_threads;
+            const unsigned row = i >> shift;
+            const unsigned column = i % width;
+            if (row < rows && column < mine)
+                run[column * pitch + row] = loaded[k];
+        }
+    }
     __syncthreads();
     Along at{rows};
 #pragma unroll 4
@@ -156,45 +176,66 @@ __global__ void __launch_bounds__(few_threads)
         out[first * rows + i] = run[at.line * pitch + at.place];
 }
 
-/// A block takes `height` rows from end to end: what it reads is one piece of the input.
-__global__ void __launch_bounds__(few_threads)
+/// A block takes `height` rows from end to end: what it reads is one piece of the input, and seven rows
+/// more. For a warp stores one column after another, each from the first row on that begins a sector, as
+/// leaning tiles do.
+__global__ void __launch_bounds__(few_threads, few_blocks)
     few_columns(const float* in, float* out, Extent extent, unsigned height) {
+    constexpr int batch = 8;
     extern __shared__ float run[];
     const unsigned columns = static_cast<unsigned>(extent.columns);
     const unsigned pitch = few_pitch(columns);
     const std::size_t first = std::size_t{blockIdx.x} * height;
     const std::size_t left = extent.rows - first;
-    const unsigned mine = left < height ? static_cast<unsigned>(left) : height;
+    const unsigned most = height + sector_floats - 1;
+    const unsigned rows = left < most ? static_cast<unsigned>(left) : most;
+    const float* from = in + first * columns;
+    const std::uint64_t policy = keep_policy();
     Along at{columns};
-#pragma unroll 4
-    for (unsigned i = threadIdx.x; i < mine * columns; i += few_threads, at.advance())
-        run[at.line * pitch + at.place] = in[first * columns + i];
+    for (unsigned begin = threadIdx.x; begin < rows * columns; begin += few_threads * batch) {
+        float loaded[batch];
+#pragma unroll
+        for (int k = 0; k < batch; ++k)
+            if (begin + k * few_threads < rows * columns)
+                loaded[k] = load_kept(from + begin + k * few_threads, policy);
+#pragma unroll
+        for (int k = 0; k < batch; ++k, at.advance())
+            if (begin + k * few_threads < rows * columns)
+                run[at.line * pitch + at.place] = loaded[k];
+    }
     __syncthreads();
-    for (unsigned r = threadIdx.x; r < mine; r += few_threads)
-#pragma unroll 8
-        for (unsigned c = 0; c < columns; ++c)
-            out[c * extent.rows + first + r] = run[r * pitch + c];
+    constexpr unsigned warps = few_threads / 32;
+    for (unsigned column = threadIdx.x / 32; column < columns; column += warps) {
+        float* to = out + column * extent.rows + first;
+        const unsigned lean = to_next_sector(to);
+        const unsigned begin = first == 0 ? 0 : lean; // what lies above the first lean is the first block's
+        for (unsigned row = begin + threadIdx.x % 32; row < min(rows, lean + height); row += 32)
+            to[row] = run[row * pitch + column];
+    }
 }
 
 /// So many rows, or columns, are few: with many more leaning tiles are faster.
-inline constexpr std::size_t rows_are_few = 80;
-inline constexpr std::size_t columns_are_few = 48;
+inline constexpr std::size_t rows_are_few = 88;
+inline constexpr std::size_t columns_are_few = 80;
 
-/// What a block of `few_rows` or `few_columns` should have at most, so that several fit on an SM, and how
-/// many blocks there should be, where the matrix allows it.
-struct Few {
-    std::size_t elements;
-    std::size_t blocks;
-};
-inline constexpr Few of_rows{4096, 256};
-inline constexpr Few of_columns{2048, 512};
+/// There should be so many blocks, where the matrix allows it: two for each SM and almost no more.
+inline constexpr std::size_t few_pieces = 256;
 
-/// How many elements of each row, or column, a block takes.
-[[nodiscard]] constexpr unsigned piece(std::size_t short_side, std::size_t long_side, Few few) {
-    unsigned length = 1024;
-    while (length > 64 && (length * short_side > few.elements || long_side / length < few.blocks))
-        length /= 2;
-    return length;
+/// The columns that a block of `few_rows` takes, as a power of two: as many as its share of shared memory
+/// holds, for eight blocks must fit on an SM.
+[[nodiscard]] constexpr unsigned few_shift(Extent extent) {
+    constexpr std::size_t most = 5120;
+    unsigned shift = 11;
+    while (shift > 6 && (extent.rows << shift > most || extent.columns >> shift < few_pieces))
+        --shift;
+    return shift;
+}
+
+/// The rows that a block of `few_columns` takes: a multiple of 32, so that all blocks lean alike.
+[[nodiscard]] constexpr unsigned few_height(Extent extent) {
+    constexpr std::size_t most = 8192;
+    const std::size_t height = std::min(most / extent.columns, extent.rows / few_pieces) / 32 * 32;
+    return static_cast<unsigned>(std::clamp<std::size_t>(height, 64, 2048));
 }
 
 /// Leaning tiles, whatever the matrix.
@@ -205,25 +246,45 @@ inline void launch_leaning_tiles(std::span<const float> in, std::span<float> out
                      tiles, std::min(band, std::max(tiles.down, 1u)));
 }
 
+/// Some columns of a matrix with few rows to each block.
+inline void launch_few_rows(std::span<const float> in, std::span<float> out, Extent extent) {
+    const unsigned shift = few_shift(extent);
+    const std::size_t width = std::size_t{1} << shift;
+    workbook::launch(few_rows,
+                     {.grid = workbook::blocks_for(extent.columns, width),
+                      .block = few_threads,
+                      .dynamic_shared = width * few_pitch(extent.rows) * sizeof(float)},
+                     in.data(), out.data(), extent, shift);
+}
+
+/// Some rows of a matrix with few columns to each block.
+inline void launch_few_columns(std::span<const float> in, std::span<float> out, Extent extent) {
+    const unsigned height = few_height(extent);
+    workbook::launch(
+        few_columns,
+        {.grid = workbook::blocks_for(extent.rows, height),
+         .block = few_threads,
+         .dynamic_shared = (height + sector_floats - 1) * few_pitch(extent.columns) * sizeof(float)},
+        in.data(), out.data(), extent, height);
+}
+
 /// Launches the kernel that fits the matrix, and returns its name.
 inline const char* launch_any_matrix(std::span<const float> in, std::span<float> out, Extent extent) {
     check_sizes(in, out, extent);
     if (extent.columns == 1) // a column has its elements where a row has them
         std::swap(extent.rows, extent.columns);
-    const bool few_high = extent.rows <= rows_are_few && extent.rows <= extent.columns;
-    const bool few_wide = extent.columns <= columns_are_few && extent.columns < extent.rows;
-    if (extent.size() == 0 || !(few_high || few_wide)) {
-        launch_leaning_tiles(in, out, extent, lean_band(extent));
-        return "leaning_tiles";
+    if (extent.size() > 0 && extent.rows <= rows_are_few && extent.rows <= extent.columns) {
+        launch_few_rows(in, out, extent);
+        return "few_rows";
     }
-    const auto [short_side, long_side] = std::minmax({extent.rows, extent.columns});
-    const unsigned length = piece(short_side, long_side, few_high ? of_rows : of_columns);
-    workbook::launch(few_high ? few_rows : few_columns,
-                     {.grid = workbook::blocks_for(long_side, length),
-                      .block = few_threads,
-                      .dynamic_shared = length * few_pitch(short_side) * sizeof(float)},
-                     in.data(), out.data(), extent, length);
-    return few_high ? "few_rows" : "few_columns";
+    // With as many columns as a leaning tile has, all tiles are whole.
+    if (extent.size() > 0 && extent.columns <= columns_are_few && extent.columns != lean_edge &&
+        extent.columns < extent.rows) {
+        launch_few_columns(in, out, extent);
+        return "few_columns";
+    }
+    launch_leaning_tiles(in, out, extent, lean_band(extent));
+    return "leaning_tiles";
 }
 
 } // namespace transpose

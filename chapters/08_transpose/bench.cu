@@ -215,7 +215,8 @@ void any(Bench& bench) {
           Extent{33, 65537},    Extent{32, 65537},   Extent{16, 65537},   Extent{9, 65537},
           Extent{2, 65537},     Extent{65537, 4095}, Extent{65537, 1023}, Extent{65537, 255},
           Extent{65537, 79},    Extent{65537, 33},   Extent{65537, 32},   Extent{65537, 16},
-          Extent{65537, 9},     Extent{65537, 2},    Extent{32, 4194305}, Extent{4194305, 16},
+          Extent{65537, 9},     Extent{65537, 2},    Extent{79, 1698959}, Extent{1698959, 79},
+          Extent{32, 4194305},  Extent{2855697, 47}, Extent{17, 7895161}, Extent{4194305, 16},
           Extent{2, 67108865},  Extent{67108865, 2}})
         ladder_at(bench,
                   bench.size(extent, Extent{std::min<std::size_t>(extent.rows, 129),
