@@ -95,12 +95,30 @@ def legend(picture: svg.Figure, x: float, y: float, entries: Sequence[tuple[str,
         picture.text(x + i * step + 16, y, name, "small")
 
 
-def shares(picture: svg.Figure, left: float, width: float, top: float, bottom: float) -> None:
-    """Marks for bars from 0 to 100 %; that of the whole is dashed."""
-    for percent in (0, 25, 50, 75, 100):
-        x = left + width * percent / 100
-        picture.line(x, top - 10, x, bottom, "thin" if percent < 100 else "dashed")
-        picture.text(x, top - 16, f"{percent} %", "small soft", "middle")
+NARROW, NARROW_LEFT, NARROW_RIGHT = 350, 14, 336
+"""A figure that a phone shows whole: its width, and where bars begin and where one of 100 % ends."""
+LANE = 50
+"""From one of its bars to the next."""
+
+
+def lane(picture: svg.Figure, y: float, names: tuple[str, str], share: float, text: str, colour: str, tip: str) -> None:
+    """A bar of a narrow figure, a share in percent with its text; on the line above it its name and what else there is to say."""
+    name, detail = names
+    picture.text(NARROW_LEFT, y + 12, name, "code")
+    picture.text(NARROW_RIGHT, y + 12, detail, "small soft", "end")
+    length = (NARROW_RIGHT - NARROW_LEFT) * share / 100
+    picture.rect(NARROW_LEFT, y + 18, length, 22, colour, tip)
+    inside = share > 45
+    picture.text(NARROW_LEFT + length + (-8 if inside else 8), y + 33, text, "small strong", "end" if inside else "start")
+
+
+def whole(picture: svg.Figure, top: float, bottom: float, text: str) -> None:
+    """The line at 100 % of a narrow figure, and what that is; the words above the bars interrupt it."""
+    picture.text(NARROW_RIGHT, top - 10, text, "small soft", "end")
+    y = top
+    while y < bottom:
+        picture.line(NARROW_RIGHT, y + 17, NARROW_RIGHT, y + 41, "dashed")
+        y += LANE
 
 
 @dataclass(frozen=True)

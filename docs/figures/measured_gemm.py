@@ -6,7 +6,8 @@ import sys
 import chart
 import svg
 
-BAR_LEFT, BAR_WIDTH, BAR_HEIGHT, STEP, TOP = 170, 400, 22, 32, 86
+# So narrow that a phone shows the whole figure.
+WIDTH, BAR_LEFT, BAR_WIDTH, BAR_HEIGHT, STEP, TOP = 366, 118, 176, 18, 24, 90
 EXTENT, PACE = "8192 x 8192 x 8192", "with pauses"
 # What multiplies in each rung: threads, a warp's tensor cores, or a warpgroup's.
 THREADS, WARPS = ("naive", "shared_tile"), ("warp_products",)
@@ -16,29 +17,31 @@ def figure() -> svg.Figure:
     rows = [row for row in chart.table("gemm_large") if row["kernel"] != "cuBLAS"]
     peak = next(chart.number(row, "cool") for row in chart.table("gemm_large") if row["kernel"] == "cuBLAS")
     bottom = TOP + STEP * len(rows)
-    picture = svg.Figure("Speed of each rung of the matrix product as a share of cuBLAS, on an H200", bottom + 44)
-    picture.text(20, 28, "Share of cuBLAS's speed; 8192 × 8192 × 8192, bf16, one H200", "strong")
-    picture.text(20, 45, "In turns, with pauses; the two rungs of ordinary arithmetic alone, three launches each", "small soft")
-    for percent in (0, 25, 50, 75, 100):
+    picture = svg.Figure("Speed of each rung of the matrix product as a share of cuBLAS, on an H200", bottom + 72, WIDTH)
+    picture.text(8, 22, "Share of cuBLAS's speed", "strong")
+    picture.text(8, 40, "8192 × 8192 × 8192, bf16, one H200", "small soft")
+    picture.text(8, 56, "in turns, with pauses; ordinary arithmetic: alone", "small soft")
+    for percent in (0, 50, 100):
         x = BAR_LEFT + BAR_WIDTH * percent / 100
-        picture.line(x, TOP - 10, x, bottom, "thin" if percent < 100 else "dashed")
-        picture.text(x, TOP - 16, f"{percent} %", "small soft", "middle")
+        picture.line(x, TOP - 6, x, bottom, "thin" if percent < 100 else "dashed")
+        picture.text(x, TOP - 12, f"{percent} %", "small soft", "middle")
     for i, row in enumerate(rows):
         name = str(row["kernel"])
         rate = chart.number(row, "cool") or chart.number(row, "hot")
         share = 100 * rate / peak
         y, length = TOP + STEP * i, BAR_WIDTH * share / 100
         colour = "plain" if name in THREADS else "copy" if name in WARPS else "async"
-        picture.text(BAR_LEFT - 8, y + 16, name, "code", "end")
+        picture.text(BAR_LEFT - 6, y + 14, name, "code", "end")
         picture.rect(BAR_LEFT, y, length, BAR_HEIGHT, colour, f"{name}: {rate:.1f} TFLOP/s, {share:.1f} %")
-        inside = share > 40
+        inside = share > 50
         if not inside:  # The lines of the grid stop for the number.
-            picture.rect(BAR_LEFT + length + 5, y + 3, 80, BAR_HEIGHT - 6, "paper")
+            picture.rect(BAR_LEFT + length + 4, y + 2, 72, BAR_HEIGHT - 4, "paper")
         text = f"{rate:.0f} TFLOP/s" if rate >= 10 else f"{rate:.1f} TFLOP/s"
-        picture.text(BAR_LEFT + length + (-8 if inside else 8), y + 16, text, "small", "end" if inside else "start")
-        picture.text(BAR_LEFT + BAR_WIDTH + 30, y + 16, f"{share:.1f} %", "strong")
+        picture.text(BAR_LEFT + length + (-6 if inside else 6), y + 13, text, "small", "end" if inside else "start")
+        picture.text(WIDTH - 8, y + 14, f"{share:.1f} %", "small strong", "end")
     entries = [("plain", "ordinary arithmetic"), ("copy", "mma.sync"), ("async", "TMA and wgmma")]
-    chart.legend(picture, BAR_LEFT, bottom + 26, entries, 160)
+    for k, entry in enumerate(entries):
+        chart.legend(picture, BAR_LEFT, bottom + 20 + 18 * k, [entry], 200)
     return picture
 
 

@@ -6,7 +6,7 @@ import sys
 import chart
 import svg
 
-BAR_LEFT, BAR_WIDTH, BAR_HEIGHT, STEP, TOP = 150, 330, 22, 32, 70
+TOP = 80
 BOXES = {  # the box that one instruction loads, as the chapter's kernels have it
     "add_one_matrix": "64 × 16: 4096 bytes",
     "gather_rows": "64 × 16: 4096 bytes",
@@ -19,23 +19,16 @@ BOXES = {  # the box that one instruction loads, as the chapter's kernels have i
 
 def figure() -> svg.Figure:
     rows = {str(row["kernel"]): row for row in chart.table("report_tma_2d")}
-    bottom = TOP + STEP * len(BOXES)
-    picture = svg.Figure("Bandwidth of chapter 6's kernels as a share of a plain copy, on an H200", bottom + 44)
-    picture.text(20, 28, "Share of the device-to-device copy; 100 million ints, one H200", "strong")
-    chart.shares(picture, BAR_LEFT, BAR_WIDTH, TOP, bottom)
-    picture.text(BAR_LEFT + BAR_WIDTH + 84, TOP - 16, "box of a block", "small soft")
+    bottom = TOP + chart.LANE * len(BOXES)
+    picture = svg.Figure("Bandwidth of chapter 6's kernels as a share of a plain copy, on an H200", bottom + 32, chart.NARROW)
+    picture.text(chart.NARROW_LEFT, 26, "Share of a plain copy, and a block's box", "strong")
+    picture.text(chart.NARROW_LEFT, 46, "100 million ints, one H200", "small soft")
+    chart.whole(picture, TOP, bottom, "the device-to-device copy")
     for i, (name, box) in enumerate(BOXES.items()):
         rate, share = chart.number(rows[name], "gb_per_s"), chart.number(rows[name], "share")
-        y, length = TOP + STEP * i, BAR_WIDTH * share / 100
-        picture.text(BAR_LEFT - 8, y + 16, name, "code", "end")
-        picture.rect(BAR_LEFT, y, length, BAR_HEIGHT, "copy" if name.startswith("copy") else "async", f"{name}: {rate:.0f} GB/s, {share:.1f} %")
-        inside = share > 40
-        if not inside:  # The lines of the grid stop for the number.
-            picture.rect(BAR_LEFT + length + 5, y + 3, 70, BAR_HEIGHT - 6, "paper")
-        picture.text(BAR_LEFT + length + (-8 if inside else 8), y + 16, f"{rate:,.0f} GB/s", "small", "end" if inside else "start")
-        picture.text(BAR_LEFT + BAR_WIDTH + 12, y + 16, f"{share:.1f} %", "strong")
-        picture.text(BAR_LEFT + BAR_WIDTH + 84, y + 16, box, "small")
-    chart.legend(picture, BAR_LEFT, bottom + 26, [("async", "a box of 4 KiB or more"), ("copy", "a small box")], 220)
+        colour, tip = "copy" if name.startswith("copy") else "async", f"{name}: {rate:.0f} GB/s, {share:.1f} %"
+        chart.lane(picture, TOP + chart.LANE * i, (name, box), share, f"{rate:,.0f} GB/s, {share:.1f} %", colour, tip)
+    chart.legend(picture, chart.NARROW_LEFT, bottom + 16, [("async", "a box of 4 KiB or more"), ("copy", "a small box")], 180)
     return picture
 
 

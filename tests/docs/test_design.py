@@ -2,6 +2,7 @@
 
 import re
 import unittest
+from pathlib import Path
 
 import tools
 from built_site import BrowserCase, prose_pages, site
@@ -45,6 +46,18 @@ class Figures(unittest.TestCase):
             self.assertIn(end, [left for left, _ in beside], f"the arrow to {end}, {y} ends at no box")
 
 
+    def test_a_chapter_begins_with_a_figure_that_a_phone_shows_whole(self) -> None:
+        """But for two with fifteen columns and more, which scroll."""
+        wide = []
+        for chapter in sorted(tools.ROOT.glob("chapters/*/README.md")):
+            first = re.search(r"\]\((\S+\.svg)\)", chapter.read_text("utf-8"))
+            assert first is not None, chapter
+            width = re.search(r'<svg [^>]*\bwidth="(\d+)"', (chapter.parent / first[1]).read_text("utf-8"))
+            if width is None or int(width[1]) > 366:
+                wide.append(Path(first[1]).stem)
+        self.assertEqual(wide, ["measured_roles", "measured_registers"])
+
+
 class Wide(BrowserCase):
     def test_prose_has_70_to_75_characters_a_line(self) -> None:
         for name in ("tma_1d.html", "swizzle.html", "measuring.html"):
@@ -52,6 +65,15 @@ class Wide(BrowserCase):
             lengths = sorted(self.browser.evaluate(LINES))
             self.assertGreater(len(lengths), 5)
             self.assertTrue(69 <= lengths[len(lengths) // 2] <= 76, f"{name}: {lengths[len(lengths) // 2]}")
+
+    def test_figures_are_drawn_in_their_own_size_where_there_is_room(self) -> None:
+        small = """[...document.querySelectorAll("#main .figure img")].filter((node) => node.checkVisibility()).map((node) =>
+            [node.naturalWidth, node.getBoundingClientRect().width, node.parentElement.clientWidth]).filter(([own, drawn, room]) => drawn < own - 1 || own > room + 1)"""
+        for name in ("tma_1d.html", "gemm.html"):
+            for width in (1440, 1280, 800):
+                self.open(name, width=width)
+                self.assertGreater(self.browser.evaluate("document.querySelectorAll('#main .figure img').length"), 0)
+                self.assertEqual(self.browser.evaluate(small), [], f"{name} at {width}")
 
     def test_listings_of_126_columns_fit(self) -> None:
         for page in prose_pages():
@@ -109,6 +131,28 @@ class Wide(BrowserCase):
         self.assertIs(self.browser.evaluate(shown), True)
         self.assertEqual(self.browser.evaluate("document.querySelector('#toc button').ariaExpanded"), "true")
 
+    def test_contents_are_in_the_bar_once_their_button_is_out_of_sight(self) -> None:
+        self.open("swizzle.html", width=390)
+        offered = "document.getElementById('sections').checkVisibility()"
+        self.browser.evaluate(SETTLED)
+        self.assertIs(self.browser.evaluate(offered), False)
+        self.browser.evaluate(f"(scrollTo(0, 9000), {SETTLED})")
+        self.assertIs(self.browser.evaluate(offered), True)
+        before = "scrollY + document.querySelector('#main .contents').getBoundingClientRect().top"
+        height = self.browser.evaluate(before)
+        self.click("#sections")
+        box = self.browser.evaluate("(({ top, left, right, bottom }) => [top, left, right, bottom])(document.getElementById('toc-list').getBoundingClientRect())")
+        self.assertGreaterEqual(box[0], 51)
+        self.assertTrue(box[1] >= 0 and box[2] <= 391 and box[3] <= 900, box)
+        self.assertEqual((self.browser.evaluate("scrollY"), self.browser.evaluate(before)), (9000, height))  # Nothing has moved.
+        self.browser.press("Escape")
+        self.assertEqual(self.browser.evaluate("[document.activeElement.id, document.activeElement.ariaExpanded]"), ["sections", "false"])
+        self.click("#sections")
+        self.click("#toc-list a[href='#swizzle-banks']")
+        self.browser.evaluate(SETTLED)
+        self.assertEqual(self.browser.evaluate("document.getElementById('sections').ariaExpanded"), "false")
+        self.assertAlmostEqual(self.browser.evaluate("document.getElementById('swizzle-banks').getBoundingClientRect().top"), 68, delta=3)
+
     def test_headings_have_links_to_themselves(self) -> None:
         for page in prose_pages():
             text = page.read_text("utf-8")
@@ -151,15 +195,33 @@ class Wide(BrowserCase):
 
 
 class Reading(BrowserCase):
-    def test_how_far_one_has_read_is_kept_and_shown(self) -> None:
-        self.open("barriers.html")
-        self.browser.evaluate(
-            "(async () => { localStorage.clear(); scrollTo(0, document.documentElement.scrollHeight); await new Promise((r) => setTimeout(r, 600)); })()"
+    PROGRESS = ".card[data-chapter='barriers'] .progress"
+
+    def read_barriers(self, then: str) -> str:
+        """Opens the chapter as if nobody had read it, does something there by a clock 40 times as fast, and returns what its card says."""
+        fast = self.browser.call(
+            "Page.addScriptToEvaluateOnNewDocument", source="const real = setInterval; setInterval = (what, pause) => real(what, pause / 40);"
         )
         self.open("index.html")
-        self.assertEqual(self.text(".card[data-chapter='barriers'] .progress"), "read")
-        self.assertEqual(self.text(".card[data-chapter='pipeline'] .progress"), "")
         self.browser.evaluate("localStorage.clear()")
+        self.addCleanup(self.browser.evaluate, "localStorage.clear()")
+        self.open("barriers.html")
+        self.browser.evaluate(f"(async () => {{ const pause = () => new Promise((r) => setTimeout(r, 300)); {then} }})()")
+        self.browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=fast["identifier"])
+        self.open("index.html")
+        return self.text(self.PROGRESS)
+
+    def test_a_chapter_that_was_scrolled_through_is_read_and_it_is_kept(self) -> None:
+        said = self.read_barriers("for (let y = 0; y < document.documentElement.scrollHeight; y += 700) { scrollTo(0, y); await pause(); }")
+        self.assertEqual(said, "read")
+        self.assertEqual(self.text(".card[data-chapter='pipeline'] .progress"), "")
+        self.open("barriers.html")  # Looking in again takes nothing back.
+        self.open("index.html")
+        self.assertEqual(self.text(self.PROGRESS), "read")
+
+    def test_what_was_jumped_over_is_not_read(self) -> None:
+        said = self.read_barriers("for (const name of ['exercises', 'appendix']) { document.getElementById('barriers-' + name).scrollIntoView(); await pause(); }")
+        self.assertRegex(said, r"^\d % read$")
 
     def test_first_page_says_where_to_begin(self) -> None:
         tools.import_generator()
@@ -169,7 +231,7 @@ class Reading(BrowserCase):
         chapters = [name.partition("_")[2] for name in chapter_directories(tools.ROOT)]
         self.assertEqual(self.browser.evaluate("[...document.querySelectorAll('.card')].map((card) => card.dataset.chapter)"), chapters)
         self.assertEqual(
-            self.browser.evaluate("[...document.querySelectorAll('.card')].filter((card) => !card.querySelector('img') || !/minutes/.test(card.textContent)).length"), 0
+            self.browser.evaluate("[...document.querySelectorAll('.card')].filter((card) => card.querySelectorAll('svg.thumb rect').length < 3 || !/minutes/.test(card.textContent)).length"), 0
         )
         start = "[...document.querySelectorAll('#main a')].find((link) => link.textContent === 'Start chapter 1')"
         self.assertTrue(self.browser.evaluate(f"{start}.href").endswith(f"/{chapters[0]}.html"))
@@ -184,6 +246,21 @@ class Reading(BrowserCase):
         self.assertIs(self.browser.evaluate("side.contains(document.activeElement)"), True)
         self.browser.press("Escape")
         self.assertEqual(self.browser.evaluate("document.activeElement.id"), "menu")
+
+
+class Phone(BrowserCase):
+    def test_what_one_touches_is_24_pixels_high_and_wide(self) -> None:
+        """But for links in the text, which are as high as their line, and boxes whose words can be touched too."""
+        small = """[...document.querySelectorAll("a, button, summary, select, label, input:not(label input)")].filter((node) => {
+            const { width, height } = node.getBoundingClientRect();
+            if (!node.checkVisibility({ visibilityProperty: true }) || !width || node.matches(".skip, label:has(.listing)")) return false;
+            if (node.matches("a:not(.permalink)") && getComputedStyle(node).display === "inline") return false;
+            return width < 23.9 || height < 23.9;
+        }).map((node) => node.outerHTML.slice(0, 100)).slice(0, 5)"""
+        for name in ("index.html", "swizzle.html", "glossary.html", "files.html"):
+            self.open(name, width=390)
+            self.browser.evaluate(SETTLED)
+            self.assertEqual(self.browser.evaluate(small), [], name)
 
 
 class Paper(BrowserCase):

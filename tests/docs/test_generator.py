@@ -1,7 +1,10 @@
 """The site's generator on a small tree of its own."""
 
+import shutil
+import subprocess
 import tempfile
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 
 import tools
@@ -244,12 +247,91 @@ NOP
         self.put("chapters/01_one/exercises/exercises.toml", manifest)
         self.put("chapters/01_one/solutions/x.cu", "/// @file x.cu\nint a;\n//@ hole\nint b;\n//? // YOUR CODE\n//@ end\n")
         self.put("chapters/01_one/solutions/analysis.toml", '[x]\ntext = "So."\n')
-        pages, links = self.render()
+        bars = (("copy", 10, 30, 20, 30), ("wait", 10, 80, 40, 20))
+        drawn = [f'<rect class="{kind}" x="{x}" y="{y}" width="{w}" height="{h}" rx="2"><title>a: 1</title></rect>' for kind, x, y, w, h in bars]
+        self.put("docs/figures/demo.svg", f'<svg><title>Two bars</title><rect class="plain" x="0" y="0" width="9" height="9" rx="2"/>{"".join(drawn)}</svg>')
+        pages, _ = self.render()
         html = "".join(section.html for section in pages["index"].sections)
-        self.assertIn('<a class="card" href="one.html" data-chapter="one"><img class="thumb" alt="" loading="lazy" src="files/docs/figures/demo.svg">', html)
+        self.assertIn('<a class="card" href="one.html" data-chapter="one"><b>', html)
+        self.assertIn('viewBox="0 0 40 70" preserveAspectRatio="none" aria-hidden="true"><rect class="copy" x="0" y="0" width="20" height="30"/>', html)
+        self.assertIn('<rect class="wait" x="0" y="50" width="40" height="20"/></svg><span class="thumb-title">Two bars</span>', html)
         self.assertIn("1 exercise, 7 minutes", html)
-        self.assertIn("files/docs/figures/demo.svg", links.copied)
         self.assertEqual(pages["readme"].page.source, self.root / "README.md")
+
+    def test_chapters_that_the_glossary_names_are_links_to_where_they_speak_of_the_term(self) -> None:
+        self.put("docs/pages/glossary.md", "# Glossary\n\n## tile\nIt is. (chapters\n1, 1 and 7; [chapter 1](../../chapters/01_one/README.md))\n\n## box\nIt. (chapter 1)\n")
+        self.put("chapters/01_one/README.md", CHAPTER + "\nOf a [tile](../../docs/pages/glossary.md#tile).\n")
+        sections = {section.title: section.html for section in self.render()[0]["glossary"].sections}
+        there = '<a href="one.html#one-the-end-1">1</a>'
+        self.assertIn(f'(chapters\n{there}, {there} and 7; <a href="one.html">chapter 1</a>)', sections["tile"])
+        self.assertIn('(<a href="one.html">chapter 1</a>)', sections["box"])
+
+    def test_the_glossary_begins_with_its_letters(self) -> None:
+        self.put("docs/pages/glossary.md", "# Glossary\n\nWords.\n\n## bank\nIt.\n\n## box\nIt.\n\n## SM\nIt.\n\n## sector\nIt.\n")
+        pages, _ = self.render()
+        shown = '<p class="letters"><a href="#glossary-bank">B</a> <a href="#glossary-sm">S</a></p>\n'
+        self.assertEqual(pages["glossary"].sections[0].html, f"<p>Words.</p>\n{shown}")
+        self.assertNotIn("letters", "".join(section.html for section in pages["words"].sections))
+
+    @unittest.skipUnless(shutil.which("git"), "git is not here")
+    def test_a_clone_s_address_is_shown_and_where_there_is_none_it_is_said_who_has_it(self) -> None:
+        self.put("README.md", f"{README}\n```\ngit clone <this repository> book\n./workbook run\n```\n\nAfter it.\n")
+
+        def shown() -> str:
+            return "".join(section.html for section in self.render()[0]["index"].sections)
+
+        words, said = '<div class="line">git clone &lt;this repository&gt; book</div>', "</div>\n</div>\n<p>Git knew no address"
+        for html in (shown(), self.with_origin(shown, "/srv/book"), self.with_origin(shown, "https://a.org/$(x)")):
+            self.assertIn(words, html)
+            self.assertEqual(html.count(said), 1)
+            self.assertIn("<p>After it.</p>", html)
+        html = self.with_origin(shown, "https://ann:secret@a.org/x/book.git")
+        self.assertIn('<div class="line">git clone https://a.org/x/book.git book</div>', html)
+        self.assertNotIn("Git knew", html)
+
+    def with_origin(self, shown: Callable[[], str], address: str) -> str:
+        """What `shown` returns while the tree is a clone of `address`."""
+        for command in (["init", "--quiet"], ["config", "remote.origin.url", address]):
+            subprocess.run(["git", "-C", str(self.root), *command], check=True)
+        return shown()
+
+    @unittest.skipUnless(shutil.which("git"), "git is not here")
+    def test_a_clone_around_the_tree_is_not_the_tree_s(self) -> None:
+        from generator import origin
+
+        below = self.root / "below"
+        below.mkdir()
+        self.with_origin(str, "https://a.org/x")
+        self.assertEqual(origin.address(self.root), "https://a.org/x")
+        self.assertEqual(origin.address(below), "")
+
+    def test_an_address_is_shown_without_user_and_password(self) -> None:
+        from generator import origin
+
+        for address, public in (
+            ("https://a.org/x/y.git", "https://a.org/x/y.git"),
+            ("http://ann@a.org:8080/y", "http://a.org:8080/y"),
+            ("https://token:secret@a.org/y?key=secret#k", "https://a.org/y"),
+            ("ssh://ann:secret@a.org:22/y", "ssh://a.org:22/y"),
+            ("ssh://git@a.org/y", "ssh://git@a.org/y"),
+            ("git@a.org:x/y.git", "git@a.org:x/y.git"),
+            ("ann@a.org:x/y.git", "a.org:x/y.git"),
+            ("ann:secret@a.org:x/y.git", "a.org:x/y.git"),
+            ("https://[::1]:80/y", "https://[::1]:80/y"),
+            *((none, "") for none in ("", "/srv/y", "../y", "file:///srv/y", "y.bundle", "https:///y", "https://a.org:x/y", "https://a.org/y;id", "work:y", "ann.b:secret@work:y")),
+        ):
+            with self.subTest(address=address):
+                self.assertEqual(origin.public(address), public)
+
+    def test_a_table_that_answers_the_picture_above_it_is_folded(self) -> None:
+        table = "| a |\n| --- |\n| 1 |\n"
+        picture = "\n<!-- interactive: demo -->\n\n{}\n\n" + table
+        for below, folds in (("(Without the site, cover the column.)", 1), ("Elsewhere see it.", 0)):
+            self.put("README.md", "# Book\n")
+            self.put("chapters/01_one/README.md", "# Chapter 1: one\n" + picture.format(below) + "\nThen.\n\n" + table)
+            html = self.render()[0]["one"].sections[0].html
+            self.assertEqual(html.count('<details class="fold"><summary>The answers, in a table</summary>'), folds)
+            self.assertEqual(html.count("<details"), folds)
 
     def test_names_of_the_shared_library_lead_to_the_reference_and_other_words_do_not(self) -> None:
         from generator import frame

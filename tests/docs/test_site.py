@@ -32,8 +32,7 @@ class Anchors(HTMLParser):
         given = {name: value or "" for name, value in attributes}
         self.names |= {given[name] for name in ("id", "name") if name in given}
         self.used += [given[name] for name in ("href", "src") if name in given]
-        # The picture on a chapter's card is the chapter's own, which has its words there.
-        if tag == "img" and not given.get("alt", "").strip() and given.get("class") != "thumb":
+        if tag == "img" and not given.get("alt", "").strip():
             self.pictures_without_words.append(given.get("src", ""))
         self._silent += tag in self._SILENT
         if tag == "div" and (self._listing or "fragment" in given.get("class", "").split()):
@@ -145,18 +144,26 @@ CONTRAST = """(() => {
         const [r, g, b] = rgb.slice(0, 3).map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
         return 0.2126 * r + 0.7152 * g + 0.0722 * b;
     };
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
     const behind = (node) => {
+        const layers = [];
         for (; node; node = node.parentElement) {
-            const colour = parse(getComputedStyle(node).backgroundColor);
-            if (colour.length === 3 || colour[3] === 1) return colour;
+            const colour = getComputedStyle(node).backgroundColor, [, , , alpha = 1] = parse(colour);
+            if (colour.startsWith("rgba") && alpha === 0) continue;
+            layers.unshift(colour);
+            if (/^rgb\\(/.test(colour)) break;
         }
-        return [255, 255, 255];
+        for (const colour of ["#fff", ...layers]) { // The canvas lays them over each other as the page does.
+            canvas.fillStyle = colour;
+            canvas.fillRect(0, 0, 1, 1);
+        }
+        return [...canvas.getImageData(0, 0, 1, 1).data];
     };
     const found = new Map();
     for (const node of document.querySelectorAll("#main p, #main li, #main td, #main th, #main a, #main code, #main .line, #main .line span, #main .origin a, #side a")) {
         const a = light(parse(getComputedStyle(node).color)), b = light(behind(node));
         const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-        if (ratio < 4.3 && node.textContent.trim()) found.set(`${node.tagName}.${node.className} ${ratio.toFixed(2)}`, node.textContent.slice(0, 40));
+        if (ratio < 4.5 && node.textContent.trim()) found.set(`${node.tagName}.${node.className} ${ratio.toFixed(2)}`, node.textContent.slice(0, 40));
     }
     return [...found].slice(0, 6).map(([name, text]) => `${name}: ${text}`);
 })()"""

@@ -116,6 +116,16 @@ class Made(unittest.TestCase):
             self.assertEqual(re.findall(r'(?:src|href)="(?!data:)[^"]*"', deck), [], plan)
             self.assertNotIn("<!--", deck)
 
+    def test_only_the_site_s_decks_lead_back_to_it(self) -> None:
+        self.assertIn('<a href="../teaching.html">Site</a>', self.slides.deck(tools.ROOT, "two_hours", back="../teaching.html"))
+
+    def test_a_long_name_in_a_table_breaks_behind_its_underscores_only(self) -> None:
+        self.assertEqual(self.slides._breakable("<td>far_columns</td>"), "<td>far_<wbr>columns</td>")
+        self.assertEqual(self.slides._breakable("<td>16 × 5</td>"), "<td>16\xa0×\xa05</td>")
+        self.assertEqual(self.slides._breakable('<td title="a_b">__x</td>'), '<td title="a_b">__x</td>')
+        style = (tools.ROOT / "docs/site/theme/slides.css").read_text("utf-8")
+        self.assertNotRegex(style, r"(?:td|th|table)[^{}]*\{[^}]*overflow-wrap: anywhere")
+
     def test_an_exercise_says_what_is_given_and_wanted(self) -> None:
         for exercise in exercises.all_exercises(tools.WORKSPACE):
             said = dict(self.slides.specification(exercise.skeleton(tools.WORKSPACE).read_text("utf-8")))
@@ -168,6 +178,72 @@ class Shown(unittest.TestCase):
         self.assertTrue(self.browser.evaluate(f"Boolean({clock}.timer)"))
         self.browser.press("t")
         self.assertFalse(self.browser.evaluate(f"Boolean({clock}.timer)"))
+
+    def number(self) -> int:
+        return int(self.browser.evaluate("[...document.querySelectorAll('section')].findIndex((s) => s.classList.contains('current')) + 1"))
+
+    def open_on_a_phone(self) -> None:
+        self.browser.shape(390, 844)
+        self.browser.call("Emulation.setTouchEmulationEnabled", enabled=True)
+        self.addCleanup(self.browser.call, "Emulation.setTouchEmulationEnabled", enabled=False)
+        self.assertEqual(self.browser.open(self.decks[0].as_uri()), [])
+
+    def touch(self, left: int, right: int) -> None:
+        """A tap at `left`, or a swipe to `right`."""
+        self.browser.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": left, "y": 150}])
+        for x in range(left, right, 60 if left < right else -60):
+            self.browser.call("Input.dispatchTouchEvent", type="touchMove", touchPoints=[{"x": x, "y": 150}])
+        self.browser.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+
+    def test_a_finger_turns_the_pages(self) -> None:
+        self.open_on_a_phone()
+        for left, right, wanted in ((300, 300, 2), (350, 50, 3), (50, 350, 2), (20, 20, 1), (20, 20, 1)):
+            self.touch(left, right)
+            self.assertEqual(self.number(), wanted, (left, right))
+        self.browser.evaluate("document.querySelector('.bar .next').click()")
+        self.assertEqual(self.number(), 2)
+        self.browser.evaluate("document.querySelector('.bar .back').click()")
+        self.assertEqual(self.number(), 1)
+
+    def test_a_mouse_turns_the_pages(self) -> None:
+        self.browser.shape(1280, 720)
+        self.browser.open(self.decks[0].as_uri())
+        for x, wanted in ((900, 2), (900, 3), (100, 2)):
+            for kind in ("mousePressed", "mouseReleased"):
+                self.browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=300, button="left", clickCount=1)
+            self.assertEqual(self.number(), wanted, x)
+        self.browser.call("Input.dispatchMouseEvent", type="mouseWheel", x=600, y=300, deltaX=0, deltaY=100)
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        self.assertEqual(self.number(), 3)
+
+    def test_first_slide_says_how_to_go_on(self) -> None:
+        self.browser.shape(1280, 720)
+        self.browser.open(self.decks[0].as_uri())
+        hint = "document.getElementById('hint').checkVisibility()"
+        self.assertTrue(self.browser.evaluate(hint))
+        self.browser.press("ArrowRight")
+        self.assertFalse(self.browser.evaluate(hint))
+        self.browser.press("?")
+        self.assertTrue(self.browser.evaluate(hint))
+
+    def test_words_keep_their_size_on_a_phone(self) -> None:
+        self.open_on_a_phone()
+        small = """(() => {
+            const wrong = [];
+            history.replaceState = () => {};
+            document.querySelectorAll("section").forEach((slide, at) => {
+                if (at > 0) document.querySelector(".bar .next").click();
+                const width = document.documentElement.scrollWidth, scale = slide.getBoundingClientRect().width / slide.offsetWidth;
+                if (width > 390) wrong.push(`${at + 1}: ${width} pixels wide`);
+                for (const node of slide.querySelectorAll("h1, h2, p, li, pre, td, dd, footer span, .origin")) {
+                    const size = parseFloat(getComputedStyle(node).fontSize) * node.currentCSSZoom * scale;
+                    if (node.checkVisibility() && size < 13) wrong.push(`${at + 1}: ${node.tagName} ${size}`);
+                }
+            });
+            return wrong.slice(0, 5);
+        })()"""
+        self.assertEqual(self.browser.evaluate(small), [])
 
     def test_each_slide_is_printed_on_a_page(self) -> None:
         self.browser.shape(1280, 720)

@@ -142,6 +142,28 @@ class OnThePage(unittest.TestCase):
                 self.assertNotIn("\x01", html)
         self.assertFalse([label for page in pages.values() for label in page])
 
+    def test_the_list_of_exercises_leads_to_each_and_says_how_one_begins(self) -> None:
+        tools.import_generator()
+        from generator.build import rendered_pages
+
+        rendered, _ = rendered_pages(ROOT)
+        labels = {section.label for result in rendered for section in result.sections}
+        for result in rendered:
+            mine = [each for each in EXERCISES if each.chapter.number == result.page.chapter]
+            if not mine:
+                continue
+            with self.subTest(chapter=result.page.name):
+                above = next(section.html for section in result.sections if section.title == "Exercises")
+                for exercise in mine:
+                    label = f"{result.page.name}-exercise-{exercise.name}"
+                    self.assertIn(f'<td><a href="#{label}"><code>{exercise.name}</code></a></td>', above)
+                    html = next(section.html for section in result.sections if section.label == label)
+                    self.assertIn(f"<code>./workbook check {exercise.name}</code> · your file: <code>workspace/{exercise.name}.cu</code></p>", html)
+                self.assertEqual(above.count('<p class="exercise-begin">'), 1)
+                self.assertEqual(set(re.findall(r'href="setup\.html#?([^"]*)"', above)), {"", "setup-systems"})
+                self.assertIn("<code>./workbook site --serve</code>", above)
+        self.assertIn("setup-systems", labels)
+
     def test_solutions_can_be_left_out(self) -> None:
         every = "".join(html for page in self.sections(solutions=False).values() for html in page.values())
         self.assertIn('class="hint"', every)

@@ -57,11 +57,10 @@ WATCH = """(async () => {
     await listing.choose((await listing.mutants()).find(each => each.name.startsWith('one store too many')));
     told.push(listing.place.childElementCount);
     const view = await hopperWatch.watch(listing);
-    view.stepFinding(1);
     told.push(view.event, view.recording.findings.map(each => [each.finding.name, each.places]), view.link.href);
     return JSON.stringify(told);
 })()"""
-"""Watches a run, then that of a mutant up to the first event of its finding."""
+"""Watches a run, then that of a mutant, which opens at the first event of its finding."""
 
 FOLLOWED = """(async () => {
     const watched = () => hopperListings.find(each => each.view);
@@ -89,6 +88,49 @@ SIZES = """(async () => {
     return JSON.stringify([[...listing.size.options].map(each => Number(each.value)), told]);
 })()"""
 """Runs a kernel that loops over tiles, and a mutant of it, with several sizes: the outcome, the size, and what has been loaded."""
+
+CHANGED = """(async () => {
+    const listing = hopperListings.find(each => each.kernels.includes('add_one_ptx')), { fragment } = listing;
+    await listing.showMutants();
+    await listing.choose(listing.offered.find(each => each.name === 'more bytes announced than copied'));
+    const change = fragment.querySelector('.live-change'), inside = change.getBoundingClientRect(), box = fragment.getBoundingClientRect();
+    const widths = [...fragment.querySelectorAll('.line')].map(each => each.offsetWidth);
+    const told = [change.textContent, inside.left > box.left && inside.right < box.right, fragment.scrollLeft,
+        Math.min(...widths), fragment.scrollWidth, change.parentElement.textContent, listing.outcome.innerText];
+    const note = fragment.querySelector('.said').getBoundingClientRect();
+    told.push(note.left > box.left && note.right < box.right);
+    await listing.choose(null);
+    told.push(fragment.scrollLeft);
+    return JSON.stringify(told);
+})()"""
+"""Breaks a line far to the right: what is marked, whether that and the notes can be seen, how far the listing is scrolled for it, how
+wide the lines are, what is said; and how far it is scrolled when the line is mended."""
+
+STAYED = """(async () => {
+    const listing = hopperListings.find(each => each.kernels.includes('add_one_ptx')), told = [];
+    const { reveal } = listing, top = element => Math.round(element.getBoundingClientRect().top);
+    await listing.showMutants();
+    const buttons = [...listing.choices.querySelectorAll('button')], mark = listing.offered[1].buttons[1];
+    listing.reveal = () => {};
+    for (const pressed of [buttons[1], mark, buttons[0]]) {
+        pressed.scrollIntoView({ block: 'center', behavior: 'instant' });
+        const before = top(pressed), run = listing.run.bind(listing);
+        const done = new Promise(ready => { listing.run = () => run().then(ready); });
+        pressed.click();
+        await done;
+        listing.run = run;
+        told.push([before, top(pressed)]);
+    }
+    listing.bar.scrollIntoView({ block: 'end', behavior: 'instant' });
+    const hidden = listing.outcome.getBoundingClientRect().top - innerHeight;
+    listing.pressed = null;
+    reveal.call(listing);
+    await new Promise(ready => setTimeout(ready, 1000)); // It scrolls smoothly.
+    const { top: begin, bottom } = listing.outcome.getBoundingClientRect();
+    return JSON.stringify([told, hidden, top(listing.bar), Math.round(begin), Math.round(bottom), innerHeight]);
+})()"""
+"""Where each button was when it was pressed, and where it is when the run is over; then where the bar and the report are when the
+report is brought into view from below the screen."""
 
 PREPARE = "(async () => { for (const listing of hopperListings) await listing.showMutants(); })()"
 
@@ -175,6 +217,34 @@ class Listings(unittest.TestCase):
         self.assertIn("Perhaps another size does.", told[2][1])
         self.assertRegex(told[4][1], "mistakes? w(as|ere) found")
         self.assertEqual(self.browser.problems(), [])
+
+    def test_what_a_mutant_changes_is_marked_said_and_brought_into_view(self) -> None:
+        for width in (1440, 390):
+            self.browser.shape(width, 844)
+            with self.subTest(width=width):
+                self.assertEqual(self.browser.open((self.html / "tma_1d.html").as_uri()), [])
+                marked, seen, scrolled, narrow, wide, line, said, note, mended = json.loads(self.browser.evaluate(CHANGED))
+                self.assertEqual((marked, seen, note, mended), ("bytes + 16", True, True, 0))
+                self.assertRegex(line, r"^ +ptx::mbarrier_arrive_expect_tx\(.*, &bar, bytes \+ 16\);$")
+                self.assertIn("Broken on purpose (bytes → bytes + 16): ", said)
+                self.assertGreater(narrow, wide - 30)  # Coloured to the end of the longest.
+                self.assertEqual(scrolled > 100, width == 390)
+        self.browser.shape(1280)
+
+    def test_what_was_pressed_stays_in_place_and_the_report_comes_into_view(self) -> None:
+        for width, height in ((1440, 900), (390, 844)):
+            self.browser.shape(width, height)
+            with self.subTest(width=width):
+                self.assertEqual(self.browser.open((self.html / "tma_1d.html").as_uri()), [])
+                pressed, hidden, bar, top, bottom, screen = json.loads(self.browser.evaluate(STAYED))
+                for before, after in pressed:
+                    self.assertAlmostEqual(before, after, delta=1)
+                self.assertGreater(hidden, 0)
+                self.assertGreater(bar, 52)  # Below the bar of the site.
+                self.assertLess(top + 120, screen)
+                if width > 1000:
+                    self.assertLess(bottom, screen)
+        self.browser.shape(1280)
 
     def test_a_run_can_be_watched_and_its_moments_linked(self) -> None:
         page = (self.html / "tma_1d.html").as_uri()

@@ -26,6 +26,19 @@ RUN = """(async () => {
 })()"""
 """What each mistake's listing says, how many lines had a note before it ran, and how many have one now."""
 
+WATCHED = """(async () => {
+    const [listing] = hopperMistakes, told = [listing.watchButton.hidden];
+    await listing.run();
+    told.push(listing.watchButton.hidden);
+    listing.watchButton.click();
+    for (let i = 0; i < 500 && !listing.view; ++i) await new Promise(done => setTimeout(done, 20));
+    const [finding] = listing.view.recording.findings;
+    told.push(listing.view.event, finding.places, listing.view.link.hidden, listing.view.element.innerText.includes(finding.finding.message));
+    return JSON.stringify(told);
+})()"""
+"""Watches a mistake: whether the button is hidden before and after the run, the event and those of the finding, and whether there is a link
+or the message a second time."""
+
 SEE = """(async names => {
     const told = [];
     for (const message of hopperMessages) {
@@ -63,6 +76,13 @@ class Mistakes(unittest.TestCase):
                     self.assertGreater(before, 0)
                     self.assertGreater(after, 0)
             self.assertEqual(self.browser.problems(), [])
+
+    def test_a_mistake_can_be_watched(self) -> None:
+        self.open("tma_1d.html")
+        before, after, event, places, no_link, twice = json.loads(self.browser.evaluate(WATCHED))
+        self.assertEqual((before, after, no_link, twice), (True, False, True, False))
+        self.assertEqual(event, min(places))
+        self.assertEqual(self.browser.problems(), [])
 
     def test_a_mistake_says_at_its_lines_what_happened_without_javascript_too(self) -> None:
         text = (self.html / "tma_1d.html").read_text("utf-8")

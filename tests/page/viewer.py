@@ -87,6 +87,17 @@ STEP = """(async () => {
 })()"""
 """A step, until it is on the screen."""
 
+REVERSED = """(() => {
+    const { recording } = hopperViewer.page, { link } = hopperViewer.page.options;
+    for (const each of recording.findings) {
+        each.places.reverse();
+        each.finding.locations.reverse();
+    }
+    recording.clusters.forEach(each => { each.events = each.numbers; });
+    hopperViewer.page = hopperViewer.open(document.getElementById('viewer'), recording, { link });
+})()"""
+"""Opens the recording again, with each finding's places the other way round."""
+
 BACK = "(hopperViewer.page.go(0), new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn))))"
 """To the first event, until that is on the screen: its drawing is not the next step's."""
 
@@ -222,6 +233,7 @@ class Viewer(unittest.TestCase):
         self.open("race")
         events = [each[:2] for each in Moments(self.recordings["race"]).events]
         self.ask("hopperViewer.page.slider.focus()")
+        self.press("Home")
         for key, expected in (("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", len(events) - 1), ("Home", 0)):
             self.press(key)
             self.assertEqual(self.event(), expected, key)
@@ -242,7 +254,8 @@ class Viewer(unittest.TestCase):
         self.open("race")
         finding = self.recordings["race"]["findings"][0]
         events = Moments(self.recordings["race"]).events
-        for i, (place, at) in enumerate(zip(finding["finding"]["locations"], finding["places"], strict=True)):
+        places = sorted(zip(finding["finding"]["locations"], finding["places"], strict=True), key=lambda each: each[1])
+        for i, (place, at) in enumerate(places):
             self.ask(f"document.querySelectorAll('.hv-finding button')[{i}].click()")
             self.assertEqual(self.event(), at)
             _, file, line, _ = self.recordings["race"]["instructions"][str(events[at][2])]
@@ -251,6 +264,47 @@ class Viewer(unittest.TestCase):
             self.assertIn(place["role"].split()[0], self.ask("document.querySelector('.hv-here em').textContent"))
         verbs = [events[at][4] for at in finding["places"]]
         self.assertEqual(verbs, [0, 1])  # A read, then the write that is named second.
+
+    def test_it_opens_at_the_first_event_of_what_was_found(self) -> None:
+        for name in LAUNCHES:
+            findings = self.recordings[name]["findings"]
+            self.open(name)
+            first = min((at for at in (*findings[0]["places"], findings[0]["event"]) if at >= 0), default=0) if findings else 0
+            self.assertEqual(self.event(), first, name)
+            cluster = findings[0]["cluster"] if findings else 0
+            self.assertEqual(self.ask("hopperViewer.page.events.cluster"), cluster, name)
+            shown = self.ask("[...document.querySelectorAll('.hv-steps button')].slice(-2).map(each => !each.hidden)")
+            self.assertEqual(shown, [bool(findings)] * 2, name)
+
+    def test_a_findings_buttons_are_in_the_order_of_its_events_and_say_where_one_is(self) -> None:
+        self.open("early_read")
+        # In a launch of this sort the read may be named before the wait that let it through.
+        self.ask(REVERSED)
+        told = self.ask("[...document.querySelectorAll('.hv-finding button')].map(each => Number(/event (\\d+)/.exec(each.textContent)[1]))")
+        self.assertGreater(len(set(told)), 1)
+        self.assertEqual(told, sorted(told))
+        pressed = "[...document.querySelectorAll('.hv-finding button')].map(each => each.getAttribute('aria-pressed'))"
+        self.assertEqual(self.ask(pressed)[0], "true")
+        self.assertNotIn("true", self.ask(pressed)[1:])
+        disabled = "hopperViewer.page.findingButtons.map(each => each.getAttribute('aria-disabled'))"
+        self.assertEqual(self.ask(disabled), ["true", "false"])
+        self.ask("(() => { const [, next] = hopperViewer.page.findingButtons; next.focus(); for (let i = 0; i < 99; ++i) next.click(); })()")
+        self.assertEqual(self.ask(disabled), ["false", "true"])
+        self.assertEqual(self.ask("document.activeElement === hopperViewer.page.findingButtons[1]"), True)
+
+    def test_what_a_barrier_misses_is_seen_and_the_steps_stay_in_view(self) -> None:
+        for width in (*WIDTHS, 1000):
+            self.browser.shape(width)
+            self.open("deadlock")
+            with self.subTest(width=width):
+                self.assertEqual(self.ask("(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.hv-wide'))"), 0)
+                self.assertIn("bytes missing", self.ask("document.querySelector('.hv-wide').innerText"))
+                self.ask("document.querySelector('.hv-table').scrollIntoView({ block: 'end', behavior: 'instant' })")
+                self.assertGreater(self.ask("scrollY"), 200)
+                top, bottom = self.ask("(({ top, bottom }) => [top, bottom])(document.querySelector('.hv-steps').getBoundingClientRect())")
+                self.assertGreaterEqual(top, 0)
+                self.assertLess(bottom, 200)
+        self.browser.shape(1280)
 
     def test_the_table_and_the_status_say_the_step(self) -> None:
         self.open("groups")

@@ -5,7 +5,7 @@ import shutil
 from html import unescape
 from pathlib import Path
 
-from . import doxygen, frame, home, reference, render, search, slides
+from . import doxygen, frame, home, letters, mentions, origin, reference, render, search, slides
 from .doxygen import Names, Paths
 from .links import SOURCE, Links
 from .pages import Page, SiteError, all_pages, chapter_directories
@@ -29,9 +29,12 @@ def rendered_pages(root: Path, *, solutions: bool = True) -> tuple[list[Rendered
     rendered = [renderer.render(page) for page in pages]
     if links.problems:
         raise SiteError(*links.problems)
+    mentions.link(rendered)
+    letters.add(rendered)
+    origin.fill_in(root, rendered)
     for section in rendered[0].sections:
         if home.PLACE in section.html:
-            section.html = section.html.replace(home.PLACE, home.cards(root, rendered, links))
+            section.html = section.html.replace(home.PLACE, home.cards(root, rendered))
     return rendered, links
 
 
@@ -58,7 +61,7 @@ def build(paths: Paths, *, solutions: bool = True) -> int:
     shutil.copyfile(paths.site / "tasks/predictions.js", paths.html / "predictions.js")
     (paths.html / "slides").mkdir()
     for plan in slides.plan_names(paths.root):
-        (paths.html / slides.file_name(plan)).write_text(slides.deck(paths.root, plan), "utf-8")
+        (paths.html / slides.file_name(plan)).write_text(slides.deck(paths.root, plan, back="../teaching.html"), "utf-8")
     _search(paths, rendered, names)
     _in_one_piece(paths.html / "index.html")
     reference.drop_unreachable(paths.html)

@@ -18,6 +18,8 @@ from .tasks import Tasks
 _MARK = re.compile(r"^<!-- (?P<kind>[a-z]+): (?P<argument>.*\S) -->\s*$")
 _MOST_ROWS = 16
 """Of a measured table that is shown open."""
+_COVER = "(Without the site, cover"
+"""Begins the paragraph below a picture that asks what the table below it answers."""
 _ANCHOR = re.compile(r'<a (?:id|name)="([^"]+)">')
 
 
@@ -108,11 +110,18 @@ class Renderer:
         return result
 
     def _add_exercises(self, result: Rendered) -> None:
-        """Behind the chapter's list of its exercises, each of them."""
+        """Behind the chapter's list of its exercises, which leads to them, how one begins, and each of them."""
         at = next((i for i, section in enumerate(result.sections, 1) if section.title == "Exercises"), len(result.sections))
-        result.sections[at:at] = [
-            Section(title, f"{result.page.name}-exercise-{name}", 3, html) for name, title, html in self._tasks.sections(result.page)
-        ]
+        given = {name: Section(title, f"{result.page.name}-exercise-{name}", 3, html) for name, title, html in self._tasks.sections(result.page)}
+        if not given:
+            return
+
+        def linked(match: re.Match[str]) -> str:
+            return f'<td><a href="#{given[match[1]].label}"><code>{match[1]}</code></a></td>' if match[1] in given else match[0]
+
+        above = result.sections[at - 1]
+        above.html = re.sub(r"<td><code>(\w+)</code></td>", linked, above.html) + self._tasks.beginning()
+        result.sections[at:at] = given.values()
 
     def _finish(self, result: Rendered, tokens: list[Token]) -> None:
         """Adds the HTML of `tokens` to the last section."""
@@ -127,7 +136,7 @@ class Renderer:
         kept: list[Token] = []
         origin = mistake = ""
         listed: tuple[int, Token, str] | None = None  # The last listing: where it is in `kept`, its code, its origin.
-        measured = folded = False
+        measured = folded = asked = False
         index = 0
         while index < len(tokens):
             token = tokens[index]
@@ -136,7 +145,9 @@ class Renderer:
                 measured = match["kind"] == "measured"
                 if match["kind"] == "interactive":
                     kept.append(self._picture(result, match["argument"], tokens, index, line))
-                    index = _after_paragraph(tokens, index + 1)
+                    behind = _after_paragraph(tokens, index + 1)
+                    asked = any(part.content.startswith(_COVER) for part in tokens[index + 1 : behind] if part.type == "inline")
+                    index = behind
                     continue
                 if match["kind"] == "predict":
                     kept.append(_html(self._tasks.prediction(result.page, match["argument"])))
@@ -175,9 +186,11 @@ class Renderer:
                 if measured and token.type == "paragraph_open":
                     token.attrSet("class", "table-caption")
                 long = measured and _rows(tokens, index) > _MOST_ROWS
-                if long and token.type == "table_open":
-                    kept.append(_html(f'<details class="fold"><summary>Table of {_rows(tokens, index)} rows</summary>'))
+                if (long or asked) and token.type == "table_open":
+                    summary = "The answers, in a table" if asked else f"Table of {_rows(tokens, index)} rows"
+                    kept.append(_html(f'<details class="fold"><summary>{summary}</summary>'))
                     folded = True
+                asked = False
                 kept += self._plain_token(result.page, token, line)
                 if folded and token.type == "table_close":
                     kept.append(_html("</details>"))

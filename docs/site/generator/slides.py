@@ -67,8 +67,8 @@ def _plans(root: Path) -> dict[str, Any]:
     return tomllib.loads((root / "docs" / "listings" / "syllabi.toml").read_text("utf-8"))
 
 
-def deck(root: Path, name: str) -> str:
-    """The whole file. Raises SiteError for a plan or an exercise that does not exist."""
+def deck(root: Path, name: str, *, back: str = "") -> str:
+    """The whole file; on the site with a link `back`. Raises SiteError for a plan or an exercise that does not exist."""
     plans = _plans(root)
     if name not in plans:
         raise SiteError(f"there is no plan '{name}'; there are {', '.join(plans)}")
@@ -77,9 +77,10 @@ def deck(root: Path, name: str) -> str:
     title = escape(f"Hopper Async Workbook: {name.replace('_', ' ')}")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1, minimum-scale=1">\n'
         f"<title>{title}</title>\n<style>\n{(theme / 'slides.css').read_text('utf-8')}</style></head>\n<body>\n"
         + "\n".join(slides)
+        + _bar(back)
         + f"\n<script>\n{(theme / 'slides.js').read_text('utf-8')}</script>\n</body></html>\n"
     )
 
@@ -146,7 +147,7 @@ class _Deck:
                 rows = highlight.lines(listing.removesuffix("\n```"), language.strip())
                 body = '<pre class="listing">' + "\n".join(rows) + "</pre>"
             else:
-                body = f'<div class="table">{self.markdown.render(_unlinked(part))}</div>'
+                body = f'<div class="table">{_breakable(self.markdown.render(_unlinked(part)))}</div>'
             origin = f'<div class="origin">{escape(block.origin)}</div>' if block.origin else ""
             yield self._frame(heading, (lead if number == 1 else "") + body + origin, place, block.kind)
 
@@ -156,7 +157,7 @@ class _Deck:
             data = base64.b64encode(path.read_bytes()).decode("ascii")
         except OSError as error:
             raise SiteError(f"{path}: {error.strerror}") from None
-        return f'<img alt="{escape(block.origin)}" src="data:image/svg+xml;base64,{data}">'
+        return f'<div class="picture"><img alt="{escape(block.origin)}" src="data:image/svg+xml;base64,{data}"></div>'
 
     def _exercise(self, exercise: Exercise, when: str) -> str:
         try:
@@ -187,6 +188,24 @@ class _Deck:
 
     def _inline(self, text: str, tag: str) -> str:
         return f"<{tag}>{self.markdown.renderInline(_unlinked(text))}</{tag}>"
+
+
+def _bar(back: str) -> str:
+    """The buttons below a slide, and what keys there are: nobody else says it, and a phone has none."""
+    link = f'<a href="{escape(back)}">Site</a>' if back else ""
+    return (
+        '\n<p class="hint" id="hint" hidden>Click, tap or swipe: next; the left quarter, or a swipe to the right: back.'
+        "<span class='keys'><br><kbd>→</kbd> next, <kbd>←</kbd> back, number and <kbd>Enter</kbd>: that slide, <kbd>T</kbd> the clock, "
+        "<kbd>F</kbd> the whole screen, <kbd>?</kbd> this help.</span></p>"
+        '\n<nav class="bar" aria-label="Slides" hidden><button type="button" class="back" >‹ Back</button><span class="at"></span>'
+        '<button type="button" class="next" >Next ›</button>'
+        f'<button type="button" class="help" aria-label="Help" aria-controls="hint" aria-expanded="false">?</button>{link}</nav>'
+    )
+
+
+def _breakable(html: str) -> str:
+    """Where a cell may go on in the next line: a long name behind an underscore, and nowhere else; a product nowhere."""
+    return re.sub(r"(?<=[A-Za-z0-9])_(?=\w)(?![^<>]*>)", "_<wbr>", html).replace(" × ", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}")
 
 
 def _foot(words: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cli import analyses, answers, exercises, holes, predicted, predictions
 from cli.chapters import Chapter
+from cli.desk import Desk
 from cli.errors import UserError
 from cli.exercises import Exercise
 from cli.predictions import Choice, Prediction
@@ -102,6 +103,18 @@ class Tasks:
 
     # ---- Exercises.
 
+    def beginning(self) -> str:
+        """How one begins an exercise, for a reader who has only the site."""
+        shown = "the hints and the solutions" if self._solutions else "and the hints"
+        return (
+            '<p class="exercise-begin"><b>To begin</b>, make a clone of the repository (<a href="setup.html">Setup</a>), and type '
+            "<code>./workbook check NAME</code> there. Your copy is then <code>workspace/NAME.cu</code>, for any editor. Or write in the browser: "
+            "<code>./workbook site --serve</code> serves this book from your clone, and gives each exercise an editor with a button that checks.</p>\n"
+            "<p><b>If you cannot have a clone</b>, the exercises are for reading and thinking: the files, the questions, "
+            f'{shown} are below. A clone needs no GPU. It works on Linux, on Windows by WSL, and on a Mac in a container '
+            '(<a href="setup.html#setup-systems">systems</a>).</p>\n'
+        )
+
     def sections(self, page: Page) -> list[tuple[str, str, str]]:
         """Of each exercise of the chapter its name, its title and its HTML."""
         if not page.chapter:
@@ -119,7 +132,7 @@ class Tasks:
         about, code = _parted(_with_marks(source, for_learner=True))
         parts = [
             f'<div class="exercise" data-exercise="{exercise.name}"><p class="exercise-about">{_KINDS[exercise.kind]}, {exercise.minutes} minutes · '
-            f"<code>./workbook check {exercise.name}</code></p>",
+            f"<code>./workbook check {exercise.name}</code> · your file: <code>{Desk(self._workspace).shown(exercise)}</code></p>",
             "<dl>" + "".join(f"<dt>{escape(word)}</dt><dd>{self._said(text)}</dd>" for word, text in about) + "</dl>",
             self._skeleton(exercise, code),
             questions,

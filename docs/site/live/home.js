@@ -15,11 +15,9 @@
     };
 
     // The buttons are above the listing, and what comes of it is below: on a small screen it would not be seen.
-    const choose = listing.choose.bind(listing);
-    listing.choose = async mutant => {
-        await choose(mutant);
+    listing.reveal = () => {
         const behavior = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth';
-        if (mutant) listing.outcome.scrollIntoView({ block: 'nearest', behavior });
+        if (listing.broken) listing.outcome.scrollIntoView({ block: 'nearest', behavior });
     };
 
     /** Breaks the line: the marks that stood here before give way to those of the listing itself. */
@@ -32,7 +30,7 @@
         if (!mutant) return; // What is missing has been said.
         for (const each of [...marks, ...items]) each.remove();
         mutant.buttons[pressed].focus({ preventScroll: true });
-        await listing.choose(mutant);
+        await listing.choose(mutant, pressed ? mutant.buttons[pressed] : null);
     }
 
     const marks = breaks.map(({ name, line }) => {

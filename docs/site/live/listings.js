@@ -10,6 +10,9 @@
     // Of the inputs: the first belongs to the chapter's launches; the others are files that are loaded when they are chosen.
     const sizes = (document.querySelector('meta[name="hopper-live"]').dataset.sizes ?? '').split(' ').map(Number);
 
+    const MOST_SAID = 60; // Characters of what a mutant changes.
+    const BESIDE = 40; // Pixels that are left beside it where a listing is scrolled to it.
+
     // ---- The emulator with the chapter's capsule.
 
     const results = new Map(); // By size and launch: what the right kernel leaves in memory.
@@ -47,6 +50,32 @@
         return { differ, all };
     }
 
+    /** How many brackets of a text close what opens before it, and how many open what closes behind it. */
+    function unmatched(text) {
+        let depth = 0, lowest = 0;
+        for (const letter of text) {
+            if ('([{'.includes(letter)) ++depth;
+            if (')]}'.includes(letter)) lowest = Math.min(lowest, --depth);
+        }
+        return { closing: -lowest, opening: depth - lowest };
+    }
+
+    /** What two lines do not have in common, as whole words and brackets, and where it begins: [of the first, of the second, begin]. */
+    function difference(before, after) {
+        if (before === after) return ['', '', 0];
+        const least = Math.min(before.length, after.length);
+        let begin = 0, same = 0;
+        while (begin < least && before[begin] === after[begin]) ++begin;
+        while (same < least - begin && before.at(-1 - same) === after.at(-1 - same)) ++same;
+        const parts = () => [before, after].map(text => text.slice(begin, text.length - same));
+        const some = which => parts().some(part => unmatched(part)[which]);
+        for (;;) {
+            if (begin && (/[^\s,;([{]/.test(before[begin - 1]) || some('closing'))) --begin;
+            else if (same && (/[^\s,;)\]}]/.test(before.at(-same)) || some('opening'))) --same;
+            else return [...parts(), begin];
+        }
+    }
+
     // ---- A listing.
 
     /** Kernels that are defined in a text. */
@@ -82,6 +111,7 @@
             this.outcome.setAttribute('role', 'status');
             this.choices = make('ul', { className: 'live-mutants', hidden: true });
             this.order.onchange = this.size.onchange = () => this.run();
+            this.pressed = null; // What the reader has pressed in the listing; null: something in the bar.
             this.bar = make('div', { className: 'live-bar' }, this.runButton, this.size, this.order, this.breakButton, this.mendButton);
             this.offerRun(this.kernels.length > 0);
             box.after(make('div', { className: 'live' }, this.bar, this.choices, this.outcome));
@@ -136,16 +166,15 @@
         async run() {
             const mine = this.turn = {};
             this.tellRun(null);
-            this.clear();
-            this.say('Running on the emulator, in this page…');
-            const release = this.hold(this.runButton);
+            const release = this.sayRunning();
             try {
                 const { index, name } = await this.recorded();
                 if (index === undefined) return this.say('The chapter’s program does not launch this kernel.');
                 const replacement = this.broken && await this.replacementOf(name);
                 const { how, shown } = await this.outcomeOf(index, replacement);
                 if (mine !== this.turn) return;
-                this.show(...shown);
+                this.stay(() => this.show(...shown));
+                this.reveal();
                 // For what shows more of the same run (viewer/watch.js).
                 this.tellRun({ ...how, again: more => run({ ...how, ...more }) });
             } catch (error) {
@@ -159,6 +188,37 @@
         tellRun(ran) {
             this.ran = ran;
             this.bar.parentElement.dispatchEvent(new CustomEvent('hopper-ran'));
+        }
+
+        /** Says that it runs. What it returns is for the end of the run. */
+        sayRunning() {
+            this.outcome.style.minHeight = `${this.outcome.offsetHeight}px`; // What stands below stays there meanwhile.
+            this.stay(() => this.clear());
+            this.say('Running on the emulator, in this page…');
+            const release = this.hold(this.runButton);
+            return () => {
+                release();
+                this.outcome.style.minHeight = '';
+            };
+        }
+
+        /** Makes a change. What the reader has pressed stays where it is on the screen, however much the lines above it grow. */
+        stay(change) {
+            const pressed = this.pressed ?? this.bar, before = pressed.getBoundingClientRect();
+            change();
+            if (!before.height || before.bottom < 0 || before.top > innerHeight) return;
+            scrollBy({ top: pressed.getBoundingClientRect().top - before.top, behavior: 'instant' });
+        }
+
+        /** Brings what came of it into view: its beginning, and as much more as leaves in view what was pressed. */
+        reveal() {
+            const { top, bottom, height } = this.outcome.getBoundingClientRect();
+            const head = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
+            const room = (this.pressed ?? this.bar).getBoundingClientRect().top - head;
+            const hidden = bottom + 12 - innerHeight, least = top + Math.min(height, 140) + 12 - innerHeight;
+            const by = Math.max(Math.min(hidden, room), least);
+            if (!height || by <= 0) return;
+            scrollBy({ top: by, behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'instant' : 'smooth' });
         }
 
         /** Disables a button; what it returns enables it, and gives it back the focus that a browser takes from it. */
@@ -201,7 +261,9 @@
             const found = result.findings.length === 1 ? 'A mistake was found' : `${result.findings.length} mistakes were found`;
             const summary = result.findings.length ? `${run}. ${found}.` : `${run}. No rule was broken. ${wrong}`;
             const good = !result.findings.length && !differ;
-            const why = this.broken?.why ? [make('p', { textContent: `Broken on purpose: ${this.broken.why}.` })] : [];
+            const code = text => make('code', { textContent: text });
+            const changed = this.changed ? [' (', ...this.changed.flatMap(([gone, fresh], i) => [i ? ', ' : '', code(gone), ' → ', code(fresh)]), ')'] : [];
+            const why = this.broken?.why ? [make('p', {}, 'Broken on purpose', ...changed, `: ${this.broken.why}.`)] : [];
             this.outcome.replaceChildren(...why, make('p', { textContent: summary, className: good ? 'right' : 'wrong' }), ...parts);
             if (unseen) this.outcome.append(make('p', { textContent: `It is wrong all the same: these inputs do not show it, and those of the chapter’s tests do.${sizes.length > 1 ? ' Perhaps another size does.' : ''}` }));
             if (result.findings.length && differ) this.outcome.append(make('p', { textContent: wrong }));
@@ -212,7 +274,8 @@
             for (const { locations } of findings)
                 for (const place of locations) {
                     this.blame(place, `▲ ${place.role}`);
-                    place.callers?.forEach(caller => this.blame(caller, '▲ called here'));
+                    const called = `${place.file.split('/').at(-1)}:${place.line}, ${place.role}`;
+                    place.callers?.forEach(caller => this.blame(caller, `▲ from here: ${called}`));
                 }
         }
 
@@ -296,7 +359,8 @@
             button.setAttribute('aria-pressed', 'false');
             const row = this.rows.find(each => Number(each.dataset.line) === mutant.line) ?? this.rows[0];
             const mark = make('button', { type: 'button', className: 'live-mark', textContent: '✂', title: mutant.name, ariaLabel: `Break it: ${mutant.name}` });
-            mark.onclick = button.onclick = () => this.choose(this.broken === mutant ? null : mutant);
+            button.onclick = () => this.choose(this.broken === mutant ? null : mutant);
+            mark.onclick = () => this.choose(this.broken === mutant ? null : mutant, mark);
             row.prepend(mark);
             mutant.buttons = [button, mark];
             return make('li', {}, button);
@@ -308,8 +372,16 @@
             return this.choose(null);
         }
 
-        /** Applies a mutant, or none, and runs. */
-        choose(mutant) {
+        /** Applies a mutant, or none, and runs. `pressed`: the mark that was pressed for it; null: something in the bar. */
+        choose(mutant, pressed = null) {
+            this.pressed = pressed;
+            this.stay(() => this.apply(mutant));
+            if (!this.runButton.hidden) return this.run();
+            this.say('');
+            return Promise.resolve();
+        }
+
+        apply(mutant) {
             this.mendButton.hidden = !mutant;
             for (const other of [this.broken, mutant])
                 other?.buttons.forEach(button => button.setAttribute('aria-pressed', String(other === mutant)));
@@ -320,11 +392,12 @@
             });
             this.broken = mutant;
             this.changedRows = [];
+            this.changed = null;
+            this.clear();
+            if (this.broughtIn) this.fragment.scrollLeft = 0;
+            this.broughtIn = false;
             if (mutant) this.change(mutant);
             this.offerRun(mutant !== null || this.kernels.length > 0);
-            if (!this.runButton.hidden) return this.run();
-            this.clear();
-            return this.say('');
         }
 
         /** Shows what the mutant changes: the old lines struck out, the new ones below. */
@@ -340,9 +413,34 @@
             this.changedRows = rows.length ? rows : [last].filter(Boolean);
             if (!last) return;
             last.dataset.now = fresh.map(line => line.trim()).join(' ') || '';
-            if (fresh.length)
-                last.after(make('div', { className: 'line live-added', textContent: fresh.join('\n') }));
+            if (fresh.length) last.after(this.added(gone, fresh));
             if (!this.changedRows.includes(last)) this.changedRows.push(last);
+            this.bringIn(this.fragment.querySelector('.live-change'));
+        }
+
+        /** The row with the new lines. What is another in them is marked, and kept to be said, where lines have changed by little. */
+        added(before, after) {
+            const row = make('div', { className: 'line live-added' });
+            const changes = before.length === after.length ? before.map((line, i) => difference(line, after[i])) : [];
+            const said = changes.map(([gone, fresh]) => [gone.trim(), fresh.trim()]).filter(([gone, fresh]) => gone !== fresh);
+            if (!said.length || said.length > 3 || said.flat().some(text => !text || text.length > MOST_SAID)) {
+                row.textContent = after.join('\n');
+                return row;
+            }
+            this.changed = said;
+            changes.forEach(([, fresh, begin], i) => row.append(i ? '\n' : '', after[i].slice(0, begin),
+                ...(fresh ? [make('mark', { className: 'live-change', textContent: fresh })] : []), after[i].slice(begin + fresh.length)));
+            return row;
+        }
+
+        /** Scrolls the listing sideways to what is changed, where it is out of sight. */
+        bringIn(change) {
+            if (!change) return;
+            const box = this.fragment.getBoundingClientRect(), { left, right } = change.getBoundingClientRect();
+            const by = Math.min(right - box.right + BESIDE, left - box.left - BESIDE);
+            if (right <= box.right || by <= 0) return;
+            this.fragment.scrollLeft += by;
+            this.broughtIn = true;
         }
     }
 

@@ -22,6 +22,7 @@
             this.choices.remove();
             this.size.remove(); // It was recorded with one.
             this.runButton.hidden = this.order.hidden = false;
+            globalThis.hopperWatch?.offer(this);
             this.saidBefore = [...this.fragment.querySelectorAll('.said')];
         }
 
@@ -39,15 +40,18 @@
 
         async run() {
             const mine = this.turn = {};
-            this.clear();
-            this.say('Running on the emulator, in this page…');
-            const release = this.hold(this.runButton);
+            this.tellRun(null);
+            const release = this.sayRunning();
             try {
                 const shown = await mistake(this.set, this.name);
                 if (shown.launch === undefined) return this.say(shown.why);
                 await this.prepare();
-                const outcome = await shown.run({ order: this.order.value, seed: 1 + Math.floor(Math.random() * 1e6) });
-                if (mine === this.turn) this.show(outcome);
+                const how = { order: this.order.value, seed: 1 + Math.floor(Math.random() * 1e6) };
+                const outcome = await shown.run(how);
+                if (mine !== this.turn) return;
+                this.stay(() => this.show(outcome));
+                this.reveal();
+                this.tellRun({ ...how, again: more => shown.run({ ...how, ...more }) });
             } catch (error) {
                 if (mine === this.turn) this.say(error.reason === 'time' ? `${error.message}, and was stopped.` : error.message, 'wrong');
             } finally {

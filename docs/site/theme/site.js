@@ -36,6 +36,9 @@
     new MutationObserver(show).observe(document.documentElement, { attributeFilter: ["class"] });
     show();
 
+    // The key that the search box names is one that a phone has not.
+    if (matchMedia("(hover: none) and (pointer: coarse)").matches) by("query").placeholder = "Search";
+
     // ---- where one is on the page ----
     const toc = by("toc");
     if (toc) {
@@ -45,7 +48,32 @@
             button.setAttribute("aria-expanded", String(wanted));
         };
         button.addEventListener("click", () => unfold(!toc.classList.contains("open")));
-        toc.addEventListener("click", (event) => { if (event.target.closest("a")) unfold(false); });
+        toc.addEventListener("click", (event) => { if (event.target.closest("a")) fromBar(false); });
+
+        // On a small screen the button is soon out of sight; then one in the bar opens the same list.
+        const sections = document.createElement("button");
+        Object.assign(sections, { id: "sections", type: "button", textContent: "Sections", hidden: true });
+        sections.setAttribute("aria-controls", "toc-list");
+        by("dark").before(sections);
+        const fromBar = (wanted) => {
+            toc.classList.toggle("from-bar", wanted);
+            unfold(wanted);
+            sections.setAttribute("aria-expanded", String(wanted));
+            const list = by("toc-list"), here = list.querySelector("[aria-current]");
+            if (wanted) list.scrollTop = here ? here.offsetTop - list.clientHeight / 2 : 0;
+        };
+        const asked = () => toc.classList.contains("from-bar") && toc.classList.contains("open");
+        sections.addEventListener("click", () => fromBar(!asked()));
+        document.addEventListener("click", (event) => { if (asked() && !event.target.closest("#toc-list, #sections")) fromBar(false); });
+        document.addEventListener("keydown", (event) => {
+            if (event.key !== "Escape" || !asked()) return;
+            fromBar(false);
+            sections.focus();
+        });
+        new IntersectionObserver(([entry]) => {
+            sections.hidden = entry.isIntersecting || entry.boundingClientRect.top > 0;
+            if (sections.hidden && asked()) fromBar(false);
+        }, { rootMargin: "-52px 0px 0px 0px" }).observe(button);
         const links = [...toc.querySelectorAll("a")], headings = links.map((link) => by(decodeURIComponent(link.hash.slice(1))));
         let last = null;
         const spy = () => {
@@ -71,11 +99,11 @@
     const chapters = [...document.querySelectorAll("a[data-chapter]")];
     const showRead = () => {
         for (const link of chapters) {
-            const share = Number(store?.getItem(`read:${link.dataset.chapter}`) || 0);
+            const share = parseFloat(store?.getItem(`read:${link.dataset.chapter}`)) || 0; // Marks may follow the number.
             link.classList.toggle("read", share > 0);
             link.style.setProperty("--read", `${Math.round(share * 100)}%`);
             const said = link.querySelector(".progress");
-            if (said) said.textContent = share > 0.97 ? "read" : share > 0 ? `${Math.round(share * 100)} % read` : "";
+            if (said) said.textContent = share >= 0.95 ? "read" : share > 0 ? `${Math.round(share * 100)} % read` : "";
             showAnswered(link, said);
         }
         if (forget) forget.hidden = !kept().length;
@@ -102,17 +130,50 @@
     });
     document.addEventListener("hopper-predicted", () => showRead());
     const here = side.querySelector("[aria-current][data-chapter]")?.dataset.chapter;
-    if (here && store) {
-        let waiting = 0;
-        const note = () => {
-            waiting = 0;
-            const page = document.documentElement, share = Math.min(1, (page.scrollTop + page.clientHeight) / page.scrollHeight);
-            if (page.scrollTop > 200 && share > Number(store.getItem(`read:${here}`) || 0)) store.setItem(`read:${here}`, share.toFixed(3));
-            showRead();
-        };
-        document.addEventListener("scroll", () => { waiting = waiting || setTimeout(note, 300); }, { passive: true });
-    }
+    if (here && store) window.addEventListener("load", () => noteReading(here)); // All parts of the page are there by then.
     showRead();
+
+    // A paragraph, list, table or listing is read when it was on the screen from its beginning to its end, for as long as who
+    // skims it needs. What was jumped over never was, and what is folded is extra. The store keeps the share and a mark for each.
+    function noteReading(name) {
+        const TICK = 250, SKIMMED = 75, SHORTEST = 0.5, LONGEST = 3; // milliseconds; characters a second; seconds
+        const nodes = document.querySelectorAll("#main .textblock > :is(p, ul, ol, blockquote, form, .listing, .table-box, .interactive, .exercise)");
+        const marks = (store.getItem(`read:${name}`) || "").split(" ")[1] || "", known = marks.length === nodes.length;
+        const blocks = new Map([...nodes].map((node, at) => {
+            const folded = [...node.querySelectorAll("details")].filter((each) => !each.parentElement.closest("details"));
+            const length = node.textContent.length - folded.reduce((sum, each) => sum + each.textContent.length, 0);
+            const weight = Math.min(Math.max(length, 40), 1500), seconds = Math.min(Math.max(weight / SKIMMED, SHORTEST), LONGEST);
+            return [node, { weight, left: seconds * 1000, begun: false, ended: false, read: known && marks[at] === "1" }];
+        }));
+        const all = [...blocks.values()], whole = all.reduce((sum, block) => sum + block.weight, 0);
+        const seen = new Set(), top = by("bar").offsetHeight - 4;
+        const tick = () => {
+            if (document.hidden) return;
+            let news = false;
+            for (const node of seen) {
+                const block = blocks.get(node), box = node.getBoundingClientRect();
+                block.begun ||= box.top >= top;
+                block.ended ||= box.bottom <= innerHeight + 4;
+                block.left -= TICK;
+                if (block.left > 0 || !block.begun || !block.ended) continue;
+                block.read = news = true;
+                seen.delete(node);
+                watching.unobserve(node);
+            }
+            if (news) {
+                const share = all.reduce((sum, block) => sum + (block.read ? block.weight : 0), 0) / whole;
+                store.setItem(`read:${name}`, `${share.toFixed(3)} ${all.map((block) => Number(block.read)).join("")}`);
+                showRead();
+            }
+        };
+        let timer = 0;
+        const watching = new IntersectionObserver((entries) => {
+            for (const { target, isIntersecting } of entries) seen[isIntersecting ? "add" : "delete"](target);
+            if (seen.size) timer ||= setInterval(tick, TICK);
+            else timer = clearInterval(timer);
+        }, { rootMargin: `-${top}px 0px 0px 0px` });
+        for (const [node, block] of blocks) if (!block.read) watching.observe(node);
+    }
 
     // ---- who comes to a part of an appendix wants to read it ----
     const unfoldPart = () => {

@@ -1,5 +1,5 @@
 // One viewer for recorded launches: scrub, step, jump to a finding, see what holds behind each event. hopperViewer.open() puts
-// it into an element; the other scripts of this directory come before this one.
+// it into an element, at the first event of what was found; the other scripts of this directory come before this one.
 'use strict';
 
 (() => {
@@ -20,7 +20,10 @@
     let count = 0; // Of viewers in the page, for ids.
 
     class Viewer {
-        /** `options.link(cluster, event)`: the fragment of the address that leads to a moment. */
+        /**
+         * `options.link(cluster, event)`: the fragment of the address that leads to a moment; null: there is none. `options.told`: what was
+         * found stands above the viewer already, which then names it only.
+         */
         constructor(recording, options) {
             Object.assign(this, { recording, options, id: `hv${++count}`, event: 0, zoom: 1, states: new Map() });
             this.element = make('section', { className: 'hv', 'aria-label': `What happened in ${recording.kernel}` });
@@ -49,7 +52,7 @@
             this.runs = make('details', { className: 'hv-runs' }, make('summary', { textContent: 'Who wrote what' }), make('ul'));
             this.runs.ontoggle = () => this.#drawRuns();
             this.memoryPart = make('div', {}, make('p', { className: 'hv-head', textContent: 'Shared memory' }), this.#legend(), this.memory.scroller, this.word, this.runs);
-            this.element.append(this.intro, this.findings, this.#bar(), this.status, this.lanes.scroller,
+            this.element.append(this.intro, this.findings, this.#steps(), this.#choices(), this.lanes.scroller,
                 make('div', { className: 'hv-columns' },
                     make('div', {}, make('p', { className: 'hv-head', textContent: 'Source' }), this.source,
                         make('p', { className: 'hv-head', textContent: 'Barriers, groups, copies' }), this.facts), this.memoryPart),
@@ -62,27 +65,35 @@
                 make('div', { className: 'hv-tall' }), canvas);
             return { canvas, scroller };
         }
-        #bar() {
-            const button = (text, label, act) => make('button', { type: 'button', textContent: text, title: label, 'aria-label': label, onclick: act });
+        #button(text, label, act) {
+            return make('button', { type: 'button', textContent: text, title: label, 'aria-label': label, onclick: act });
+        }
+        /** What goes from event to event, and what that is: it stays in view while one looks at the parts below. */
+        #steps() {
             this.slider = make('input', { type: 'range', min: 0, value: 0, className: 'hv-slider', 'aria-label': 'Event' });
             this.slider.oninput = () => this.go(Number(this.slider.value));
+            this.findingButtons = [this.#button('◀ finding', 'Previous event of a finding', () => this.stepFinding(-1)),
+                this.#button('finding ▶', 'Next event of a finding', () => this.stepFinding(1))];
+            return make('div', { className: 'hv-bar hv-steps' }, this.slider,
+                make('div', { className: 'hv-buttons' },
+                    this.#button('|◀', 'First event', () => this.go(0)), this.#button('◀', 'Previous event', () => this.go(this.event - 1)),
+                    this.#button('▶', 'Next event', () => this.go(this.event + 1)), this.#button('▶|', 'Last event', () => this.go(Infinity)),
+                    ...this.findingButtons),
+                this.status);
+        }
+        #choices() {
             this.cluster = this.#select('Cluster', this.recording.clusters.map(each => [each.cluster, this.#clusterName(each)]));
             this.cluster.select.onchange = () => this.chooseCluster(this.cluster.select.selectedIndex);
             this.block = this.#select('Block', []);
             this.block.select.onchange = () => this.chooseBlock(Number(this.block.select.value));
             this.warp = this.#select('Warp', []);
             this.warp.select.onchange = () => this.#draw();
-            this.link = make('a', { textContent: 'Link to this moment', href: '#' });
-            return make('div', { className: 'hv-bar' }, this.slider,
-                make('div', { className: 'hv-buttons' },
-                    button('|◀', 'First event', () => this.go(0)), button('◀', 'Previous event', () => this.go(this.event - 1)),
-                    button('▶', 'Next event', () => this.go(this.event + 1)), button('▶|', 'Last event', () => this.go(Infinity)),
-                    button('◀ warp', 'Previous instruction of the warp', () => this.stepWarp(-1)),
-                    button('warp ▶', 'Next instruction of the warp', () => this.stepWarp(1)),
-                    button('◀ finding', 'Previous finding', () => this.stepFinding(-1)),
-                    button('finding ▶', 'Next finding', () => this.stepFinding(1)),
-                    button('−', 'Zoom out', () => this.zoomBy(0.5)), button('+', 'Zoom in', () => this.zoomBy(2)),
-                    this.cluster.label, this.block.label, this.warp.label, this.link));
+            this.link = make('a', { textContent: 'Link to this moment', href: '#', hidden: !this.options.link });
+            return make('div', { className: 'hv-bar hv-buttons' },
+                this.#button('◀ warp', 'Previous instruction of the warp', () => this.stepWarp(-1)),
+                this.#button('warp ▶', 'Next instruction of the warp', () => this.stepWarp(1)),
+                this.#button('−', 'Zoom out', () => this.zoomBy(0.5)), this.#button('+', 'Zoom in', () => this.zoomBy(2)),
+                this.cluster.label, this.block.label, this.warp.label, this.link);
         }
         #select(name, options) {
             const select = make('select', { id: `${this.id}-${name}` });
@@ -162,18 +173,38 @@
             if (next === undefined) return;
             this.go(next);
         }
-        /** To the next or the previous of the findings' events, in whichever cluster it is. */
-        stepFinding(by) {
+        /** The next or the previous of the findings' events, in whichever cluster it is; null: there is none. */
+        #nextMoment(by) {
             const all = this.#moments();
             const here = [this.clusterIndex, this.event];
             const compare = (a, b) => a[0] - b[0] || a[1] - b[1];
-            const next = by > 0 ? all.find(each => compare(each, here) > 0) : all.findLast(each => compare(each, here) < 0);
+            return (by > 0 ? all.find(each => compare(each, here) > 0) : all.findLast(each => compare(each, here) < 0)) ?? null;
+        }
+        stepFinding(by) {
+            const next = this.#nextMoment(by);
             if (next) this.#goTo(next);
         }
+        /** Where one begins to look: at the first event of what was found first, or of the launch. */
+        start() {
+            const [first] = this.recording.findings, index = first ? this.#clusterOf(first) : -1;
+            const at = index < 0 ? [] : this.#eventsOf(first);
+            if (at.length) this.#goTo([index, at[0]]);
+            else this.go(0);
+        }
+        #clusterOf(finding) {
+            return this.recording.clusters.findIndex(({ cluster }) => cluster === finding.cluster);
+        }
+        /** A finding's events, in order. */
+        #eventsOf({ places, event }) {
+            return [...new Set([...places, event])].filter(at => at >= 0).sort((a, b) => a - b);
+        }
         #moments() {
+            return this.moments ??= this.#allMoments();
+        }
+        #allMoments() {
             const moments = this.recording.findings.flatMap(each => {
-                const index = this.recording.clusters.findIndex(({ cluster }) => cluster === each.cluster);
-                return index < 0 ? [] : [...new Set([...each.places, each.event])].filter(at => at >= 0).map(at => [index, at]);
+                const index = this.#clusterOf(each);
+                return index < 0 ? [] : this.#eventsOf(each).map(at => [index, at]);
             });
             return moments.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
         }
@@ -235,7 +266,10 @@
             const where = viewer.words.where(recording, events, event);
             this.status.textContent = `Event ${event} of ${events.count - 1}: ${said}${where ? ` (${where})` : ''}`;
             this.slider.setAttribute('aria-valuetext', this.status.textContent);
-            this.link.href = this.options.link(events.cluster, event);
+            if (this.options.link) this.link.href = this.options.link(events.cluster, event);
+            // Disabled, a button would lose the focus.
+            this.findingButtons.forEach((button, i) => button.setAttribute('aria-disabled', String(!this.#nextMoment(i ? 1 : -1))));
+            for (const { button, at } of this.places) button.setAttribute('aria-pressed', String(at[0] === this.clusterIndex && at[1] === event));
             this.#drawLanes();
             this.sharedView.draw(this.state, event);
             this.#drawSource();
@@ -285,11 +319,11 @@
             const { recording, state, events } = this, words = viewer.words;
             const barriers = [...state.plan.barriers.keys()].filter(address => address >>> 24 === this.rank).map(address => {
                 const { phase, pending, bytes, expected, valid } = state.barrier(address);
-                return [recording.barrierName(address), valid === 1 ? [`phase ${phase}, parity ${phase & 1}`, `missing: ${pending} of ${expected}`, `${bytes}`] : ['not initialised', '', '']];
+                return [recording.barrierName(address), valid === 1 ? [`phase ${phase}, parity ${phase & 1}`, `${pending} of ${expected}`, `${bytes}`] : ['not initialised', '', '']];
             });
             const rows = barriers.slice(0, MOST_ITEMS).map(([name, cells]) =>
                 make('tr', {}, make('th', { scope: 'row', textContent: name }), ...cells.map(text => make('td', { textContent: text }))));
-            const head = make('tr', {}, ...['mbarrier', 'phase', 'arrivals', 'bytes missing'].map(text => make('th', { scope: 'col', textContent: text })));
+            const head = make('tr', {}, ...['mbarrier', 'phase', 'arrivals missing', 'bytes missing'].map(text => make('th', { scope: 'col', textContent: text })));
             const parts = rows.length ? [make('div', { className: 'hv-wide', tabIndex: 0, role: 'region', 'aria-label': 'Barriers' }, make('table', {}, make('thead', {}, head), make('tbody', {}, ...rows)))] : [];
             const issues = [...new Set([...state.flying].map(copy => events.issues.get(copy)))];
             const flights = issues.filter(issue => events.warp(issue) >> 5 === this.rank);
@@ -342,19 +376,26 @@
             if (all.length === MOST_RUNS) items.push(make('li', { textContent: 'Further ones are not listed.' }));
             this.runs.lastElementChild.replaceChildren(...items);
         }
+        /** Each finding with its places in the order of their events; those whose event is not known come last. */
         #showFindings() {
+            this.places = [];
             const items = this.recording.findings.map(each => {
-                const { finding } = each, index = this.recording.clusters.findIndex(({ cluster }) => cluster === each.cluster);
-                const buttons = finding.locations.map((place, i) => {
+                const { finding } = each, index = this.#clusterOf(each);
+                const places = finding.locations.map((place, i) => ({ place, at: index < 0 || each.places[i] < 0 ? Infinity : each.places[i] }));
+                const buttons = places.sort((a, b) => a.at === b.at ? 0 : a.at - b.at).map(({ place, at }) => {
                     const text = `${place.file.split('/').at(-1)}:${place.line}: ${place.role}`;
-                    if (index < 0 || each.places[i] < 0) return make('li', { textContent: text });
-                    return make('li', {}, make('button', { type: 'button', textContent: `${text} (event ${each.places[i]})`, onclick: () => this.#goTo([index, each.places[i]]) }));
+                    if (at === Infinity) return make('li', { textContent: text });
+                    const button = make('button', { type: 'button', textContent: `${text} (event ${at})`, onclick: () => this.#goTo([index, at]) });
+                    this.places.push({ button, at: [index, at] });
+                    return make('li', {}, button);
                 });
                 const late = index < 0 ? make('p', { textContent: 'Its moment is not in the recording.' }) : null;
                 return make('div', { className: `hv-finding hv-${finding.severity}` },
-                    make('p', {}, make('strong', { textContent: `${finding.severity} ${finding.name}` }), ` ${finding.message}`), make('ul', {}, ...buttons), late);
+                    make('p', {}, make('strong', { textContent: `${finding.severity} ${finding.name}` }), this.options.told ? '' : ` ${finding.message}`),
+                    make('ul', {}, ...buttons), late);
             });
             this.findings.replaceChildren(...items);
+            for (const button of this.findingButtons) button.hidden = !items.length;
         }
     }
 
@@ -367,7 +408,7 @@
         }
         const view = new Viewer(recording, { link: (cluster, event) => `#${cluster}.${event}`, ...options });
         element.replaceChildren(view.element);
-        view.go(0);
+        view.start();
         return view;
     };
 

@@ -35,8 +35,9 @@
             if (listing.ran !== ran) return null; // It ran again meanwhile.
             const link = (cluster, event) => `#watch=${nameOf(listing, ran)}:${cluster}.${event}`;
             const recording = JSON.parse(momentsText);
-            recording.kernel = recording.kernel.replace(/\bcopy\d+_::/g, ''); // Mutants of a chapter are compiled together.
-            const view = hopperViewer.open(place, recording, { link });
+            recording.kernel = recording.kernel.replace(/\(anonymous namespace\)::|\bcopy\d+_::/g, ''); // Mutants of a chapter are compiled together.
+            // What stands above it already needs not to be said again; a mistake's listing has no number that a link could name.
+            const view = hopperViewer.open(place, recording, { told: true, ...(listings.includes(listing) ? { link } : { link: null }) });
             if (where) view?.follow(where);
             listing.view = view;
             return view;
@@ -48,20 +49,22 @@
         }
     }
 
-    for (const listing of listings) {
+    /** Puts the button into a listing's bar; it is there while the listing has a run to show. */
+    function offer(listing) {
         const button = Object.assign(document.createElement('button'), { type: 'button', className: 'live-watch', textContent: 'Watch' });
         button.title = 'Show this run event by event';
         button.hidden = true;
         listing.watchButton = button;
         listing.place = document.createElement('div');
         listing.bar.append(button);
-        listing.bar.parentElement.append(listing.place);
-        button.onclick = async () => (await watch(listing))?.element.scrollIntoView({ block: 'nearest' });
+        listing.outcome.after(listing.place);
+        button.onclick = async () => (await watch(listing))?.element.scrollIntoView({ block: 'start' });
         listing.bar.parentElement.addEventListener('hopper-ran', () => {
             button.hidden = !listing.ran;
             listing.place.replaceChildren();
         });
     }
+    listings.forEach(offer);
 
     /** Runs what a link names, and goes to its moment. */
     async function follow() {
@@ -83,7 +86,7 @@
         await (broken ? listing.choose(broken) : listing.run());
         if (listing.ran) (await watch(listing, where))?.element.scrollIntoView({ block: 'center' });
     }
-    globalThis.hopperWatch = { watch, follow };
+    globalThis.hopperWatch = { watch, follow, offer };
     addEventListener('hashchange', follow);
     follow();
 })();
