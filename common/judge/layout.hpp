@@ -30,7 +30,10 @@ CUtensorMap map_of(const T* data, const Layout& layout) {
     try {
         return workbook::make_tensor_map(data, wanted);
     } catch (const std::invalid_argument& error) {
-        fail("There is no tensor map with this layout: " + std::string(error.what()));
+        // What it says begins with the place of the call above, which is none of the learner's.
+        const std::string said = error.what();
+        fail("There is no tensor map with this layout, which layout_of returns: " +
+             said.substr(said.find(": ") + 2));
     }
 }
 

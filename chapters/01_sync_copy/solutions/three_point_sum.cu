@@ -5,7 +5,7 @@
 ///          per tile of 256 elements; its shared tile has one more element at each side, the halo.
 /// Wanted   out[i] = in[i - 1] + in[i] + in[i + 1], where elements outside the array count as 0.
 /// Missing  Nothing, but one step comes at the wrong time. `./workbook check` shows the two lines that
-///          race.
+///          race. One barrier is enough.
 #include "workbook/tile.cuh"
 
 constexpr int block_threads = 256;

@@ -5,7 +5,7 @@
 ///          elements. One block of 256 threads per tile. __pipeline_memcpy_async(to, from, 16, zeros)
 ///          copies 16 - zeros bytes to shared memory and fills the last `zeros` of the 16 with 0; both
 ///          addresses are multiples of 16. `zeros` is a number of bytes from 0 to 16: any other ends the
-///          kernel with a trap.
+///          kernel with a trap. With 16 nothing is read, and `from` may lie past the end.
 /// Wanted   Each tile, the last one padded with zeros, is written back in reverse order. Every thread
 ///          starts exactly one copy, of 16 bytes.
 /// Missing  The copy, with the number of bytes that are not there.

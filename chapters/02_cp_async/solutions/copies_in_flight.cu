@@ -10,9 +10,9 @@
 ///          the next two tiles are on their way: three buffers. No element passes through a register on
 ///          its way to shared memory.
 /// Missing  The loop over the tiles.
-/// Judged   By the result for several sizes; by counters: the bytes that are on their way when a thread reads
-///          an element of a tile (8, the elements of two tiles, fewer at the end); no byte from global memory
-///          to a register.
+/// Judged   By the result for several sizes; by counters: when a thread reads its element of a tile, its
+///          elements of the next two tiles, 8 bytes, are on their way (fewer at the end); each element is
+///          copied once; no byte from global memory to a register.
 #include "workbook/tile.cuh"
 
 #include <cuda_pipeline_primitives.h>

@@ -8,8 +8,9 @@
 /// Wanted   out[i] = values[j] + codes[j], where j is the opposite place of the tile. The barrier's phase
 ///          must end when thread 0 has arrived and the bytes of both copies have landed, and not before.
 /// Missing  The number of bytes: the tx-count.
-/// Judged   By the result for several sizes; by counters: 1280 bytes for each block by bulk copies, none
-///          through a register, one phase of one barrier in each block, and 1280 bytes announced.
+/// Judged   By the result for several sizes; by counters: all elements by bulk copies, none through a
+///          register, one phase of one barrier in each block, and as many bytes announced as the copies
+///          bring.
 
 #include <cuda/ptx>
 

@@ -53,8 +53,9 @@ __global__ void one_barrier_for_all(const unsigned* in, unsigned* out, std::size
     __shared__ std::uint64_t full[stages];
     __shared__ std::uint64_t empty[stages];
     if (threadIdx.x < stages) {
-        ptx::mbarrier_init(&full[threadIdx.x], 1);  // YOUR CODE: how many arrivals?
-        ptx::mbarrier_init(&empty[threadIdx.x], 1); // YOUR CODE: how many arrivals?
+        // YOUR CODE: how many arrivals does each of the two expect? (1 may be right.)
+        ptx::mbarrier_init(&full[threadIdx.x], 1);
+        ptx::mbarrier_init(&empty[threadIdx.x], 1);
     }
     __syncthreads(); // the one for all
     const auto start = [](int k) { return (std::size_t{blockIdx.x} * tiles + k) * tile_size; };
@@ -66,8 +67,9 @@ __global__ void one_barrier_for_all(const unsigned* in, unsigned* out, std::size
             // YOUR CODE: wait until the stage is empty, and say what will fill it.
             start_copy(ring[s], in + start(k), bytes, &full[s]);
         } else if (threadIdx.x >= copying_threads) {
-            // YOUR CODE: wait until the stage is full, and say that it is empty.
+            // YOUR CODE: wait until the stage is full.
             add(ring[s], out + start(k), count);
+            // YOUR CODE: say that it is empty.
         }
     }
 }

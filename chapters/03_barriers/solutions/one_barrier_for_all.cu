@@ -56,8 +56,9 @@ __global__ void one_barrier_for_all(const unsigned* in, unsigned* out, std::size
         //@ hole
         ptx::mbarrier_init(&full[threadIdx.x], 1);
         ptx::mbarrier_init(&empty[threadIdx.x], consumers);
-        //? ptx::mbarrier_init(&full[threadIdx.x], 1);  // YOUR CODE: how many arrivals?
-        //? ptx::mbarrier_init(&empty[threadIdx.x], 1); // YOUR CODE: how many arrivals?
+        //? // YOUR CODE: how many arrivals does each of the two expect? (1 may be right.)
+        //? ptx::mbarrier_init(&full[threadIdx.x], 1);
+        //? ptx::mbarrier_init(&empty[threadIdx.x], 1);
         //@ end
     }
     __syncthreads(); // the one for all
@@ -80,8 +81,9 @@ __global__ void one_barrier_for_all(const unsigned* in, unsigned* out, std::size
             wait(&full[s], k / stages % 2);
             add(ring[s], out + start(k), count);
             ptx::mbarrier_arrive(&empty[s]);
-            //? // YOUR CODE: wait until the stage is full, and say that it is empty.
+            //? // YOUR CODE: wait until the stage is full.
             //? add(ring[s], out + start(k), count);
+            //? // YOUR CODE: say that it is empty.
             //@ end
         }
     }

@@ -73,6 +73,6 @@ __device__ void store(const Stream& stream, int k, unsigned sum) {
 
 __global__ void moving_sum(Stream stream) {
     __shared__ unsigned ring[ring_size];
-    // YOUR CODE (2): start what the first window needs, and two tiles more; then tile after tile.
+    // YOUR CODE (2): start what has to be on its way before the first round; then tile after tile.
     (void)ring;
 }

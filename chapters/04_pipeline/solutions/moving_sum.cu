@@ -90,7 +90,7 @@ __global__ void moving_sum(Stream stream) {
         start(k + 3);             // into the stage of tile k - 2
         store(stream, k, window(ring, k));
     }
-    //? // YOUR CODE (2): start what the first window needs, and two tiles more; then tile after tile.
+    //? // YOUR CODE (2): start what has to be on its way before the first round; then tile after tile.
     //? (void)ring;
     //@ end
 }

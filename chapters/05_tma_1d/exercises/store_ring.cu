@@ -15,8 +15,9 @@
 ///             by fence.proxy.async, meet, and store it;
 ///          3. a stage is loaded again (tile k + 3) as soon as the store has read it, and not before.
 /// Judged   By the result for several sizes; by counters: one load and one store per tile, no byte by a
-///          thread, and what is under way while thread 0 turns a tile: the load of the next, and of the one
-///          after it or the store of the one before. The ring never runs empty.
+///          thread, and what is under way while thread 0 turns a tile: always the load of the next tile, and
+///          a second copy, which is the load of the tile after that or the store of the tile before. The ring
+///          never runs empty.
 #include "workbook/tile.cuh"
 
 #include <cuda/ptx>

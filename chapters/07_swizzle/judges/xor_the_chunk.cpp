@@ -42,11 +42,13 @@ struct Wrong {
     const char* says;
 };
 
-/// The first that fits is told: counted from a tile's own start, tile 0 is right.
+/// The one that gives the whole result is told: one element may be what several of them give.
 constexpr Wrong wrong_places[] = {
     {[](At at) { return swizzled(at, at.row / 2 % 4); },
      "It seems to count lines from the start of the tile. But the pattern begins at multiples of 512 bytes, "
      "and a tile of 640 bytes ends inside it."},
+    {[](At at) { return swizzled(at, start(at) / 128 % 4); },
+     "It seems to count lines of 128 elements. But a line has 128 bytes, which are 64 elements of 16 bits."},
     {[](At at) { return start(at) + at.column; },
      "It seems to XOR nothing. But the copy has moved the chunk."},
     {[](At at) { return swizzled(at, at.row % 4); },
@@ -59,17 +61,28 @@ constexpr Wrong wrong_places[] = {
      "Within a chunk of 8 elements nothing moves."},
 };
 
-/// Says which mistake leads to the element that came instead.
-std::string explain(const judge::Wrong<Element>& wrong, const std::vector<Element>& expected) {
-    const int index = static_cast<int>(wrong.index);
-    const At at{index / elements, index % elements / columns, index % columns};
+/// The element that `out` has at an index.
+constexpr At at_index(int index) { return {index / elements, index % elements / columns, index % columns}; }
+
+/// True if a place function gives this result from these shared elements.
+bool gives(int (*place)(At at), const std::vector<Element>& shared, const std::vector<Element>& result) {
+    for (int i = 0; i < tiles * elements; ++i)
+        if (const int found = place(at_index(i)); found >= tiles * elements || shared[found] != result[i])
+            return false;
+    return true;
+}
+
+/// Says which mistake leads to this result.
+std::string explain(const judge::Wrong<Element>& wrong, const std::vector<Element>& result,
+                    const std::vector<Element>& expected) {
+    const At at = at_index(static_cast<int>(wrong.index));
     std::vector<Element> shared(expected.size());
     for (int i = 0; i < tiles * elements; ++i)
-        shared[place({i / elements, i % elements / columns, i % columns})] = expected[i];
+        shared[place(at_index(i))] = expected[i];
     const std::string asked = "place(" + std::to_string(at.tile) + ", " + std::to_string(at.row) + ", " +
                               std::to_string(at.column) + ") leads elsewhere. ";
     for (const Wrong& one : wrong_places)
-        if (const int found = one.place(at); found < tiles * elements && shared[found] == wrong.actual)
+        if (gives(one.place, shared, result))
             return asked + one.says;
     return asked + "Chunk " + std::to_string(at.column / chunk) + " is in line " + std::to_string(line(at)) +
            " of the pattern, so it is at place " + std::to_string(at.column / chunk ^ line(at) % 4) +
@@ -119,6 +132,6 @@ void judge::run() {
                static_cast<int>(y), out.data());
         const std::vector<Element> expected = tiles_at({values.data(), width, height, pitch}, x, y);
         expect_exact<Element>("out", out, expected,
-                              [&](const auto& wrong) { return explain(wrong, expected); });
+                              [&](const auto& wrong) { return explain(wrong, out.download(), expected); });
     }
 }

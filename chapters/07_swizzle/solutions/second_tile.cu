@@ -6,7 +6,7 @@
 ///          of both and writes out = first - second, element by element; the rows of out are `pitch`
 ///          elements apart. The index function is right.
 /// Wanted   Check it, read what the emulator reports, and repair the kernel so that the report is gone and
-///          the result right: these are two steps.
+///          the result right. The first need not bring the second: ask where the pattern begins.
 /// Judged   By the result for matrices of several shapes; by counters: two tensor copies for each tile of
 ///          out, which are under way together, and no int that a thread writes to shared memory.
 #include "workbook/swizzle.hpp"

@@ -6,7 +6,7 @@
 ///          them one after the other, through a padded tile in shared memory. It works for one tile. It fails
 ///          for more than one in a column, and for matrices whose sides are no multiples of 32: these are two
 ///          mistakes.
-/// Wanted   Run it, read what the emulator reports, repair that, and run it again.
+/// Wanted   Check it, read what the emulator reports, repair that, and check it again.
 /// Judged   By the result for matrices of several shapes; by counters: at most 5 sectors for a store and
 ///          a load, every element through the tile, and no bank conflict.
 #include <cstddef>

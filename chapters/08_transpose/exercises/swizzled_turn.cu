@@ -5,8 +5,8 @@
 ///          `out`; both sides are multiples of 4, so that tensor maps take them. A block of 256 threads
 ///          takes the tile of 32 × 32 whose first element is in row `row` and column `column` of `in`.
 ///          `from` and `to` are the maps of `in` and `out` for boxes of 32 × 32 floats, both with the
-///          128-byte swizzle. place(r, c) is the index of element (r, c) in such a tile, if it lies at a
-///          multiple of 1024 bytes.
+///          128-byte swizzle: both tiles are read and written by place(). place(r, c) is the index of
+///          element (r, c) in such a tile, if it lies at a multiple of 1024 bytes.
 /// Wanted   The kernel, as a chain of four steps:
 ///          1. one thread loads the tile into `loaded`;
 ///          2. all threads wait, and write the transposed tile into `turned`: four elements each. A warp

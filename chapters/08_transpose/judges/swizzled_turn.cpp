@@ -5,6 +5,7 @@
 #include "workbook/tensor_map.hpp"
 
 #include <cstddef>
+#include <string>
 
 namespace {
 
@@ -18,6 +19,16 @@ CUtensorMap map_of(const float* data, std::size_t rows, std::size_t columns) {
                                                                      .swizzle = workbook::Swizzle::bytes128});
 }
 
+/// Adds what two wrong corners leave. Square matrices came first, and were right.
+std::string explain(const judge::Wrong<float>& wrong, const judge::HostMatrix& in) {
+    std::string text = judge::explain_transposed(wrong, in);
+    if (judge::is_poison(wrong.actual) && in.rows != in.columns)
+        text +=
+            " Square matrices were right, and would be with both corners exchanged, too: does the load begin "
+            "in row `row` and column `column` of in? (x counts columns.)";
+    return text;
+}
+
 } // namespace
 
 void judge::run() {
@@ -28,5 +39,5 @@ void judge::run() {
     };
     const HostMatrix shapes[] = {{32, 32, {}}, {64, 64, {}}, {64, 32, {}}, {32, 96, {}},
                                  {40, 56, {}}, {4, 100, {}}, {68, 4, {}}};
-    expect_transposed(launch, shapes);
+    expect_transposed(launch, shapes, explain);
 }

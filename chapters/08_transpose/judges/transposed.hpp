@@ -50,18 +50,27 @@ struct HostMatrix {
     const std::size_t c = static_cast<std::size_t>(found) % in.columns;
     text += "What is there is " + element(r, c) + " of in";
     if (r / 32 == row / 32 && c / 32 == column / 32 && r / 32 != c / 32)
-        return text + ", from the tile that lies there: its corner must be turned too, x and y exchanged.";
+        return text +
+               ", from the tile that lies there: one of its two corners is wrong. The tile begins in row "
+               "`row` and column `column` of in, and in row `column` and column `row` of out. (The "
+               "coordinates of a tensor copy are {x, y}, and x counts columns.)";
     if (r % 32 == row % 32 && c % 32 == column % 32)
         return text + ": the tile was brought to the right place, but not turned.";
     if (r == column && c / 32 == row / 32 && c % 4 == row % 4 && (c % 32 / 4 ^ r % 8) == row % 32 / 4)
         return text + ": its chunk of 16 bytes was not XORed with the row. place() finds the elements.";
+    if (c == row && r / 32 == column / 32 && r % 4 == column % 4 && (r % 32 / 4 ^ c % 8) == column % 32 / 4)
+        return text +
+               ": a chunk of `turned` was not XORed with its row. The map of out swizzles too: element "
+               "(r, c) of `turned` belongs at place(r, c).";
     return text + ".";
 }
 
 /// Lets `launch(in, out, rows, columns)` transpose matrices of these shapes, which are pointers to device
-/// memory and numbers of elements, and judges the result, bit for bit.
-template <class Launch>
-void expect_transposed(Launch launch, std::span<const HostMatrix> shapes) {
+/// memory and numbers of elements, and judges the result, bit for bit. `explain(wrong, in)` speaks of a wrong
+/// element.
+template <class Launch, class Explainer = decltype(&explain_transposed)>
+void expect_transposed(Launch launch, std::span<const HostMatrix> shapes,
+                       Explainer explain = explain_transposed) {
     for (const HostMatrix& shape : shapes) {
         HostMatrix in = shape;
         trying("a matrix of " + in.shape());
@@ -71,7 +80,7 @@ void expect_transposed(Launch launch, std::span<const HostMatrix> shapes) {
         auto out = output<float>(size, 8);
         launch(from.data(), out.data(), in.rows, in.columns);
         expect_exact<float>("out", out, in.transposed(),
-                            [&](const auto& wrong) { return explain_transposed(wrong, in); });
+                            [&](const auto& wrong) { return explain(wrong, in); });
     }
 }
 
