@@ -43,11 +43,15 @@ std::string declared(const std::string& name, const std::string& signature) {
 
 void use_program(const std::string& ptx_file) { file_name = ptx_file; }
 
-const void* find_kernel(const std::string& name, std::span<const std::size_t> sizes, const char* signature) {
+std::string program_text() {
     std::ifstream stream(file_name, std::ios::binary);
     if (!stream)
         throw std::logic_error("there is no file of compiled kernels: '" + file_name + "'");
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+const void* find_kernel(const std::string& name, std::span<const std::size_t> sizes, const char* signature) {
+    const std::string text = program_text();
     const std::vector<Entry> kernels = entries(text);
     const auto found =
         std::ranges::find_if(kernels, [&](const Entry& entry) { return plain_name(entry.symbol) == name; });

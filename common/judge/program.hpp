@@ -9,4 +9,7 @@ namespace judge {
 /// The PTX file in which Kernel looks for kernels.
 void use_program(const std::string& ptx_file);
 
+/// What the PTX file says. For what no run shows: where an instruction stands.
+[[nodiscard]] std::string program_text();
+
 } // namespace judge

@@ -5,9 +5,9 @@
 ///          threads take 512 elements each, and every block gets the elements of its left neighbour, the
 ///          first block those of the last: out[512 c + (i + 128) % 512] = in[512 c + i]. `size` is a
 ///          multiple of 512. On a GPU it may pass.
-/// Wanted   Run it, read what the emulator reports, repair that, and run it again: there are two mistakes.
-///          Threads go on loading from the neighbour's memory, or store to it: a bulk copy between blocks
-///          ends in another way, at an mbarrier, and is no repair of this kernel.
+/// Wanted   Check it, read what the emulator reports, repair that, and check it again: there are two
+///          mistakes. Threads go on loading from the neighbour's memory, or store to it: a bulk copy between
+///          blocks ends in another way, at an mbarrier, and is no repair of this kernel.
 /// Judged   By the result for several sizes, and by the emulator having nothing to report; by counters:
 ///          every element comes from a neighbour's shared memory, and two barriers for each cluster.
 #include <cooperative_groups.h>

@@ -1,11 +1,13 @@
 /// @file wait_for_the_grid.cpp
 /// Judge of chapter 10's wait_for_the_grid.
 #include "judge.hpp"
+#include "program.hpp"
 
 #include "workbook/check.hpp"
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <typeinfo>
 #include <vector>
 
@@ -33,6 +35,18 @@ void launch_early(const void* kernel, unsigned grid, const float* doubled, const
     workbook::check(cudaLaunchKernelExC(&config, kernel, arguments.data()), "kernel launch");
 }
 
+/// Fails if the second kernel waits before it loads anything. Its results are the same then, and its counts
+/// too, so the text of the kernel has to tell; it has no loop.
+void expect_that_it_begins_early() {
+    const std::string text = judge::program_text();
+    const std::size_t wait = text.find("griddepcontrol.wait"), entry = text.rfind(".entry", wait);
+    if (entry < wait && text.find("ld.global", entry) > wait && text.find("st.shared", entry) < text.size())
+        judge::fail(
+            "The results are right, but the wait stands above the load of the table: `factors` is filled "
+            "when the first kernel has ended, and nothing overlaps.\nMove the wait down to the line that "
+            "reads `doubled`.");
+}
+
 } // namespace
 
 void judge::run() {
@@ -56,4 +70,6 @@ void judge::run() {
             expected[i] = 2 * values[size - 1 - i] * table_values[i % table_floats];
         expect_near<float>("out", out, expected, {});
     }
+    trying("where it waits");
+    expect_that_it_begins_early();
 }

@@ -6,7 +6,7 @@
 ///          begins at a multiple of 16 bytes. A block has a warp that asks for tiles of 256 floats (warp 4)
 ///          and four that use them (warps 0 to 3), and a ring of two stages. Each block asks for one half of
 ///          every tile, and a multicast brings it to both. On a GPU it may pass.
-/// Wanted   Run it, read what the emulator reports, and repair it: there are two mistakes, and either is of
+/// Wanted   Check it, read what the emulator reports, and repair it: there are two mistakes, and either is of
 ///          no use without the other. Each block goes on asking for its half of every tile, for both.
 /// Judged   By the result for several sizes, and by the emulator having nothing to report; by counters: half
 ///          of what lands in a block was asked for by the other one, two barriers of the cluster, and no

@@ -10,7 +10,8 @@
 ///          reads what that wrote.
 /// Missing  One line: the wait, at its place.
 /// Judged   By the result for several sizes, and by the emulator having nothing to report; by counters: each
-///          element is read once, and the table once for each block.
+///          element is read once, and the table once for each block; by the kernel's PTX: the table is loaded
+///          before the wait.
 #include <cstddef>
 
 constexpr int block_threads = 128;

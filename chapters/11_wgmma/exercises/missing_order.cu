@@ -6,6 +6,7 @@
 ///          out = factor · (A · B) + A · B: it scales the sums in their registers, and adds the second
 ///          product to them.
 /// Wanted   Check it, read what the emulator reports, and add the order that is missing, in two places.
+///          At both, tell the compiler which registers are meant: whether you did, the emulator cannot see.
 /// Judged   By the result and the emulator's silence; by counters: two products, and nobody but wgmma reads
 ///          the operands.
 #include "workbook/wgmma.cuh"

@@ -13,6 +13,8 @@ void judge::run() {
         grid.y += grid.y % 2; // whole clusters; what is beyond the last row gets nothing
         kernel({.grid = grid, .block = 160, .dynamic_shared = shared, .cluster = dim3(1, 2)}, extent,
                product.map_a(), product.map_b(edge / 2), product.out.data());
-        product.expect();
+        product.expect({.columns_left = edge / 2,
+                        .of_the_left = "both halves of b's tile are the same rows of b. What goes to row "
+                                       "`first` of the tile begins with row `column + first` of b."});
     }
 }

@@ -9,6 +9,7 @@
 
 #include <cuda_bf16.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -26,6 +27,13 @@ struct Extent {
 };
 
 inline constexpr unsigned edge = 64; ///< of a block's part of the result, and of a step along k
+
+/// What the judge of one exercise knows of wrong elements.
+struct Words {
+    std::string all_zero{};    ///< said if no element is anything else
+    unsigned columns_left = 0; ///< of the element whose value it may be
+    std::string of_the_left{}; ///< said then
+};
 
 /// A product on the host and on the device.
 class Product {
@@ -50,11 +58,12 @@ class Product {
     [[nodiscard]] dim3 grid() const { return {(extent.n + edge - 1) / edge, (extent.m + edge - 1) / edge}; }
 
     /// Fails unless the result is right.
-    void expect() const {
+    void expect(const Words& words = {}) const {
         std::vector<bf16> expected(std::size_t{extent.m} * extent.n);
         for (std::size_t i = 0; i < expected.size(); ++i)
             expected[i] = __float2bfloat16(partial(i, 0, extent.k));
-        expect_exact<bf16>("out", out, expected, [this](const Wrong<bf16>& wrong) { return explain(wrong); });
+        expect_exact<bf16>("out", out, expected,
+                           [&](const Wrong<bf16>& wrong) { return explain(wrong, words); });
     }
 
     const Extent extent;
@@ -83,16 +92,28 @@ class Product {
         return sum;
     }
 
+    [[nodiscard]] static bool is_zero(const std::vector<bf16>& values) {
+        return std::ranges::all_of(values, [](bf16 value) { return static_cast<float>(value) == 0; });
+    }
+
     /// The usual slips: a step that was left out, or multiplied in the place of another.
-    [[nodiscard]] std::string explain(const Wrong<bf16>& wrong) const {
-        const std::string place = "It is element (" + std::to_string(wrong.index / extent.n) + ", " +
-                                  std::to_string(wrong.index % extent.n) + ") of the result. ";
+    [[nodiscard]] std::string explain(const Wrong<bf16>& wrong, const Words& words) const {
+        const std::string row = std::to_string(wrong.index / extent.n);
+        const unsigned column = wrong.index % extent.n;
+        const std::string place =
+            "It is element (" + row + ", " + std::to_string(column) + ") of the result. ";
+        if (!words.all_zero.empty() && is_zero(out.download()))
+            return words.all_zero;
         if (is_poison(wrong.actual))
             return place + "No thread wrote it.";
         const unsigned steps = (extent.k + edge - 1) / edge;
         const float all = partial(wrong.index, 0, extent.k), is = static_cast<float>(wrong.actual);
         const auto step = [&](unsigned i) { return partial(wrong.index, i * edge, (i + 1) * edge); };
         const auto same = [&](float sum) { return static_cast<float>(__float2bfloat16(sum)) == is; };
+        const unsigned left = words.columns_left;
+        if (left != 0 && column >= left && same(partial(wrong.index - left, 0, extent.k)))
+            return place + "That is the value of element (" + row + ", " + std::to_string(column - left) +
+                   "): " + words.of_the_left;
         for (unsigned i = 0; steps > 1 && i < steps; ++i)
             if (same(all - step(i)))
                 return place + "That is the sum without the products of step " + std::to_string(i) + ".";

@@ -6,13 +6,16 @@
 ///          tiles, the way out. Yours is all below the line; the names and parameters of both kernels stay,
 ///          and so does Plan, by which you tell the judge how to launch. It passes maps of a and b with boxes
 ///          of 64 columns and as many rows as you ask for, such a map of out, all in the 128-byte swizzle,
-///          and the address of out.
+///          and the address of out. `multiprocessors` may be fewer than the device has, but is at least 4:
+///          blocks that stay get one tile after another then.
 /// Judged   By the result for several sizes; by counters, for the same products: tensor copies ask L2 for at
 ///          most 85 % of the bytes that the rung's do, and nothing is paid for that with more products,
-///          wavefronts or arrivals, with a barrier in the loop, with copies that come late, or with sums
-///          outside of registers.
+///          wavefronts or arrivals, with a barrier in the loop, with copies that come late, with sums in
+///          local memory, or with more than 200 of them in a thread. What ptxas does with the registers, PTX
+///          does not show: `nvcc -Xptxas -v` says whether it spills, and whether wgmma are serialised.
 /// Time     No counter is a clock. On a GPU, `./workbook check beat_this_rung --backend gpu` measures yours
-///          and the rung in turns, at 4096 x 4096 x 4096: what is not 3 % faster does not pass; you see both.
+///          and the rung in turns, at 4096 x 4096 x 4096, without pauses: what is not 3 % faster does not
+///          pass; you see both. Rung 7 alone is near that limit; rung 11's way out brings most there.
 #include "workbook/ring.cuh"
 #include "workbook/warpgroups.cuh"
 #include "workbook/wgmma.cuh"

@@ -6,8 +6,9 @@
 ///          sums leave through shared memory: `fill` puts 64 columns of them, rounded, into a panel, and one
 ///          thread asks for a tensor copy of the panel to `out`; then the other 64 columns. On a GPU the
 ///          result is right nearly always.
-/// Wanted   Run it, read what the emulator reports, and repair it: there are two mistakes. It stays one
-///          panel, filled by all and sent away by one thread.
+/// Wanted   Check it, read what the emulator reports, repair that, and check it again: there are two
+///          mistakes, and the first repair alone brings the second report. It stays one panel, filled by all
+///          and sent away by one thread.
 /// Judged   By the result for several sizes, and by the emulator having nothing to report; by counters: every
 ///          element of the result goes to the panel once, and from there to `out` by tensor copies.
 #include "workbook/ring.cuh"
