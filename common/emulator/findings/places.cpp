@@ -46,10 +46,11 @@ std::string bytes_behind(std::uint64_t distance, const std::string& what) {
 std::string thread_name(const Warp& warp, unsigned lane) {
     const Dim3 shape = warp.block().cluster().info().config.block;
     const std::uint32_t t = warp.thread_of(lane);
-    const Dim3 b = warp.block().index();
-    return "thread " + triple(t % shape.x, t / shape.x % shape.y, t / shape.x / shape.y) + " of block " +
-           triple(b.x, b.y, b.z);
+    return "thread " + triple(t % shape.x, t / shape.x % shape.y, t / shape.x / shape.y) + " of " +
+           block_name(warp.block().index());
 }
+
+std::string block_name(Dim3 index) { return "block " + triple(index.x, index.y, index.z); }
 
 std::string count_of(std::uint64_t n, std::string_view what) {
     return std::to_string(n) + " " + std::string(what) + (n == 1 ? "" : "s");

@@ -12,6 +12,9 @@ namespace emu {
 /// "thread (5,0,0) of block (1,0,0)".
 std::string thread_name(const Warp& warp, unsigned lane);
 
+/// "block (1,0,0)".
+std::string block_name(Dim3 index);
+
 /// "1 byte", "2 bytes".
 std::string count_of(std::uint64_t n, std::string_view what);
 

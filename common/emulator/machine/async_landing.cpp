@@ -203,7 +203,7 @@ void AsyncEngine::State::report_exit(Block& block, Warp& warp, std::uint32_t pc,
     Place(warp, lane, pc)
         .report(Finding::exited_with_copies_in_flight, Fault::launch_failure,
                 reads ? "copy-outlives-block-it-reads" : "copy-outlives-block-it-writes",
-                {{"rank", block.rank()}});
+                {{"block", BlockIndex{block.index()}}});
 }
 
 void AsyncEngine::State::report_group(Block& block, ThreadQueues& thread, CompletionKind kind) {
@@ -217,7 +217,7 @@ void AsyncEngine::State::report_group(Block& block, ThreadQueues& thread, Comple
     if (is_committed)
         return report_exit(block, *thread.warp, queue.last_pc, thread.lane, bulk);
     place.report(Finding::exited_with_copies_in_flight, Fault::launch_failure, "copy-uncommitted",
-                 {{"rank", block.rank()},
+                 {{"block", BlockIndex{block.index()}},
                   {"uses", std::string(bulk ? "reads" : "writes")},
                   {"commit", std::string(bulk ? "cp.async.bulk.commit_group" : "cp.async.commit_group")}});
 }

@@ -30,6 +30,10 @@ struct SharedPlace {
 struct SharedOffset {
     std::uint32_t offset;
 };
+/// A block, by its index in the grid.
+struct BlockIndex {
+    Dim3 index;
+};
 /// Bytes of global memory.
 struct GlobalBytes {
     Address address;
@@ -54,8 +58,8 @@ struct Flaw {
 /// One fact of a mistake, by name.
 struct Fact {
     std::string_view name;
-    std::variant<std::int64_t, std::uint64_t, Hexadecimal, SharedPlace, SharedOffset, GlobalBytes, Thread,
-                 AccessKind, Dim3, std::string, Flaw>
+    std::variant<std::int64_t, std::uint64_t, Hexadecimal, SharedPlace, SharedOffset, BlockIndex, GlobalBytes,
+                 Thread, AccessKind, Dim3, std::string, Flaw>
         value;
 
     template <std::signed_integral T>

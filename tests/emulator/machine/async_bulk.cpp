@@ -212,7 +212,7 @@ TEST_CASE("Mistakes with bulk copies are named") {
 TEST_CASE("A block must not exit before its copies were waited for, whenever they land") {
     finding(fill_then("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 128;"
                       "cp.async.bulk.commit_group;"),
-            "exited-with-copies-in-flight", "reads");
+            "exited-with-copies-in-flight", "All threads of block (0,0,0) have exited");
     finding(fill_then("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 128;"
                       "cp.async.bulk.wait_group 0;"), // Never committed.
             "exited-with-copies-in-flight", "reads");

@@ -243,5 +243,5 @@ SPIN:
 add.u32 %r7, %r7, 1; setp.lt.u32 %p3, %r7, 20000;
 @%p3 bra SPIN;
 )" + wait_parity("bar", "0", "W");
-    finding(2, body, "exited-with-copies-in-flight", "reads");
+    finding(2, body, "exited-with-copies-in-flight", "All threads of block (0,0,0) have exited");
 }

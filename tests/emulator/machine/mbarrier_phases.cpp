@@ -257,6 +257,24 @@ TEST_CASE("Mistakes with mbarriers are named") {
             "rank 1");
 }
 
+TEST_CASE("A wait for a parity other than 0 and 1 is named") {
+    // PTX ISA, 'mbarrier.test_wait, mbarrier.try_wait': the valid values of phaseParity are 0 and 1.
+    const std::string phases = "mbarrier.init.shared.b64 [bar], 1;\n"
+                               "mbarrier.arrive.shared.b64 _, [bar];\nmbarrier.arrive.shared.b64 _, [bar];\n";
+    // Of two phases the second has ended, whose parity is 1: these would pass or fail by their lowest bit.
+    for (const std::string parity : {"2", "3", "7", "-1"})
+        for (const std::string& wait : {std::string("try_wait"), std::string("test_wait")})
+            finding(phases + "mov.u32 %r4, " + parity + ";\nmbarrier." + wait +
+                        ".parity.shared.b64 %p1, [bar], %r4;" + store_predicate(0),
+                    "invalid-size", "only 0 and 1");
+    for (const Order& order : all_orders()) {
+        REQUIRE(words(order, phases + "mbarrier.test_wait.parity.shared.b64 %p1, [bar], 1;" +
+                                 store_predicate(0))[0] == 1);
+        REQUIRE(words(order, phases + "mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0;" +
+                                 store_predicate(0))[0] == 0);
+    }
+}
+
 TEST_CASE("A valid barrier at rest may be initialised again") {
     const std::string twice = "mbarrier.init.shared.b64 [bar], 1;\nmbarrier.arrive.shared.b64 _, [bar];\n"
                               "mbarrier.init.shared.b64 [bar], 1;\n"

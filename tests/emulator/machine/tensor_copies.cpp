@@ -393,10 +393,13 @@ TEST_CASE("Mistakes with tensor copies are named") {
     const auto map = machine.buffer(bytes);
     const auto tile = machine.buffer(std::vector<std::uint32_t>(2048, 0));
     const auto start = machine.buffer(larger.start);
-    require_finding(
+    const auto outcome =
         machine.run(kernel(3, area, tile_kernel(larger, load_2d + "[%r7], " + at + ", [bar];", true)),
-                    {map, tile, start}),
-        "out-of-bounds", "tensor");
+                    {map, tile, start});
+    require_finding(outcome, "out-of-bounds", "tensor");
+    const std::uint64_t extent = 9 * larger.map.strides[0] + 20 * sizeof(float);
+    REQUIRE(outcome.result.diagnostics.front().advice.find("describes " + std::to_string(extent) +
+                                                           " bytes") != std::string::npos);
 }
 
 TEST_CASE("A box starts at a multiple of 16 bytes along the innermost dimension") {

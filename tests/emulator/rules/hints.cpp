@@ -225,6 +225,32 @@ TEST_CASE("the words for waiting are those of the interface that issued the copy
                ContainsSubstring("cp.async.wait_group") && !ContainsSubstring("consumer_wait"));
 }
 
+TEST_CASE("where __pipeline_memcpy_async issued a copy, the calls of that interface are named too") {
+    const auto told = [](const std::string& header, const std::string& end) {
+        const Case c{tile, addresses(64) +
+                               ".loc 2 40 5, function_name $L__info_string0, inlined_at 1 7 3\n"
+                               "cp.async.ca.shared.global [%r10], [%rd10], 4;\n.loc 1 8 3\n" +
+                               end};
+        const auto outcome = run_inlined_from(header, c);
+        INFO(outcome.message);
+        REQUIRE(outcome.result.diagnostics.size() == 1);
+        return outcome.result.diagnostics.front();
+    };
+    const std::string primitives = "/usr/local/cuda/include/cuda_pipeline_primitives.h";
+    const std::string own = "/home/reader/copies.h";
+    for (const std::string& end : {std::string(), std::string("cp.async.commit_group;\n")}) {
+        CHECK(told(primitives, end).name() == "exited-with-copies-in-flight");
+        CHECK_THAT(told(primitives, end).advice,
+                   ContainsSubstring("__pipeline_commit() ") &&
+                       ContainsSubstring("__pipeline_wait_prior(0) (cp.async."));
+        CHECK_THAT(told(own, end).advice, !ContainsSubstring("__pipeline"));
+    }
+    const std::string wait = ".loc 2 50 5, function_name $L__info_string0, inlined_at 1 9 3\n"
+                             "cp.async.wait_group 0;\n.loc 1 10 3\n";
+    CHECK_THAT(told(primitives, wait + meet + read_mirror).advice,
+               ContainsSubstring("Put __pipeline_commit() (cp.async.commit_group) between"));
+}
+
 TEST_CASE("deadlock at a shuffle: lanes that are missing, or not in the mask") {
     const std::string shuffle = "shfl.sync.down.b32 %r5, %r0, 1, 31, ";
     const std::string some = "setp.lt.u32 %p1, %r0, 8;\n@!%p1 bra DONE;\n";

@@ -71,6 +71,11 @@ constexpr MistakeWords barrier_table[] = {
          "phase: expect the bytes of all its copies with one arrive.expect_tx, or announce the others with "
          "expect_tx, which is no arrival.",
      .other_role = "its arrival before"},
+    {.kind = "mbarrier-parity",
+     .message = "The parity of this wait at mbarrier {barrier} is {parity}: only 0 and 1 are defined.",
+     .advice = "Take it modulo 2: phase n has parity n & 1, and in a ring of S stages tile k is in phase "
+               "k / S of the mbarriers of its stage.",
+     .role = "wait of {thread}"},
     {"mbarrier-tx-range",
      "The tx-count of mbarrier {barrier} would become {tx} (change {change}); it must stay within +/-(2^20 - "
      "1).",

@@ -16,24 +16,23 @@ constexpr MistakeWords copy_table[] = {
      "The multicast mask {mask} names blocks outside the cluster, which has {blocks:block}.",
      "Bit i of the mask stands for the block with rank i: use bits below the cluster's size."},
     {"copy-outlives-block-it-reads",
-     "All threads of the block with rank {rank} have exited, and nobody has waited for the end of this "
-     "asynchronous operation, which reads the block's shared memory.",
+     "All threads of {block} have exited, and nobody has waited for the end of this asynchronous operation, "
+     "which reads the block's shared memory.",
      "Wait for it before the block ends: what completes in groups by the thread that issued it, cp.async "
      "with "
      "cp.async.wait_all, a bulk or tensor store with cp.async.bulk.wait_group.read 0; a load at its "
      "mbarrier."},
     {"copy-outlives-block-it-writes",
-     "All threads of the block with rank {rank} have exited, and nobody has waited for the end of this "
-     "asynchronous operation, which writes the block's shared memory.",
+     "All threads of {block} have exited, and nobody has waited for the end of this asynchronous operation, "
+     "which writes the block's shared memory.",
      "Wait for it before the block ends: what completes in groups by the thread that issued it, cp.async "
      "with "
      "cp.async.wait_all, a bulk or tensor store with cp.async.bulk.wait_group.read 0; a load at its "
      "mbarrier."},
 
     {"copy-uncommitted",
-     "All threads of the block with rank {rank} have exited, and nobody has waited for the end of this "
-     "asynchronous operation, which {uses} the block's shared memory. It belongs to no group: no "
-     "commit_group follows it in "
+     "All threads of {block} have exited, and nobody has waited for the end of this asynchronous operation, "
+     "which {uses} the block's shared memory. It belongs to no group: no commit_group follows it in "
      "{thread}, and a wait_group waits for committed groups only.",
      "Put {commit} after it, and the wait of the same thread after that, before the block ends: "
      "cp.async.wait_group 0, or for a bulk store cp.async.bulk.wait_group.read 0."},
@@ -73,8 +72,10 @@ constexpr MistakeWords copy_table[] = {
      "Only what is read may lie outside of the tensor. Encode a map for the writes with a lower corner of 0 "
      "or more "
      "and an upper corner of 0 or less."},
-    {"tensor-outside-memory", "The tensor, as its map describes it: {where}",
-     "Check the address, the number of bytes and the tail of the array."},
+    {"tensor-outside-memory", "The tensor, as its map describes it: {where}.",
+     "By its sizes and strides the map describes {extent:byte} from {address} on. Compare that with the "
+     "allocation: the map has more rows or fields, a stride is too large, or it is the address of other "
+     "memory."},
     {"tensor-tile-misaligned", "The tile at {place} is not aligned to 128 bytes, as tensor copies require.",
      "Declare the tile with alignas(128), and where an array holds several tiles (stages) keep their "
      "distance a multiple "

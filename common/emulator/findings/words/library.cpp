@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,13 +57,31 @@ constexpr std::pair<std::string_view, std::string_view> names_in_library[] = {
     {"mbarrier", "barrier"},
 };
 
+/// The C interface has a call for each instruction: both are named, for the chapters and PTX speak of the
+/// instruction.
+constexpr std::pair<std::string_view, std::string_view> names_of_primitives[] = {
+    {"cp.async.commit_group", "__pipeline_commit() (cp.async.commit_group)"},
+    {"cp.async.wait_all", "__pipeline_commit() and __pipeline_wait_prior(0) (cp.async.wait_all)"},
+    {"cp.async.wait_group 0", "__pipeline_wait_prior(0) (cp.async.wait_group 0)"},
+};
+
+/// Out of cuda_pipeline_primitives.h, and not by way of another library that is made of it.
+bool is_of_primitives(const Kernel& kernel, std::uint32_t pc) {
+    return is_inlined_from(kernel, pc, "/cuda_pipeline_primitives.h") &&
+           !is_inlined_from(kernel, pc, "/cuda/pipeline") &&
+           !is_inlined_from(kernel, pc, "/cooperative_groups/memcpy_async.h") &&
+           !is_inlined_from(kernel, pc, "/cooperative_groups/details/async.h");
+}
+
 /// The name of an instruction goes on, "mbarrier.test_wait": it is none that the table knows.
 bool goes_on(const std::string& text, std::size_t end) {
     return end + 1 < text.size() && text[end] == '.' && text[end + 1] >= 'a' && text[end + 1] <= 'z';
 }
 
-void rename(std::string& text) {
-    for (const auto& [name, other] : names_in_library)
+using Names = std::span<const std::pair<std::string_view, std::string_view>>;
+
+void rename(std::string& text, Names names) {
+    for (const auto& [name, other] : names)
         for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos;)
             if (goes_on(text, at + name.size())) {
                 at += name.size();
@@ -76,22 +95,26 @@ void rename(std::string& text) {
 
 void use_names_of_library(Diagnostic& diagnostic, const Kernel& kernel) {
     bool library = false;
+    bool primitives = true;
     for (const SourceLine& each : diagnostic.locations)
         switch (origin_of(kernel, each.pc)) {
         case Origin::reader:
             return;
         case Origin::library:
             library = true;
+            primitives &= is_of_primitives(kernel, each.pc);
             break;
         case Origin::plain:
             break;
         }
     if (!library)
         return;
-    rename(diagnostic.message);
-    rename(diagnostic.advice);
+    rename(diagnostic.message, names_in_library);
+    rename(diagnostic.advice, names_in_library);
     for (SourceLine& each : diagnostic.locations)
-        rename(each.role);
+        rename(each.role, names_in_library);
+    if (primitives)
+        rename(diagnostic.advice, names_of_primitives);
 }
 
 } // namespace emu

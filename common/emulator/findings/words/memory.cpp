@@ -51,8 +51,12 @@ constexpr MistakeWords memory_table[] = {
      "each block first waits at its own mbarriers for what still lands in its shared memory."},
     {"operand-outside-shared",
      "The {what} covers {bytes:byte} from {place}, but the block's shared memory is [{begin}, {end}).",
-     "Check the size of the copy, of wgmma the strides of the descriptor and what each step of k adds to it, "
-     "and the size of the shared array (dynamic shared memory is set at the launch)."},
+     "Compare the size of the copy, of a tensor copy the box in elements, with the shared array (dynamic "
+     "shared memory is set at the launch)."},
+    {"matrix-outside-shared",
+     "The {what} covers {bytes:byte} from {place}, but the block's shared memory is [{begin}, {end}).",
+     "Check the strides of the descriptor, what each step of k adds to it, and the size of the shared array "
+     "(dynamic shared memory is set at the launch)."},
     {"operand-outside-global", "The {what}: {where}",
      "Check the address, the number of bytes and the tail of the array."},
     {"operand-misaligned", "The {what} {address} is not a multiple of {alignment} bytes.",

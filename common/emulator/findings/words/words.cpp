@@ -20,6 +20,7 @@ class FactText {
     std::string operator()(Hexadecimal number) const { return hexadecimal(number.value); }
     std::string operator()(SharedPlace place) const { return shared_text(*cluster_, place.address); }
     std::string operator()(SharedOffset place) const { return shared_name(cluster_->info(), place.offset); }
+    std::string operator()(BlockIndex block) const { return block_name(block.index); }
     std::string operator()(GlobalBytes where) const {
         return describe_global_address(memory(), where.address, where.bytes);
     }

@@ -45,7 +45,8 @@ std::optional<Address> global_address(const Place& place, const AddressOperand& 
     return std::nullopt;
 }
 
-bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes, const char* what) {
+bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes, const char* what,
+                  SharedUse use) {
     const unsigned rank = shared_rank(address);
     Block* block = place.cluster().block(rank);
     if (!block) {
@@ -67,7 +68,7 @@ bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes
         !block->shared_bytes(shared_offset(address), static_cast<std::uint32_t>(bytes))) {
         place.report(Finding::out_of_bounds,
                      block == &place.warp.block() ? Fault::illegal_address : Fault::launch_failure,
-                     "operand-outside-shared",
+                     use == SharedUse::matrix ? "matrix-outside-shared" : "operand-outside-shared",
                      {{"what", what},
                       {"bytes", bytes},
                       {"place", SharedPlace{address}},

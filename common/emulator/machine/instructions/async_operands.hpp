@@ -43,9 +43,13 @@ std::optional<std::uint32_t> shared_address(const Place& place, const AddressOpe
 std::optional<Address> global_address(const Place& place, const AddressOperand& operand, const char* what,
                                       Fault fault = Fault::illegal_address);
 
+/// Who names the bytes: the operands of a copy or a barrier, or the descriptor of a matrix.
+enum class SharedUse : std::uint8_t { operand, matrix };
+
 /// Checks that [address, address + bytes) is shared memory of a living block of the cluster. Reports
 /// rank-out-of-range, remote-block-exited, out-of-bounds.
-bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes, const char* what);
+bool check_shared(const Place& place, std::uint32_t address, std::uint64_t bytes, const char* what,
+                  SharedUse use = SharedUse::operand);
 /// Checks that [address, address + bytes) lies in one allocation of global memory. Reports out-of-bounds.
 bool check_global(const Place& place, Address address, std::uint64_t bytes, const char* what);
 /// Reports misaligned unless `address` is a multiple of `alignment`.

@@ -211,6 +211,18 @@ Flow run_pending_count(Warp& warp, const Op& op, LaneMask mask) {
 
 // -- test_wait, try_wait
 
+/// PTX defines the parities 0 and 1, and ptxas refuses others where it sees them.
+bool check_parity(const Place& place, const MbarrierOperands& o, std::uint32_t address) {
+    if (!o.parity)
+        return true;
+    const std::uint32_t parity = place.warp.row<std::uint32_t>(o.count)[place.lane];
+    if (parity < 2)
+        return true;
+    place.report(Finding::invalid_size, Fault::launch_failure, "mbarrier-parity",
+                 {{"parity", parity}, {"barrier", SharedPlace{address}}});
+    return false;
+}
+
 bool phase_complete(Warp& warp, unsigned lane, const MbarrierOperands& o, const Mbarrier& barrier) {
     const std::uint64_t phase = o.parity ? warp.row<std::uint32_t>(o.count)[lane]
                                          : token_phase(warp.row<std::uint64_t>(o.state)[lane]);
@@ -259,7 +271,7 @@ Flow run_wait(Warp& warp, const Op& op, LaneMask mask) {
         const LaneMask bit = LaneMask{1} << lane;
         std::uint32_t address = 0;
         Mbarrier* barrier = barrier_of(place, o, address);
-        if (!barrier) {
+        if (!barrier || !check_parity(place, o, address)) {
             failed |= bit;
             return;
         }

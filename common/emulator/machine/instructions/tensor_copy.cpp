@@ -74,6 +74,14 @@ bool check_box(const Place& place, const TensorOperands& o, const TensorMap& map
     return true;
 }
 
+/// Bytes from the tensor's first to the end of its last, as the map has it.
+std::uint64_t extent_of(const TensorMap& map) {
+    std::uint64_t bytes = map.dims[0] * element_bytes(map.type);
+    for (std::uint32_t i = 1; i < map.rank; ++i)
+        bytes += (map.dims[i] - 1) * map.strides[i - 1];
+    return bytes;
+}
+
 /// What the copy of one lane will move, all checks of the map and of global memory done.
 std::optional<TensorTile> tile_of(const Place& place, const TensorOperands& o, std::uint64_t address) {
     const auto map = load_tensor_map(place, address, o.rank, o.direction == Direction::load, o.im2col);
@@ -93,7 +101,9 @@ std::optional<TensorTile> tile_of(const Place& place, const TensorOperands& o, s
                                                                                : TensorTile::Clip::at_chunk);
         if (row.bytes && !place.cluster().global_bytes(row.global, row.bytes)) {
             place.report(Finding::out_of_bounds, Fault::illegal_address, "tensor-outside-memory",
-                         {{"where", GlobalBytes{row.global, row.bytes}}});
+                         {{"where", GlobalBytes{row.global, row.bytes}},
+                          {"extent", extent_of(*map)},
+                          {"address", Hexadecimal{map->address}}});
             return std::nullopt;
         }
     }

@@ -62,7 +62,8 @@ bool mark(const emu::Place& place, const Descriptor& from, unsigned first, unsig
                   else
                       outside = address;
               });
-    return is_inside || check_shared(place, block.rank() << shared_rank_shift | outside, unit_bytes, what);
+    return is_inside || check_shared(place, block.rank() << shared_rank_shift | outside, unit_bytes, what,
+                                     SharedUse::matrix);
 }
 
 std::uint64_t descriptor_bits(Warp& warp, const Op& op, unsigned lane, Row WgmmaPlan::*which) {
