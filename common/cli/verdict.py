@@ -16,6 +16,7 @@ _NARROWEST = 40
 _WIDE_ENOUGH = 80
 _MOST_LINES = 22
 _LEAST_PRINTED = 3
+_ADVICE = "What to do:"
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def _diagnosis(exercise: Exercise, diagnostic: dict[str, Any], workspace: Worksp
     for location in diagnostic["locations"]:
         parts += _location(location, workspace)
     if advice := _advice(exercise, diagnostic["name"], diagnostic.get("advice") or ""):
-        parts.append(Paragraph(f"What to do: {advice}"))
+        parts.append(Paragraph(f"{_ADVICE} {advice}"))
     return parts
 
 
@@ -146,7 +147,9 @@ def _width() -> int:
 
 
 def _fitted(lines: list[str], most: int) -> list[str]:
-    """No more than a screen; what is left out is in the middle, the head and the advice stay."""
+    """No more than a screen; what is left out is in the middle, the head and the advice stay, the advice up to half of the screen."""
     if len(lines) <= most:
         return lines
-    return [*lines[: most - 4], "    ...", *lines[-3:]]
+    advice = next((at for at, line in enumerate(lines) if line.startswith(_ADVICE)), len(lines))
+    kept = min(max(len(lines) - advice, 3), most // 2)
+    return [*lines[: most - kept - 1], "    ...", *lines[-kept:]]

@@ -305,6 +305,14 @@ class Advice(RobustTest):
         self.assertIn("What to do: release the stage later\n", self.shown(only))
         self.assertIn("What to do: count bytes\n", self.shown(only, advice="count bytes"))
 
+    def test_a_long_report_leaves_the_advice_whole(self) -> None:
+        long = " ".join(f"do{n:03}" for n in range(80))
+        for message in ("m", "\n".join(f"line {n}" for n in range(30))):
+            text = self.shown("", message=message, advice=long)
+            self.assertIn(f"What to do: {long}", " ".join(text.split()))
+            self.assertLessEqual(len(text.splitlines()), 24)
+        self.assertIn("    ...", text)
+
     def test_what_is_wrong_is_said(self) -> None:
         path = self.place / "exercises.toml"
         for wrong in ("[[exercise.advice]]\nfinding = 'race-shared'", self.OWN + "because = 'x'", "advice = ['text']"):

@@ -25,9 +25,8 @@ std::string explain(const judge::Wrong<float>& wrong, const std::vector<__nv_bfl
     if (row == 0 && column >= 8)
         return "Columns 0 to " + std::to_string(column - 1) + " of this row are right, column " +
                std::to_string(column) +
-               " is not: the next eight rows of B lie `stride` bytes behind the first eight. It is in bytes; "
-               "the "
-               "descriptor divides.";
+               " is not: the next eight rows of B lie `stride` bytes behind the first eight. It is in bytes, "
+               "and the descriptor divides.";
     return "Step k has 16 elements of k: two steps in a row of a panel of 64 bytes. Where does the next "
            "panel begin?";
 }

@@ -57,9 +57,8 @@ std::string explain(const judge::Wrong<float>& wrong, const std::vector<float>& 
     const std::size_t over = (pair + 4) % 8; // where the lane two further on has its part
     const float farther = std::max(largest(d, {row}, pair, pair + 2), largest(d, {row}, over, over + 2));
     if (taken == farther && is_of_both(taken, d, wrong.index))
-        return "What was taken off is not the largest element of the row: either `which_row` mixes two rows, "
-               "or "
-               "a shuffle is missing.";
+        return "What was taken off is not the largest element of the row: either `which_row` mixes two "
+               "rows, or a shuffle is missing.";
     if (taken == farther || taken == largest(d, {row}, pair / 4 * 4, pair / 4 * 4 + 4))
         return said + "two threads' parts of the row: four hold it.";
     const std::size_t upper = row & ~std::size_t{8};

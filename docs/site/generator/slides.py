@@ -197,8 +197,8 @@ def _bar(back: str) -> str:
         '\n<p class="hint" id="hint" hidden>Click, tap or swipe: next; the left quarter, or a swipe to the right: back.'
         "<span class='keys'><br><kbd>→</kbd> next, <kbd>←</kbd> back, number and <kbd>Enter</kbd>: that slide, <kbd>T</kbd> the clock, "
         "<kbd>F</kbd> the whole screen, <kbd>?</kbd> this help.</span></p>"
-        '\n<nav class="bar" aria-label="Slides" hidden><button type="button" class="back" >‹ Back</button><span class="at"></span>'
-        '<button type="button" class="next" >Next ›</button>'
+        '\n<nav class="bar" aria-label="Slides" hidden><button type="button" class="back">‹ Back</button><span class="at"></span>'
+        '<button type="button" class="next">Next ›</button>'
         f'<button type="button" class="help" aria-label="Help" aria-controls="hint" aria-expanded="false">?</button>{link}</nav>'
     )
 
