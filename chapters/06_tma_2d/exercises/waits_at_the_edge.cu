@@ -7,8 +7,8 @@
 ///          right, on one barrier. `from` and `to` are the tensor maps of `in` and `out` for boxes of
 ///          32 × 16. The blocks of the last column of tiles never end: not on a GPU, and not on the
 ///          emulator, which says who waits for what.
-/// Wanted   Check it, read how many bytes the barrier still waits for, and repair the kernel. The sum needs no
-///          special case for the last column of tiles, and no size of the matrix; leave `width` among the
+/// Wanted   Check it, read how many bytes the barrier still waits for, and repair the kernel. The sum needs
+///          no special case for the last column of tiles, and no size of the matrix; leave `width` among the
 ///          parameters.
 /// Judged   By the result for matrices of several shapes; by counters: two loads and one store of a whole box
 ///          for each tile.
