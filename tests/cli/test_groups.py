@@ -55,9 +55,10 @@ class Choice(unittest.TestCase):
 
 
 class LastLines(unittest.TestCase):
-    def said(self, left_out: list[Test]) -> list[str]:
+    def said(self, left_out: list[Test], *others: results.Outcome) -> list[str]:
         totals = results.Totals()
-        totals.add(results.Outcome("tma_1d", 16, 0, 0))
+        for outcome in (*others, results.Outcome("tma_1d", 16, 0, 0)):
+            totals.add(outcome)
         with redirect_stdout(io.StringIO()) as said:
             test_command._report(totals, left_out)
         return said.getvalue().splitlines()
@@ -69,6 +70,13 @@ class LastLines(unittest.TestCase):
 
     def test_where_nothing_was_left_out_they_say_nothing(self) -> None:
         self.assertFalse(any("left out" in line for line in self.said([])))
+
+    def test_what_failed_stands_right_above_the_total(self) -> None:
+        failed = results.Outcome("cli", 3, 1, 0, output=("cli: FAIL", "FAIL: test_x (test_y.Z)"))
+        lines = self.said(Choice.tests[1:], failed)
+        self.assertEqual(
+            lines[-3:], ["  cli: FAIL", "  FAIL: test_x (test_y.Z)", "19 passed, 1 failed, 0 skipped"]
+        )
 
 
 class Build(unittest.TestCase):

@@ -197,9 +197,7 @@ def left_out_line(left_out: list[dict[str, Any]]) -> str:
 
 
 def _report(totals: results.Totals, left_out: list[dict[str, Any]]) -> None:
-    for outcome in totals.outcomes:
-        for text in outcome.output:
-            print(f"  {text}")
+    """What failed comes last: above the table it would be screens away, and is not in the end of a log."""
     width = max((len(outcome.name) for outcome in totals.outcomes), default=0)
     for outcome in totals.outcomes:
         mark = "FAILED" if outcome.failed else "ok" if outcome.passed else "skipped"
@@ -210,6 +208,9 @@ def _report(totals: results.Totals, left_out: list[dict[str, Any]]) -> None:
         print(f"skipped: {why}\n    {'; '.join(names[:2])}{more}")
     if left_out:
         print(left_out_line(left_out))
+    for outcome in totals.outcomes:
+        for text in outcome.output:
+            print(f"  {text}")
     sys.stdout.flush()
     print(totals)
 
