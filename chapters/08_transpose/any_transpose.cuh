@@ -112,8 +112,7 @@ __global__ void __launch_bounds__(lean_threads)
     return extent.columns < short_row && extent.columns < extent.rows ? 1 : 256;
 }
 
-inline constexpr int few_threads = 256;
-inline constexpr int few_blocks = 8; ///< on an SM: as many threads as it has room for
+inline constexpr int few_threads = 512;
 
 /// A thread's way along lines of `length` elements, few_threads further at each step: what a division of the
 /// element's number by `length` would give.
@@ -138,10 +137,11 @@ struct Along {
 }
 
 /// A block takes 1 << `shift` columns from top to bottom: what it writes is one piece of the result. Each
-/// thread asks for four elements before it puts down the first.
-__global__ void __launch_bounds__(few_threads, few_blocks)
+/// thread asks for `batch` elements before it puts down the first. The registers are for four blocks on an
+/// SM.
+template <int batch>
+__global__ void __launch_bounds__(few_threads, 4)
     few_rows(const float* in, float* out, Extent extent, unsigned shift) {
-    constexpr int batch = 4;
     extern __shared__ float run[];
     const unsigned rows = static_cast<unsigned>(extent.rows);
     const unsigned pitch = few_pitch(rows);
@@ -176,12 +176,20 @@ __global__ void __launch_bounds__(few_threads, few_blocks)
         out[first * rows + i] = run[at.line * pitch + at.place];
 }
 
+/// Copies 4 bytes to shared memory, asynchronously. L2 keeps them, and may fetch the line of 128 bytes. PTX
+/// ISA, cp.async.
+__device__ inline void copy_kept(float* to, const float* from, std::uint64_t policy) {
+    asm volatile("cp.async.ca.shared.global.L2::cache_hint.L2::128B [%0], [%1], 4, %2;" ::"r"(
+                     static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
+                 "l"(__cvta_generic_to_global(from)), "l"(policy)
+                 : "memory");
+}
+
 /// A block takes `height` rows from end to end: what it reads is one piece of the input, and seven rows
 /// more. For a warp stores one column after another, each from the first row on that begins a sector, as
 /// leaning tiles do.
-__global__ void __launch_bounds__(few_threads, few_blocks)
+__global__ void __launch_bounds__(few_threads)
     few_columns(const float* in, float* out, Extent extent, unsigned height) {
-    constexpr int batch = 8;
     extern __shared__ float run[];
     const unsigned columns = static_cast<unsigned>(extent.columns);
     const unsigned pitch = few_pitch(columns);
@@ -189,20 +197,12 @@ __global__ void __launch_bounds__(few_threads, few_blocks)
     const std::size_t left = extent.rows - first;
     const unsigned most = height + sector_floats - 1;
     const unsigned rows = left < most ? static_cast<unsigned>(left) : most;
-    const float* from = in + first * columns;
     const std::uint64_t policy = keep_policy();
     Along at{columns};
-    for (unsigned begin = threadIdx.x; begin < rows * columns; begin += few_threads * batch) {
-        float loaded[batch];
-#pragma unroll
-        for (int k = 0; k < batch; ++k)
-            if (begin + k * few_threads < rows * columns)
-                loaded[k] = load_kept(from + begin + k * few_threads, policy);
-#pragma unroll
-        for (int k = 0; k < batch; ++k, at.advance())
-            if (begin + k * few_threads < rows * columns)
-                run[at.line * pitch + at.place] = loaded[k];
-    }
+#pragma unroll 4
+    for (unsigned i = threadIdx.x; i < rows * columns; i += few_threads, at.advance())
+        copy_kept(&run[at.line * pitch + at.place], in + first * columns + i, policy);
+    asm volatile("cp.async.wait_all;" ::: "memory");
     __syncthreads();
     constexpr unsigned warps = few_threads / 32;
     for (unsigned column = threadIdx.x / 32; column < columns; column += warps) {
@@ -214,28 +214,38 @@ __global__ void __launch_bounds__(few_threads, few_blocks)
     }
 }
 
-/// So many rows, or columns, are few: with many more leaning tiles are faster.
-inline constexpr std::size_t rows_are_few = 88;
-inline constexpr std::size_t columns_are_few = 80;
+/// So many rows, or columns, are few: with more leaning tiles are as fast, or faster.
+inline constexpr std::size_t rows_are_few = 199;
+inline constexpr std::size_t columns_are_few = 159;
 
-/// There should be so many blocks, where the matrix allows it: two for each SM and almost no more.
-inline constexpr std::size_t few_pieces = 256;
-
-/// The columns that a block of `few_rows` takes, as a power of two: as many as its share of shared memory
-/// holds, for eight blocks must fit on an SM.
+/// The columns that a block of `few_rows` takes, as a power of two: as many as 48 KiB hold, and so few that
+/// there are two blocks for each SM.
 [[nodiscard]] constexpr unsigned few_shift(Extent extent) {
-    constexpr std::size_t most = 5120;
-    unsigned shift = 11;
-    while (shift > 6 && (extent.rows << shift > most || extent.columns >> shift < few_pieces))
+    constexpr std::size_t most = 48 * 1024 / sizeof(float);
+    constexpr std::size_t blocks = 256;
+    unsigned shift = 12;
+    while (shift > 5 &&
+           (std::size_t{few_pitch(extent.rows)} << shift > most || extent.columns >> shift < blocks))
         --shift;
     return shift;
 }
 
-/// The rows that a block of `few_columns` takes: a multiple of 32, so that all blocks lean alike.
+/// How many blocks of `few_columns` are to be on an SM, by their shared memory: they divide 192 KiB.
+[[nodiscard]] constexpr std::size_t few_on_an_sm(Extent extent) { return extent.columns <= 80 ? 3 : 2; }
+
+[[nodiscard]] constexpr std::size_t few_bytes(Extent extent) { return 192 * 1024 / few_on_an_sm(extent); }
+
+/// The rows that a block of `few_columns` takes: as many as its shared memory holds, and a few less where
+/// that makes the blocks of the last wave as many as those of the others. A multiple of 32, so that all
+/// blocks lean alike.
 [[nodiscard]] constexpr unsigned few_height(Extent extent) {
-    constexpr std::size_t most = 8192;
-    const std::size_t height = std::min(most / extent.columns, extent.rows / few_pieces) / 32 * 32;
-    return static_cast<unsigned>(std::clamp<std::size_t>(height, 64, 2048));
+    constexpr std::size_t sms = 132; // of an H100 or H200
+    const std::size_t room = few_bytes(extent) / sizeof(float) / few_pitch(extent.columns);
+    const std::size_t most = std::min<std::size_t>(room - (sector_floats - 1), 4096) / 32 * 32;
+    const std::size_t wave = sms * few_on_an_sm(extent);
+    const std::size_t waves = (extent.rows + wave * most - 1) / (wave * most);
+    const std::size_t height = (extent.rows + wave * waves * 32 - 1) / (wave * waves * 32) * 32;
+    return static_cast<unsigned>(std::min(height, most));
 }
 
 /// Leaning tiles, whatever the matrix.
@@ -246,11 +256,14 @@ inline void launch_leaning_tiles(std::span<const float> in, std::span<float> out
                      tiles, std::min(band, std::max(tiles.down, 1u)));
 }
 
-/// Some columns of a matrix with few rows to each block.
+/// Some columns of a matrix with few rows to each block. A thread asks for six elements at a time, or for
+/// seven where that takes it fewer times.
 inline void launch_few_rows(std::span<const float> in, std::span<float> out, Extent extent) {
     const unsigned shift = few_shift(extent);
     const std::size_t width = std::size_t{1} << shift;
-    workbook::launch(few_rows,
+    const unsigned elements = workbook::blocks_for(extent.rows * width, few_threads);
+    const bool seven = workbook::blocks_for(elements, 7) < workbook::blocks_for(elements, 6);
+    workbook::launch(seven ? few_rows<7> : few_rows<6>,
                      {.grid = workbook::blocks_for(extent.columns, width),
                       .block = few_threads,
                       .dynamic_shared = width * few_pitch(extent.rows) * sizeof(float)},
@@ -260,12 +273,11 @@ inline void launch_few_rows(std::span<const float> in, std::span<float> out, Ext
 /// Some rows of a matrix with few columns to each block.
 inline void launch_few_columns(std::span<const float> in, std::span<float> out, Extent extent) {
     const unsigned height = few_height(extent);
-    workbook::launch(
-        few_columns,
-        {.grid = workbook::blocks_for(extent.rows, height),
-         .block = few_threads,
-         .dynamic_shared = (height + sector_floats - 1) * few_pitch(extent.columns) * sizeof(float)},
-        in.data(), out.data(), extent, height);
+    workbook::launch(few_columns,
+                     {.grid = workbook::blocks_for(extent.rows, height),
+                      .block = few_threads,
+                      .dynamic_shared = few_bytes(extent)},
+                     in.data(), out.data(), extent, height);
 }
 
 /// Launches the kernel that fits the matrix, and returns its name.
@@ -277,8 +289,8 @@ inline const char* launch_any_matrix(std::span<const float> in, std::span<float>
         launch_few_rows(in, out, extent);
         return "few_rows";
     }
-    // With as many columns as a leaning tile has, all tiles are whole.
-    if (extent.size() > 0 && extent.columns <= columns_are_few && extent.columns != lean_edge &&
+    // Where leaning tiles divide a row, all of them are whole.
+    if (extent.size() > 0 && extent.columns <= columns_are_few && extent.columns % lean_edge != 0 &&
         extent.columns < extent.rows) {
         launch_few_columns(in, out, extent);
         return "few_columns";

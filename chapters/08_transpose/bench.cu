@@ -217,7 +217,7 @@ void any(Bench& bench) {
           Extent{65537, 79},    Extent{65537, 33},   Extent{65537, 32},   Extent{65537, 16},
           Extent{65537, 9},     Extent{65537, 2},    Extent{79, 1698959}, Extent{1698959, 79},
           Extent{32, 4194305},  Extent{2855697, 47}, Extent{17, 7895161}, Extent{4194305, 16},
-          Extent{2, 67108865},  Extent{67108865, 2}})
+          Extent{2, 67108865},  Extent{67108865, 2}, Extent{195, 688297}, Extent{894785, 150}})
         ladder_at(bench,
                   bench.size(extent, Extent{std::min<std::size_t>(extent.rows, 129),
                                             std::min<std::size_t>(extent.columns, 131)}),

@@ -194,21 +194,23 @@ TEST_CASE("tma_persistent goes around its ring several times") {
 
 TEST_CASE("floats of any matrix at any address") {
     require_device(hopper);
-    // Few are 88 rows and 80 columns, but for 64; a piece of them has 64 to 2048 of the others. Tiles that
-    // lean have 64 rows and columns, and read 72 rows; they are walked row by row, or down in bands of 256
-    // rows of tiles.
+    // Few are 199 rows, and 159 columns but for 64 and 128; a piece of them has 32 to 4096 of the others.
+    // Up to 80 columns three pieces fit on an SM, then two. Tiles that lean have 64 rows and columns, and
+    // read 72 rows; they are walked row by row, or down in bands of 256 rows of tiles.
     constexpr Extent more[] = {
-        {80, 1030}, {1030, 48}, {88, 90},   {89, 90},   {90, 49},   {63, 129},  {65, 130}, {71, 200},
-        {72, 64},   {73, 65},   {129, 63},  {135, 128}, {136, 64},  {137, 191}, {8, 2049}, {2049, 8},
-        {9, 770},   {770, 9},   {200, 331}, {32, 300},  {33, 300},  {4, 2049},  {2049, 4}, {5, 2049},
-        {331, 200}, {81, 81},   {80, 80},   {60, 48},   {48, 48},   {60, 49},   {300, 33}, {90, 100},
-        {300, 90},  {1, 777},   {777, 1},   {2, 33000}, {33000, 2}, {300, 80},  {300, 81}, {200, 65},
-        {300, 64},  {128, 47},  {135, 47},  {136, 47},  {33000, 5}, {5, 33000}};
+        {80, 1030}, {1030, 48}, {88, 90},   {89, 90},   {90, 49},   {63, 129},  {65, 130},  {71, 200},
+        {72, 64},   {73, 65},   {129, 63},  {135, 128}, {136, 64},  {137, 191}, {8, 2049},  {2049, 8},
+        {9, 770},   {770, 9},   {200, 331}, {32, 300},  {33, 300},  {4, 2049},  {2049, 4},  {5, 2049},
+        {331, 200}, {81, 81},   {80, 80},   {60, 48},   {48, 48},   {60, 49},   {300, 33},  {90, 100},
+        {300, 90},  {1, 777},   {777, 1},   {2, 33000}, {33000, 2}, {300, 80},  {300, 81},  {200, 65},
+        {300, 64},  {128, 47},  {135, 47},  {136, 47},  {33000, 5}, {5, 33000}, {159, 160}, {160, 160},
+        {160, 161}, {161, 159}, {161, 160}, {300, 128}, {300, 129}, {192, 449}, {199, 449}, {200, 449},
+        {449, 193}, {400, 170}};
     std::vector<Extent> all(std::begin(extents), std::end(extents));
     all.insert(all.end(), std::begin(more), std::end(more));
     for (const Extent& extent : all) {
-        const bool wide = extent.rows <= 88 && extent.rows <= extent.columns;
-        const bool tall = extent.columns <= 80 && extent.columns != 64 && extent.columns < extent.rows;
+        const bool wide = extent.rows <= 199 && extent.rows <= extent.columns;
+        const bool tall = extent.columns <= 159 && extent.columns % 64 != 0 && extent.columns < extent.rows;
         const std::string expected = extent.size() == 0            ? "leaning_tiles"
                                      : wide || extent.columns == 1 ? "few_rows"
                                      : tall                        ? "few_columns"
@@ -237,15 +239,20 @@ TEST_CASE("what any_matrix chooses") {
     CHECK(lean_band({65'537, 4095}) == 256);
     CHECK(lean_band({1023, 65'537}) == 256);
     CHECK(few_shift({2, 65'537}) == 8);
-    CHECK(few_shift({32, 65'537}) == 7);
-    CHECK(few_shift({79, 65'537}) == 6);
-    CHECK(few_shift({2, 67'108'865}) == 11);
-    CHECK(few_shift({3, 100}) == 6);
-    CHECK(few_height({65'537, 2}) == 256);
-    CHECK(few_height({65'537, 47}) == 160);
-    CHECK(few_height({67'108'865, 2}) == 2048);
-    CHECK(few_height({4'194'305, 80}) == 96);
-    CHECK(few_height({100, 40}) == 64);
+    CHECK(few_shift({32, 65'537}) == 8);
+    CHECK(few_shift({79, 65'537}) == 7);
+    CHECK(few_shift({2, 67'108'865}) == 12);
+    CHECK(few_shift({191, 702'711}) == 6);
+    CHECK(few_shift({192, 699'051}) == 5);
+    CHECK(few_shift({3, 100}) == 5);
+    CHECK(few_height({65'537, 2}) == 192);
+    CHECK(few_height({65'537, 47}) == 192);
+    CHECK(few_height({65'537, 159}) == 128);
+    CHECK(few_height({67'108'865, 2}) == 4064); // 42 waves that are alike
+    CHECK(few_height({4'194'305, 80}) == 192);
+    CHECK(few_height({4'194'305, 81}) == 288);
+    CHECK(few_height({4'194'305, 159}) == 128);
+    CHECK(few_height({100, 40}) == 32);
 }
 
 TEST_CASE("odd and long matrices") {
