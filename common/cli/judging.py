@@ -7,7 +7,6 @@ import os
 import re
 import secrets
 import signal
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from .evidence import MISSED as MISSED
 from .evidence import quoted as quoted
 from .exercises import Exercise
 from .limited import finish, limits
+from .process import end_as_on_ctrl_c
 from .setup import Tools
 from .workspace import Workspace
 
@@ -56,8 +56,7 @@ class Outcome:
 
 def prepare(workspace: Workspace, exercises: list[Exercise], where: Backend) -> Tools:
     """Builds what checks need beside the learner's file, and ends like Ctrl-C does: with everything that was started."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    end_as_on_ctrl_c()
     return built(workspace, exercises, where)
 
 

@@ -4,11 +4,19 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import UserError
+
+
+def end_as_on_ctrl_c() -> None:
+    """From now on SIGTERM and SIGHUP end us by an exception, so that what `streaming` has started is ended too."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def capture(command: Sequence[str], env: Mapping[str, str] | None = None) -> str | None:

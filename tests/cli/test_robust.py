@@ -1,5 +1,6 @@
 """What happens on full disks, in read-only clones, without UTF-8, and to whoever was interrupted or killed."""
 
+import argparse
 import errno
 import io
 import os
@@ -18,6 +19,7 @@ from support import ROOT, TreeTest
 from cli import build, exercises, judging, temporary, verdict
 from cli.chapters import Chapter
 from cli.commands import emulate
+from cli.commands import test as test_command
 from cli.errors import UserError
 from cli.judging import Outcome
 from cli.learner import Learner
@@ -84,6 +86,51 @@ class Interrupts(RobustTest):
             [sys.executable, "-c", ignoring, str(self.tree / "workbook"), "list"], capture_output=True, timeout=60
         )
         self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+
+class Ends(RobustTest):
+    """A command that is ended from outside leaves nothing behind that it started."""
+
+    def ended(self, number: signal.Signals, *, nohup: bool = False) -> tuple[int, bool]:
+        """Our status, and whether the child was gone then."""
+        program = (
+            "import signal, sys\nfrom pathlib import Path\nfrom cli import process\n"
+            f"{'signal.signal(signal.SIGHUP, signal.SIG_IGN)' if nohup else ''}\n"
+            "process.end_as_on_ctrl_c()\n"
+            "child = [sys.executable, '-uc', 'import os, time; print(os.getpid()); time.sleep(4)']\n"
+            "with process.streaming(child, Path(sys.argv[1])) as (_, lines):\n"
+            "    for line in lines: print(line, flush=True)\n"
+        )
+        env = {**os.environ, "PYTHONPATH": str(ROOT / "common"), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-c", program, str(self.tree / "log")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as ours:
+            assert ours.stdout is not None
+            child = int(ours.stdout.readline())
+            ours.send_signal(number)
+            status = ours.wait(timeout=60)
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return status, True
+        return status, False
+
+    def test_what_a_command_started_ends_with_it(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number.name):
+                self.assertEqual(self.ended(number), (128 + number, True))
+
+    def test_who_ignores_the_end_of_the_terminal_goes_on_to(self) -> None:
+        self.assertEqual(self.ended(signal.SIGHUP, nohup=True), (0, True))
+
+    def test_the_command_for_tests_does_so(self) -> None:
+        before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        try:
+            with mock.patch.object(test_command.backend, "select", side_effect=UserError("far enough")):
+                with self.assertRaises(UserError):
+                    test_command.execute(argparse.Namespace(backend=None), Workspace(self.tree, self.tree / "build"))
+            self.assertIsNot(signal.getsignal(signal.SIGTERM), signal.SIG_DFL)
+        finally:
+            signal.signal(signal.SIGTERM, before)
 
 
 class Encodings(RobustTest):

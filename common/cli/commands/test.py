@@ -17,7 +17,7 @@ from .. import backend, build, chapters, configuring, progress, requirements, re
 from ..backend import Backend
 from ..errors import FAILURE, UsageError, UserError
 from ..lock import exclusive
-from ..process import streaming
+from ..process import end_as_on_ctrl_c, streaming
 from ..setup import Tools
 from ..workspace import Workspace
 
@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace, workspace: Workspace) -> int:
+    end_as_on_ctrl_c()
     where = backend.select(options.backend)
     tools = build.ready(workspace, emulator=True)
     extra = _disassembler(workspace)
