@@ -234,18 +234,20 @@ inline constexpr std::size_t columns_are_few = 159;
 /// takes 1 KiB more for each: so L1 keeps 60 KiB. Anything more would leave it 28.
 [[nodiscard]] constexpr std::size_t few_on_an_sm(Extent extent) { return extent.columns <= 80 ? 3 : 2; }
 
+/// The shared memory that each of them asks for, in bytes, even where its piece needs less: one block more
+/// would fit on an SM, and L1 would pay for it.
 [[nodiscard]] constexpr std::size_t few_bytes(Extent extent) { return 192 * 1024 / few_on_an_sm(extent); }
 
 /// The rows that a block of `few_columns` takes: as many as its shared memory holds, and a few less where
 /// that makes the blocks of the last wave as many as those of the others. A multiple of 32, so that all
 /// blocks lean alike.
-[[nodiscard]] constexpr unsigned few_height(Extent extent) {
+[[nodiscard]] inline unsigned few_height(Extent extent) {
     constexpr std::size_t sms = 132; // of an H100 or H200
     const std::size_t room = few_bytes(extent) / sizeof(float) / few_pitch(extent.columns);
     const std::size_t most = std::min<std::size_t>(room - (sector_floats - 1), 4096) / 32 * 32;
     const std::size_t wave = sms * few_on_an_sm(extent);
-    const std::size_t waves = (extent.rows + wave * most - 1) / (wave * most);
-    const std::size_t height = (extent.rows + wave * waves * 32 - 1) / (wave * waves * 32) * 32;
+    const std::size_t waves = workbook::blocks_for(extent.rows, wave * most);
+    const std::size_t height = std::size_t{workbook::blocks_for(extent.rows, wave * waves * 32)} * 32;
     return static_cast<unsigned>(std::min(height, most));
 }
 

@@ -123,14 +123,16 @@ class Ends(RobustTest):
         self.assertEqual(self.ended(signal.SIGHUP, nohup=True), (0, True))
 
     def test_the_command_for_tests_does_so(self) -> None:
-        before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGTERM, signal.SIGHUP)}
         try:
             with mock.patch.object(test_command.backend, "select", side_effect=UserError("far enough")):
                 with self.assertRaises(UserError):
                     test_command.execute(argparse.Namespace(backend=None), Workspace(self.tree, self.tree / "build"))
-            self.assertIsNot(signal.getsignal(signal.SIGTERM), signal.SIG_DFL)
+            for number in before:
+                self.assertIsNot(signal.getsignal(number), signal.SIG_DFL)
         finally:
-            signal.signal(signal.SIGTERM, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 class Encodings(RobustTest):
