@@ -61,7 +61,7 @@ constexpr Rung<Half> half_rungs[] = {
 };
 
 const char* launch_lean_down(std::span<const float> in, std::span<float> out, Extent extent) {
-    launch_leaning_tiles(in, out, extent, tiling(extent, lean_edge).down);
+    launch_leaning_tiles(in, out, extent, lean_tiles(extent).down);
     return "leaning_tiles";
 }
 const char* launch_lean_along(std::span<const float> in, std::span<float> out, Extent extent) {

@@ -8,6 +8,7 @@
 #include "roles.cuh"
 #include "scheduler.cuh"
 #include "turns.cuh"
+#include "twins.cuh"
 
 #include "workbook/bench.hpp"
 #include "workbook/bench_data.cuh"
@@ -89,13 +90,16 @@ void work_of_count(Bench& bench, const Words& words, double ceiling) {
     for (const bool alone : {false, true}) {
         const unsigned most = alone ? unsigned{sms} : all_blocks;
         const char* blocks = alone ? "1" : "as many as fit";
-        twins.push_back(
-            {{{"kernel", "meeting_ring"}, {"prints", count}, {"blocks", blocks}},
-             count,
-             [&words, most](auto out) { launch_meeting_ring<count>(words.matrix(), out, most); }});
-        twins.push_back({{{"kernel", "roles_ring"}, {"prints", count}, {"blocks", blocks}},
-                         count,
-                         [&words, most](auto out) { launch_roles_ring<count>(words.matrix(), out, most); }});
+        const auto add = [&](const char* kernel, auto launch) {
+            twins.push_back({{{"kernel", kernel}, {"prints", count}, {"blocks", blocks}},
+                             count,
+                             [&words, most, launch](auto out) { launch(words.matrix(), out, most); }});
+        };
+        add("meeting_ring", launch_meeting_ring<count>);
+        add("ninth_meets", launch_ninth_meets<count>);
+        add("eight_ask, at once", launch_eight_ask<count, 0>);
+        add("eight_ask, a tile late", launch_eight_ask<count, 1>);
+        add("roles_ring", launch_roles_ring<count>);
     }
     race(bench, "roles_work", words, std::move(twins), ceiling);
 }

@@ -16,6 +16,8 @@
 
 #include <cuda_bf16.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -194,9 +196,9 @@ TEST_CASE("tma_persistent goes around its ring several times") {
 
 TEST_CASE("floats of any matrix at any address") {
     require_device(hopper);
-    // Few are 199 rows, and 159 columns but for 64 and 128; a piece of them has 32 to 4096 of the others.
-    // Up to 80 columns three pieces fit on an SM, then two. Tiles that lean have 64 rows and columns, and
-    // read 72 rows; they are walked row by row, or down in bands of 256 rows of tiles.
+    // Few are 255 rows, of multiples of 16 only 144, and 159 columns. Small as these matrices are, a piece
+    // has eight of the others, or sixteen. Tiles that lean have 104 rows and 64 columns, and read 112 rows;
+    // they are walked row by row, or down in bands of 256 rows of tiles.
     constexpr Extent more[] = {
         {80, 1030}, {1030, 48}, {88, 90},   {89, 90},   {90, 49},   {63, 129},  {65, 130},  {71, 200},
         {72, 64},   {73, 65},   {129, 63},  {135, 128}, {136, 64},  {137, 191}, {8, 2049},  {2049, 8},
@@ -204,13 +206,14 @@ TEST_CASE("floats of any matrix at any address") {
         {331, 200}, {81, 81},   {80, 80},   {60, 48},   {48, 48},   {60, 49},   {300, 33},  {90, 100},
         {300, 90},  {1, 777},   {777, 1},   {2, 33000}, {33000, 2}, {300, 80},  {300, 81},  {200, 65},
         {300, 64},  {128, 47},  {135, 47},  {136, 47},  {33000, 5}, {5, 33000}, {159, 160}, {160, 160},
-        {160, 161}, {161, 159}, {161, 160}, {300, 128}, {300, 129}, {192, 449}, {199, 449}, {200, 449},
-        {449, 193}, {400, 170}};
+        {160, 161}, {161, 159}, {161, 160}, {300, 128}, {300, 129}, {144, 449}, {192, 449}, {255, 257},
+        {256, 256}, {257, 321}, {449, 193}, {400, 170}, {313, 313}, {417, 320}};
     std::vector<Extent> all(std::begin(extents), std::end(extents));
     all.insert(all.end(), std::begin(more), std::end(more));
     for (const Extent& extent : all) {
-        const bool wide = extent.rows <= 199 && extent.rows <= extent.columns;
-        const bool tall = extent.columns <= 159 && extent.columns % 64 != 0 && extent.columns < extent.rows;
+        const bool wide =
+            extent.rows <= (extent.rows % 16 == 0 ? 144u : 255u) && extent.rows <= extent.columns;
+        const bool tall = extent.columns <= 159 && extent.columns < extent.rows;
         const std::string expected = extent.size() == 0            ? "leaning_tiles"
                                      : wide || extent.columns == 1 ? "few_rows"
                                      : tall                        ? "few_columns"
@@ -221,9 +224,21 @@ TEST_CASE("floats of any matrix at any address") {
     }
 }
 
+TEST_CASE("few rows and few columns in large pieces") {
+    require_device(hopper);
+    // More than one round of loads for a thread, and a last piece that is none or is cut.
+    for (const Extent& extent : {Extent{255, 4224}, Extent{144, 4300}, Extent{98, 4230}, Extent{3, 300'001}})
+        for (const std::size_t offset : {0, 1, 4})
+            CHECK(check_matrix<float>(launch_any_matrix, extent, offset) == "few_rows");
+    for (const Extent& extent :
+         {Extent{4224, 159}, Extent{4300, 96}, Extent{9000, 47}, Extent{9001, 16}, Extent{300'001, 3}})
+        for (const std::size_t offset : {0, 1, 4})
+            CHECK(check_matrix<float>(launch_any_matrix, extent, offset) == "few_columns");
+}
+
 TEST_CASE("leaning tiles in bands of any height") {
     require_device(hopper);
-    constexpr Extent more[] = {{200, 331}, {331, 200}, {129, 63}, {449, 70}, {70, 449}};
+    constexpr Extent more[] = {{200, 331}, {331, 200}, {209, 63}, {649, 70}, {70, 449}, {112, 64}, {105, 65}};
     for (const Extent& extent : more)
         for (const unsigned band : {1u, 2u, 3u, 7u, 100u})
             CHECK(check_matrix<float>(
@@ -238,21 +253,43 @@ TEST_CASE("what any_matrix chooses") {
     CHECK(lean_band({65'537, 1023}) == 1);
     CHECK(lean_band({65'537, 4095}) == 256);
     CHECK(lean_band({1023, 65'537}) == 256);
-    CHECK(few_shift({2, 65'537}) == 8);
-    CHECK(few_shift({32, 65'537}) == 8);
-    CHECK(few_shift({79, 65'537}) == 7);
-    CHECK(few_shift({2, 67'108'865}) == 12);
-    CHECK(few_shift({191, 702'711}) == 6);
-    CHECK(few_shift({192, 699'051}) == 5);
-    CHECK(few_shift({3, 100}) == 5);
-    CHECK(few_height({65'537, 2}) == 192);
-    CHECK(few_height({65'537, 47}) == 192);
+    CHECK(few_width({2, 65'537}) == 504); // one block on each of 132 SMs, too little for two
+    CHECK(few_width({5, 65'537}) == 256);
+    CHECK(few_width({32, 65'537}) == 128);
+    CHECK(few_width({100, 65'537}) == 64); // two waves
+    CHECK(few_width({2, 67'108'865}) == 6056);
+    CHECK(few_width({97, 1'383'687}) == 120);
+    CHECK(few_width({96, 1'398'101}) == 120);
+    CHECK(few_width({255, 526'345}) == 48);
+    CHECK(few_width({3, 100}) == 8);
+    CHECK(few_height({65'537, 2}) == 504);
+    CHECK(few_height({65'537, 47}) == 256);
     CHECK(few_height({65'537, 159}) == 128);
-    CHECK(few_height({67'108'865, 2}) == 4064); // 42 waves that are alike
-    CHECK(few_height({4'194'305, 80}) == 192);
-    CHECK(few_height({4'194'305, 81}) == 288);
-    CHECK(few_height({4'194'305, 159}) == 128);
-    CHECK(few_height({100, 40}) == 32);
+    CHECK(few_height({67'108'865, 2}) == 12'112);
+    CHECK(few_height({4'194'305, 80}) == 296);
+    CHECK(few_height({4'194'305, 159}) == 144);
+    CHECK(few_height({100, 40}) == 8);
+    for (std::size_t i = 1; i <= 159; ++i) {
+        CHECK((few_height({134'217'728 / i, i}) + 8) * columns_pitch(i) * sizeof(float) <= 96 * 1024);
+        CHECK(few_height({134'217'728 / i, i}) > 0);
+    }
+    for (std::size_t i = 1; i <= 255; ++i)
+        CHECK(few_width({i, 134'217'728 / i}) * rows_pitch(i) * sizeof(float) <= 48 * 1024);
+}
+
+TEST_CASE("at most eight lanes of few_rows and few_columns meet in a bank") {
+    for (unsigned columns = 1; columns <= columns_are_few; ++columns) {
+        std::array<int, 32> met{};
+        for (unsigned row = 0; row < 16; ++row)
+            ++met[row * columns_pitch(columns) % 32];
+        CHECK(*std::max_element(met.begin(), met.end()) <= 8);
+    }
+    for (unsigned rows = 1; rows <= 255; ++rows) {
+        std::array<int, 32> met{};
+        for (unsigned column = 0; column < 32; ++column)
+            ++met[column * rows_pitch(rows) % 32];
+        CHECK(*std::max_element(met.begin(), met.end()) <= 8);
+    }
 }
 
 TEST_CASE("odd and long matrices") {

@@ -1,0 +1,105 @@
+/// @file twins.cuh
+/// What lies between meeting_ring and roles_ring, one change at a time: a ninth warp that asks for tiles, and
+/// empty barriers. Nobody but the measurements uses these rings.
+#pragma once
+
+#include "roles.cuh"
+
+#include <cuda/ptx>
+
+#include <span>
+
+namespace roles {
+
+/// meeting_ring with a warp more: it asks for the tiles in place of thread 0, and still all meet for each of
+/// them.
+template <int count>
+__global__ void __launch_bounds__(roles_threads, 1)
+    ninth_meets(const __grid_constant__ CUtensorMap map, Work work, unsigned* out) {
+    Ring<>& ring = *reinterpret_cast<Ring<>*>(ring_memory);
+    const unsigned tiles = work.tiles();
+    const auto load = [&](unsigned k) { // the k-th tile of this block, if there is one
+        const unsigned panel = blockIdx.x + k / tiles * gridDim.x;
+        if (panel < work.panels())
+            load_tile(ring.tiles[k % stages], &ring.full[k % stages], map, panel * panel_columns,
+                      k % tiles * tile_rows);
+    };
+    if (threadIdx.x == 0)
+        ring.initialise(1, 1); // nobody waits for an empty stage here
+    __syncthreads();
+    if (workbook::warp_index() == consumer_warps) {
+        const bool asks = workbook::elect_one();
+        if (asks)
+            for (int k = 0; k < stages; ++k)
+                load(k);
+        unsigned k = 0;
+        for (unsigned panel = blockIdx.x; panel < work.panels(); panel += gridDim.x)
+            for (unsigned tile = 0; tile < tiles; ++tile, ++k) {
+                __syncthreads();
+                if (asks)
+                    load(k + stages);
+            }
+        return;
+    }
+    unsigned k = 0;
+    for (unsigned panel = blockIdx.x; panel < work.panels(); panel += gridDim.x) {
+        Prints<count> prints;
+        for (unsigned tile = 0; tile < tiles; ++tile, ++k) {
+            workbook::wait_parity(&ring.full[k % stages], k / stages % 2);
+            prints.absorb(ring.tiles[k % stages], threadIdx.x, work.rows_of(tile));
+            ptx::fence_proxy_async(ptx::space_shared);
+            __syncthreads();
+        }
+        if (const unsigned column = panel * panel_columns + threadIdx.x; column < work.width)
+            prints.store(place_of(column, out, count));
+    }
+}
+
+/// roles_ring without the warp more: empty barriers, and thread 0 asks between its own tiles. It waits for
+/// the stage that it gave back `late` tiles ago, so long are the other warps given; that stage's next tile
+/// comes later by as much.
+template <int count, int late>
+__global__ void __launch_bounds__(consumer_threads, 1)
+    eight_ask(const __grid_constant__ CUtensorMap map, Work work, unsigned* out) {
+    Ring<>& ring = *reinterpret_cast<Ring<>*>(ring_memory);
+    const unsigned tiles = work.tiles();
+    const auto load = [&](unsigned k) { // the k-th tile of this block, if there is one
+        const unsigned panel = blockIdx.x + k / tiles * gridDim.x;
+        if (panel >= work.panels())
+            return;
+        workbook::wait_parity(&ring.empty[k % stages], (k / stages + 1) % 2);
+        load_tile(ring.tiles[k % stages], &ring.full[k % stages], map, panel * panel_columns,
+                  k % tiles * tile_rows);
+    };
+    if (threadIdx.x == 0) {
+        ring.initialise(1, consumer_warps);
+        for (int k = 0; k < stages - late; ++k)
+            load(k);
+    }
+    __syncthreads();
+    unsigned k = 0;
+    for (unsigned panel = blockIdx.x; panel < work.panels(); panel += gridDim.x) {
+        Prints<count> prints;
+        for (unsigned tile = 0; tile < tiles; ++tile, ++k) {
+            workbook::wait_parity(&ring.full[k % stages], k / stages % 2);
+            prints.absorb(ring.tiles[k % stages], threadIdx.x, work.rows_of(tile));
+            workbook::arrive_as_warp(&ring.empty[k % stages]);
+            if (threadIdx.x == 0)
+                load(k + stages - late);
+        }
+        if (const unsigned column = panel * panel_columns + threadIdx.x; column < work.width)
+            prints.store(place_of(column, out, count));
+    }
+}
+
+template <int count = few_prints>
+void launch_ninth_meets(Matrix<const unsigned> words, std::span<unsigned> out, unsigned most = all_blocks) {
+    launch_ring(ninth_meets<count>, roles_threads, words, out, count, most);
+}
+
+template <int count, int late>
+void launch_eight_ask(Matrix<const unsigned> words, std::span<unsigned> out, unsigned most = all_blocks) {
+    launch_ring(eight_ask<count, late>, consumer_threads, words, out, count, most);
+}
+
+} // namespace roles
