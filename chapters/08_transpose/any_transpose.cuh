@@ -24,12 +24,12 @@
 namespace transpose {
 
 inline constexpr int lean_width = 64;                         ///< columns of a leaning tile
-inline constexpr int lean_height = 104;                       ///< rows that it stores of each
+inline constexpr int lean_height = 80;                        ///< rows that it stores of each
 inline constexpr int lean_rows = lean_height + sector_floats; ///< rows that it reads
 inline constexpr int lean_threads = 512;
 inline constexpr int lean_lines = lean_threads / lean_width; ///< lines of threads: each has 64
 
-/// One tile. `whole`: its 112 rows and 64 columns are all there, so that nothing has to be asked.
+/// One tile. `whole`: its 88 rows and 64 columns are all there, so that nothing has to be asked.
 template <bool whole>
 __device__ void lean(float (&tile)[lean_rows][lean_width + 1], const float* in, float* out,
                      const Extent& extent, const Corner& corner) {
@@ -108,7 +108,8 @@ __global__ void __launch_bounds__(lean_threads)
 /// sides then come soon.
 [[nodiscard]] constexpr unsigned lean_band(Extent extent) {
     constexpr std::size_t short_row = 2048;
-    return extent.columns < short_row && extent.columns < extent.rows ? 1 : 256;
+    constexpr unsigned rows = 16384;
+    return extent.columns < short_row && extent.columns < extent.rows ? 1 : rows / lean_height;
 }
 
 /// Throws std::length_error if that is more tiles than a grid has blocks.
@@ -127,10 +128,15 @@ inline void launch_leaning_tiles(std::span<const float> in, std::span<float> out
                      out.data(), tiles, std::min(band, std::max(tiles.down, 1u)));
 }
 
-/// So many rows are few: with more leaning tiles are as fast, or faster. With a multiple of 16 all their
-/// columns begin with a sector, and they are faster earlier.
+/// True if there are so few rows that leaning tiles are no faster. Where rows are a multiple of 16, all
+/// columns of the result begin with a sector, and leaning tiles are ahead earlier.
 [[nodiscard]] constexpr bool rows_are_few(std::size_t rows) { return rows <= (rows % 16 == 0 ? 144 : 255); }
-inline constexpr std::size_t columns_are_few = 159;
+
+/// True if there are so few columns. Where they are a multiple of 32, their elements come one by one, and
+/// leaning tiles are ahead earlier.
+[[nodiscard]] constexpr bool columns_are_few(std::size_t columns) {
+    return columns <= (columns % 32 == 0 ? 96 : 207);
+}
 
 /// Launches the kernel that fits the matrix, and returns its name.
 inline const char* launch_any_matrix(std::span<const float> in, std::span<float> out, Extent extent) {
@@ -141,7 +147,7 @@ inline const char* launch_any_matrix(std::span<const float> in, std::span<float>
         launch_few_rows(in, out, extent);
         return "few_rows";
     }
-    if (extent.size() > 0 && extent.columns <= columns_are_few && extent.columns < extent.rows) {
+    if (extent.size() > 0 && columns_are_few(extent.columns) && extent.columns < extent.rows) {
         launch_few_columns(in, out, extent);
         return "few_columns";
     }

@@ -23,7 +23,7 @@
 namespace transpose {
 
 inline constexpr int few_threads = 512;
-inline constexpr int few_batch = 8; ///< loads of a thread of few_rows before its first store
+inline constexpr int few_batch = 5; ///< loads of a thread of few_rows before its first store
 
 // ---- few rows ----
 
@@ -91,7 +91,7 @@ __device__ inline void store_columns(float* run, float* out, unsigned rows, unsi
 /// A block takes `width` columns from top to bottom. The registers are for four blocks on an SM.
 __global__ void __launch_bounds__(few_threads, 4)
     few_rows(const float* in, float* out, Extent extent, Divisor width, unsigned pitch) {
-    extern __shared__ __align__(16) float run[];
+    extern __shared__ __align__(128) float run[];
     const unsigned rows = static_cast<unsigned>(extent.rows);
     const std::size_t first = std::size_t{blockIdx.x} * width.by;
     const std::size_t left = extent.columns - first;
@@ -136,6 +136,17 @@ __device__ inline void copy_kept(float* to, const float* from, std::uint64_t pol
                  : "memory");
 }
 
+/// Copies a piece of memory to shared memory by TMA; L2 keeps what it reads. Both begin at multiples of 16
+/// bytes, and `bytes` is one. PTX ISA, cp.async.bulk.
+__device__ inline void copy_bulk_kept(float* to, const float* from, unsigned bytes, std::uint64_t* bar,
+                                      std::uint64_t policy) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+                 " [%0], [%1], %2, [%3], %4;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
+                 "l"(__cvta_generic_to_global(from)), "r"(bytes),
+                 "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(bar))), "l"(policy)
+                 : "memory");
+}
+
 /// Brings `rows` rows that follow each other in `in` to shared memory, for all threads of the block. With
 /// `bulk` one thread asks for all of them, and for as many more as make a multiple of 16 bytes: `rows` is one
 /// less than a multiple of eight then, and the row behind them is there too.
@@ -143,19 +154,19 @@ __device__ inline void load_rows(float* run, const float* in, unsigned rows, uns
                                  bool bulk) {
     namespace ptx = cuda::ptx;
     __shared__ std::uint64_t full;
+    const std::uint64_t policy = keep_policy();
     if (bulk) {
         if (threadIdx.x == 0) {
             ptx::mbarrier_init(&full, 1);
             ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
             const unsigned bytes = (rows + 1) * columns * sizeof(float);
             ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full, bytes);
-            ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, run, in, bytes, &full);
+            copy_bulk_kept(run, in, bytes, &full, policy);
         }
         __syncthreads();
         workbook::wait_parity(&full, 0);
         return;
     }
-    const std::uint64_t policy = keep_policy();
     Along at{columns};
 #pragma unroll 4
     for (unsigned i = threadIdx.x; i < rows * columns; i += few_threads, at.advance())
@@ -169,7 +180,7 @@ __device__ inline void load_rows(float* run, const float* in, unsigned rows, uns
 /// than half warps, several share one.
 __global__ void __launch_bounds__(few_threads, 2)
     few_columns(const float* in, float* out, Extent extent, unsigned height, unsigned pitch) {
-    extern __shared__ __align__(16) float run[];
+    extern __shared__ __align__(128) float run[];
     const unsigned columns = static_cast<unsigned>(extent.columns);
     const std::size_t first = std::size_t{blockIdx.x} * height;
     const std::size_t left = extent.rows - first;

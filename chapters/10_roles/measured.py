@@ -34,6 +34,24 @@ def _in_microseconds(source: str, make: Maker) -> Maker:
     return convert
 
 
+def _changes(tables: Tables) -> Table:
+    """What each change of meeting_ring alone brings, with one block on each SM: its rate in per cent."""
+    alone = Rows(tables["roles_work"].where(blocks="1"))
+    counts = sorted({int(number(row["prints"])) for row in tables["roles_work"].rows})
+    kernels = (
+        ("ninth_meets", "a ninth warp asks for the tiles"),
+        ("eight_ask, at once", "empty barriers"),
+        ("eight_ask, a tile late", "empty barriers, waited for a tile later"),
+        ("roles_ring", "a ninth warp and empty barriers"),
+    )
+    title = "One change of meeting_ring at a time, and both: its rate in per cent, by the number of multiplications per word"
+    table = Table(title, {"kernel": "kernel", "change": "what differs from meeting_ring"} | {str(n): f"{n} (%)" for n in counts})
+    for kernel, change in kernels:
+        shares = {n: ratio(alone.time(kernel="meeting_ring", prints=n), alone.time(kernel=kernel, prints=n)) for n in counts}
+        table.rows.append({"kernel": kernel, "change": change} | {str(n): 100 * share for n, share in shares.items() if share})
+    return table
+
+
 def _work_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["roles_work"].where(blocks="1"))
 
@@ -46,6 +64,14 @@ def _work_claims(tables: Tables) -> Iterator[Claim]:
 
     yield Claim("roles-gain", "one block on each SM, 16 multiplications per word: roles take less time", gains(16), ">=", 1.05, "times")
     yield Claim("roles-gain-filled", "as many blocks as fit, 32 multiplications per word: roles take less time", filled, ">=", 1.03, "times")
+    def against(prints: int, kernel: str) -> float | None:
+        return ratio(rows.time(kernel="meeting_ring", prints=prints), rows.time(kernel=kernel, prints=prints))
+
+    ninth, eight = against(32, "ninth_meets"), against(32, "eight_ask, at once")
+    added = (gains(32) or 0) - ninth - eight + 1 if ninth and eight else None
+    yield Claim("roles-ninth", "one block on each SM, 32 multiplications per word: a ninth warp takes less time though all meet", ninth, ">=", 1.02, "times")
+    yield Claim("roles-both", "the same: a ninth warp and empty barriers gain more than the gains of each added up", added, ">=", 0.01, "times")
+    yield Claim("roles-eight", "one block on each SM, 16 multiplications per word: empty barriers without a ninth warp take more time", against(16, "eight_ask, at once"), "<=", 0.97, "times")
     known = [gain for gain in (gains(48), gains(96)) if gain]
     least = ratio(gains(64), min(known)) if known else None
     yield Claim("roles-dip", "one block on each SM, 64 multiplications per word: roles gain less than at 48 and at 96", least, "<=", 0.98, "times")
@@ -131,6 +157,7 @@ BENCH = Bench(
             lambda v: heading(f"{v}", "GB/s"),
             "gb_per_s",
         ), "blocks", "kernel")),
+        "roles_changes": (("roles_work",), _changes),
         "roles_by_registers": (("roles_registers",), _ordered(pivot(
             "roles_registers",
             "The time by the number of fingerprints per thread",

@@ -196,9 +196,9 @@ TEST_CASE("tma_persistent goes around its ring several times") {
 
 TEST_CASE("floats of any matrix at any address") {
     require_device(hopper);
-    // Few are 255 rows, of multiples of 16 only 144, and 159 columns. Small as these matrices are, a piece
-    // has eight of the others, or sixteen. Tiles that lean have 104 rows and 64 columns, and read 112 rows;
-    // they are walked row by row, or down in bands of 256 rows of tiles.
+    // Few are 255 rows, of multiples of 16 only 144, and 207 columns, of multiples of 32 only 96. Small as
+    // these matrices are, a piece has eight of the others, or sixteen. Tiles that lean have 80 rows and 64
+    // columns, and read 88 rows; they are walked row by row, or down in bands.
     constexpr Extent more[] = {
         {80, 1030}, {1030, 48}, {88, 90},   {89, 90},   {90, 49},   {63, 129},  {65, 130},  {71, 200},
         {72, 64},   {73, 65},   {129, 63},  {135, 128}, {136, 64},  {137, 191}, {8, 2049},  {2049, 8},
@@ -206,14 +206,15 @@ TEST_CASE("floats of any matrix at any address") {
         {331, 200}, {81, 81},   {80, 80},   {60, 48},   {48, 48},   {60, 49},   {300, 33},  {90, 100},
         {300, 90},  {1, 777},   {777, 1},   {2, 33000}, {33000, 2}, {300, 80},  {300, 81},  {200, 65},
         {300, 64},  {128, 47},  {135, 47},  {136, 47},  {33000, 5}, {5, 33000}, {159, 160}, {160, 160},
-        {160, 161}, {161, 159}, {161, 160}, {300, 128}, {300, 129}, {144, 449}, {192, 449}, {255, 257},
-        {256, 256}, {257, 321}, {449, 193}, {400, 170}, {313, 313}, {417, 320}};
+        {160, 161}, {161, 159}, {161, 160}, {300, 128}, {449, 160}, {449, 207}, {449, 208}, {300, 129},
+        {144, 449}, {192, 449}, {255, 257}, {256, 256}, {257, 321}, {449, 193}, {400, 170}, {321, 321},
+        {401, 320}};
     std::vector<Extent> all(std::begin(extents), std::end(extents));
     all.insert(all.end(), std::begin(more), std::end(more));
     for (const Extent& extent : all) {
-        const bool wide =
-            extent.rows <= (extent.rows % 16 == 0 ? 144u : 255u) && extent.rows <= extent.columns;
-        const bool tall = extent.columns <= 159 && extent.columns < extent.rows;
+        const auto [rows, columns] = extent;
+        const bool wide = rows <= (rows % 16 == 0 ? 144u : 255u) && rows <= columns;
+        const bool tall = columns <= (columns % 32 == 0 ? 96u : 207u) && columns < rows;
         const std::string expected = extent.size() == 0            ? "leaning_tiles"
                                      : wide || extent.columns == 1 ? "few_rows"
                                      : tall                        ? "few_columns"
@@ -238,7 +239,7 @@ TEST_CASE("few rows and few columns in large pieces") {
 
 TEST_CASE("leaning tiles in bands of any height") {
     require_device(hopper);
-    constexpr Extent more[] = {{200, 331}, {331, 200}, {209, 63}, {649, 70}, {70, 449}, {112, 64}, {105, 65}};
+    constexpr Extent more[] = {{200, 331}, {331, 200}, {161, 63}, {649, 70}, {70, 449}, {88, 64}, {81, 65}};
     for (const Extent& extent : more)
         for (const unsigned band : {1u, 2u, 3u, 7u, 100u})
             CHECK(check_matrix<float>(
@@ -251,8 +252,8 @@ TEST_CASE("leaning tiles in bands of any height") {
 
 TEST_CASE("what any_matrix chooses") {
     CHECK(lean_band({65'537, 1023}) == 1);
-    CHECK(lean_band({65'537, 4095}) == 256);
-    CHECK(lean_band({1023, 65'537}) == 256);
+    CHECK(lean_band({65'537, 4095}) == 204);
+    CHECK(lean_band({1023, 65'537}) == 204);
     CHECK(few_width({2, 65'537}) == 504); // one block on each of 132 SMs, too little for two
     CHECK(few_width({5, 65'537}) == 256);
     CHECK(few_width({32, 65'537}) == 128);
@@ -269,7 +270,7 @@ TEST_CASE("what any_matrix chooses") {
     CHECK(few_height({4'194'305, 80}) == 296);
     CHECK(few_height({4'194'305, 159}) == 144);
     CHECK(few_height({100, 40}) == 8);
-    for (std::size_t i = 1; i <= 159; ++i) {
+    for (std::size_t i = 1; i <= 207; ++i) {
         CHECK((few_height({134'217'728 / i, i}) + 8) * columns_pitch(i) * sizeof(float) <= 96 * 1024);
         CHECK(few_height({134'217'728 / i, i}) > 0);
     }
@@ -278,7 +279,7 @@ TEST_CASE("what any_matrix chooses") {
 }
 
 TEST_CASE("at most eight lanes of few_rows and few_columns meet in a bank") {
-    for (unsigned columns = 1; columns <= columns_are_few; ++columns) {
+    for (unsigned columns = 1; columns <= 207; ++columns) {
         std::array<int, 32> met{};
         for (unsigned row = 0; row < 16; ++row)
             ++met[row * columns_pitch(columns) % 32];
