@@ -3,6 +3,7 @@
 #include "any_transpose.cuh"
 #include "bench_causes.cuh"
 #include "bench_sides.cuh"
+#include "bench_widths.cuh"
 #include "cublas.hpp"
 #include "kept_transpose.cuh"
 #include "tma_transpose.cuh"
@@ -217,7 +218,8 @@ void any(Bench& bench) {
           Extent{65537, 79},    Extent{65537, 33},   Extent{65537, 32},   Extent{65537, 16},
           Extent{65537, 9},     Extent{65537, 2},    Extent{79, 1698959}, Extent{1698959, 79},
           Extent{32, 4194305},  Extent{2855697, 47}, Extent{17, 7895161}, Extent{4194305, 16},
-          Extent{2, 67108865},  Extent{67108865, 2}, Extent{195, 688297}, Extent{894785, 150}})
+          Extent{2, 67108865},  Extent{67108865, 2}, Extent{97, 1383687}, Extent{894785, 150},
+          Extent{199, 674461},  Extent{695429, 193}, Extent{257, 522247}, Extent{588675, 228}})
         ladder_at(bench,
                   bench.size(extent, Extent{std::min<std::size_t>(extent.rows, 129),
                                             std::min<std::size_t>(extent.columns, 131)}),
@@ -231,6 +233,7 @@ constexpr workbook::BenchPart parts[] = {
     {"columns", "which columns of tiles follow each other", columns},
     {"sizes", "all rungs at other sizes, and for bfloat16", sizes},
     {"any", "matrices whose rows begin anywhere", any},
+    {"widths", "every width from 2 to 340", widths},
 };
 
 } // namespace

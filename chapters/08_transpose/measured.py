@@ -173,12 +173,23 @@ def _any_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("any-least", f"{ANY}, the least share of all shapes that it gives to leaning tiles", min(larger, default=None), ">=", 90, "%")
     few = {extent: number(row[ANY]) for extent, row in shares.items() if row["ran"] != "leaning_tiles"}
     shorter = [share for extent, share in few.items() if sides[extent][1] <= LONG]
-    yield Claim("any-few", f"{ANY}, the least share of all others whose long side has at most {LONG} elements", min(shorter, default=None), ">=", 87, "%")
+    yield Claim("any-few", f"{ANY}, the least share of all others whose long side has at most {LONG} elements", min(shorter, default=None), ">=", 90, "%")
     longer = [share for extent, share in few.items() if sides[extent][1] > LONG]
-    yield Claim("any-long", f"{ANY}, the least share of all others that are longer", min(longer, default=None), ">=", 87, "%")
+    yield Claim("any-long", f"{ANY}, the least share of all others that are longer", min(longer, default=None), ">=", 90, "%")
     odd = [extent for extent in shares if all(side % 2 or side == 2 for side in sides[extent])]
     times = [ratio(rows.time(extent=extent, kernel="padded_tile"), rows.time(extent=extent, kernel=ANY)) for extent in odd]
     yield Claim("any-faster", f"{ANY} against padded_tile, the least of all shapes with odd sides, or two rows or columns", min(some(*times), default=None), ">=", 1.05, "times")
+
+
+def _widths_claims(tables: Tables) -> Iterator[Claim]:
+    rows = tables["widths"].rows
+    widths = sum(number(row["widths"]) for row in rows)
+    reached = 100 * (1 - sum(number(row["below"]) for row in rows) / widths) if widths else None
+    yield Claim("widths-reached", f"{ANY}, every width from 2 to 340, few rows and few columns: how many reach 90 % of the copy", reached, ">=", 96, "%")
+    least = min((number(row["least"]) for row in rows), default=None)
+    yield Claim("widths-least", f"{ANY}, every width from 2 to 340: the least share of the copy", least, ">=", 78, "%")
+    rates = [number(row["least"]) for row in rows if row["few"] == "rows" and number(row["to"]) <= 192]
+    yield Claim("widths-rows", f"{ANY}, 2 to 192 rows: the least share of the copy", min(rates, default=None), ">=", 88, "%")
 
 
 def _crowding_claims(tables: Tables) -> Iterator[Claim]:
@@ -219,7 +230,7 @@ def _columns_claims(tables: Tables) -> Iterator[Claim]:
 
 
 BENCH = Bench(
-    raw=("ladder", "crowding", "staying", "column_order", "any"),
+    raw=("ladder", "crowding", "staying", "column_order", "any", "widths"),
     tables={
         "ladder_large": (("ladder",), _ladder_table),
         "ladder_sizes": (("ladder",), _ladder_sizes_table),
@@ -259,6 +270,7 @@ BENCH = Bench(
         (("ladder",), _ladder_claims),
         (("ladder",), _ladder_sizes_claims),
         (("any",), _any_claims),
+        (("widths",), _widths_claims),
         (("crowding",), _crowding_claims),
         (("staying",), _staying_claims),
         (("column_order",), _columns_claims),
