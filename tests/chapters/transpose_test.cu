@@ -227,8 +227,9 @@ TEST_CASE("floats of any matrix at any address") {
 
 TEST_CASE("few rows and few columns in large pieces") {
     require_device(hopper);
-    // More than one round of loads for a thread, and a last piece that is none or is cut.
-    for (const Extent& extent : {Extent{255, 4224}, Extent{144, 4300}, Extent{98, 4230}, Extent{3, 300'001}})
+    // In the first a thread has several rounds of loads; the last pieces are whole, or cut.
+    CHECK(few_width({255, 6400}) * 255 > few_threads * few_batch);
+    for (const Extent& extent : {Extent{255, 6400}, Extent{144, 4300}, Extent{98, 4230}, Extent{3, 300'001}})
         for (const std::size_t offset : {0, 1, 4})
             CHECK(check_matrix<float>(launch_any_matrix, extent, offset) == "few_rows");
     for (const Extent& extent :
