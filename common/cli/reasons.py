@@ -152,7 +152,7 @@ def _prose_lines(markdown: str) -> Iterator[str]:
             yield ""
         elif woven:
             woven = line != "<!-- end -->"
-        elif re.match(r"<!-- (code|output|captured|markdown|mistake|ptx|sass|counters|measured): ", line):
+        elif re.match(r"<!-- (code|output|captured|markdown|mistake|ptx|sass|counters|measured|predict): ", line):
             woven = True
             yield ""
         else:

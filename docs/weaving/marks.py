@@ -14,6 +14,7 @@ A block lies between two HTML comments, each on a line of its own:
     <!-- sass: KERNEL PATTERN... -->       the same of its machine code
     <!-- counters: KERNEL[,...] FIELD[,...] [ARGUMENTS] -->  what the emulator counts, one row for each kernel
     <!-- measured: TABLE -->               a table of docs/measurements/h200.json
+    <!-- predict: NAME -->                 a question of the chapter's predictions.toml; on the site a reader answers it, and it runs
     <!-- end -->
 
 Outside a chapter MISTAKE and KERNEL are CHAPTER/NAME. Marks inside a fenced code block are text like any other.
@@ -25,7 +26,7 @@ from dataclasses import dataclass
 
 from .errors import WeaveError
 
-KINDS = ("code", "diff", "output", "captured", "markdown", "mistake", "ptx", "sass", "counters", "measured")
+KINDS = ("code", "diff", "output", "captured", "markdown", "mistake", "ptx", "sass", "counters", "measured", "predict")
 END = "<!-- end -->"
 
 _MARK = re.compile(r"^<!-- (?P<kind>[a-z]+): (?P<argument>.*\S) -->$")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import code, differences, tables
+from . import code, differences, questions, tables
 from .errors import Unavailable, WeaveError
 from .machine_code import Disassembler, require_compiler
 from .marks import Block, blocks, fenced
@@ -19,6 +19,7 @@ class Weaver:
     """Knows one tree and one build; notes what went wrong and which regions were shown."""
 
     def __init__(self, root: Path, build: Path, *, capture: bool = False) -> None:
+        self._build = build
         self._capture = capture
         self._runner = Runner(root, build)
         self._disassembler = Disassembler(self._runner)
@@ -137,6 +138,10 @@ class Weaver:
 
     def _measured(self, _: Path, name: str) -> str:
         return "\n".join(["", *tables.measured(self._root, name), ""])
+
+    def _predict(self, file: Path, name: str) -> str:
+        chapter = self._runner.chapter_of(file)
+        return "\n".join(["", *questions.question(self._root, self._build, chapter.directory, name), ""])
 
     # ---- the whole tree ----
 

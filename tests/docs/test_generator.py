@@ -150,6 +150,16 @@ class Tree(unittest.TestCase):
         self.assertIn('<div class="interactive" data-picture="demo"><noscript><p>Elsewhere see', html)
         self.assertIn('<img src="files/docs/figures/demo.svg" alt="A demo" />', html)
 
+    def test_a_question_is_asked_once_without_its_words_for_readers_of_the_file(self) -> None:
+        kernel = 'kernel = "f"\nnumber = {counter = "loads"}\nchoices = [{number = 1}, {number = 2}]\n'
+        self.put("chapters/01_one/predictions.toml", f'[[prediction]]\nname = "asked"\nquestion = "How many?"\n{kernel}why = "Two."\n')
+        woven = "<!-- predict: asked -->\n\n> **Predict.** How many?\n>\n> - 1\n\n<!-- end -->\n\nAfter it.\n"
+        self.put("chapters/01_one/README.md", CHAPTER + "\n## Asked\n" + woven)
+        html = self.render()[0]["one"].sections[-1].html
+        self.assertEqual((html.count("How many?"), html.count('<form class="predict"')), (1, 1))
+        self.assertIn("After it.", html)
+        self.assertNotIn("blockquote", html)
+
     def test_navigation_and_neighbours(self) -> None:
         from generator import frame, pages
 

@@ -22,6 +22,15 @@ case "$1" in
 esac
 """
 
+QUESTION = """[[prediction]]
+name = "loads"
+question = "How many?"
+kernel = "k"
+number = {counter = "loads", unit = "loads"}
+choices = [{number = 1200}, {number = 0, says = "none"}]
+why = "One for each."
+"""
+
 MISTAKES = """#!/bin/sh
 [ "$1" = --list ] && { echo late; echo silent; echo elsewhere; exit 0; }
 [ "$1" = silent ] && exit 0
@@ -62,6 +71,14 @@ class Tree(unittest.TestCase):
         status, said = self.weave(text)
         self.assertEqual((status, said), (0, ""))
         return self.readme.read_text("utf-8")
+
+    def test_a_question_is_filled_and_its_answer_is_not_in_it(self) -> None:
+        self.put("chapters/01_demo/predictions.toml", QUESTION)
+        text = self.woven("# T\n<!-- predict: loads -->\n<!-- end -->\nrest\n")
+        first, last = "<!-- predict: loads -->\n\n> **Predict.** How many?\n>\n> - 1,200 loads\n> - none\n>\n", "\n\n<!-- end -->\nrest\n"
+        self.assertIn(first, text)
+        self.assertTrue(text.endswith("> One for each.\n>\n> </details>" + last))
+        self.assertEqual(self.weave("<!-- predict: stores -->\n<!-- end -->\n")[0], 1)
 
     def test_code_block_is_filled_and_stays(self) -> None:
         text = self.woven("# T\n<!-- code: demo.cuh [inner] -->\nold\n<!-- end -->\nrest\n")

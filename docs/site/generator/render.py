@@ -151,7 +151,7 @@ class Renderer:
                     continue
                 if match["kind"] == "predict":
                     kept.append(_html(self._tasks.prediction(result.page, match["argument"])))
-                    index += 1
+                    index = _after_block(tokens, index + 1)  # Its words for a reader of the file.
                     continue
                 if match["kind"] == "home":
                     kept.append(_html(f"<!-- {match['argument']} -->"))
@@ -312,6 +312,13 @@ def _after_paragraph(tokens: list[Token], index: int) -> int:
     if index >= len(tokens) or tokens[index].type != "paragraph_open":
         return index
     while tokens[index].type != "paragraph_close":
+        index += 1
+    return index + 1
+
+
+def _after_block(tokens: list[Token], index: int) -> int:
+    """The index behind the end mark of the block whose body begins at `index`."""
+    while index < len(tokens) and not (tokens[index].type == "html_block" and tokens[index].content.strip() == "<!-- end -->"):
         index += 1
     return index + 1
 
