@@ -38,8 +38,8 @@ def draw_cluster(picture: svg.Figure) -> None:
         picture.box(x + 10, BLOCK_TOP + 66, BLOCK_WIDTH - 20, 42, f"shared memory\nfrom 0x{rank * WINDOW:07x}", "copy code")
         picture.line(middle, BLOCK_TOP + 116, middle, BLOCK_TOP + 140)
     picture.box(left, BLOCK_TOP + 140, right - left, 30, "SM-to-SM network: loads, stores, atomics, st.async, bulk copies", "async")
-    picture.arrow(left + 160, BLOCK_TOP + 206, left + 160, BLOCK_TOP + 172)
-    picture.text(left + 172, BLOCK_TOP + 194, "multicast: one read, a copy for every block of the mask", "small")
+    picture.arrow(left + 60, BLOCK_TOP + 206, left + 60, BLOCK_TOP + 178)
+    picture.text(left + 72, BLOCK_TOP + 194, "multicast: one read, a copy for every block of the mask (by which way they go is not documented)", "small")
     picture.box(left, BLOCK_TOP + 206, right - left, 30, "L2 cache and global memory", "plain")
 
 
