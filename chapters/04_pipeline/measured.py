@@ -15,10 +15,10 @@ _SMS = 132  # of an H200: NVIDIA H200 data sheet
 _VARIANTS = (
     ("single_stage", 1, "the four calls in a row", "to learn them"),
     ("with_staging", 2, "the next copy is issued before this tile is computed", "two stages are all you need"),
-    ("n_stages", 4, "as many copies under way as there are stages", "the copy takes longer than the computation"),
+    ("n_stages", 4, "up to as many copies under way as there are stages", "the copy takes longer than the computation"),
     ("thread_scope", 4, "no barriers in the pipeline; the block meets twice per tile", "all threads copy and compute, in step"),
     ("with_specialized_staging_unified", 2, "even threads copy, odd threads compute", "never: each warp runs both"),
-    ("specialized_warps", 4, "one warp copies, seven compute", "the two sides should not wait for each other"),
+    ("specialized_warps", 4, "one warp copies, seven compute", "those that compute should not have to ask"),
     ("four_at_a_time", 4, "`thread_scope` for whole tiles: 16 bytes per access, and each thread copies by itself, without `copy_tile`", "you know size and alignment"),
 )
 _PIPELINES = ("n_stages", "thread_scope", "specialized_warps", "four_at_a_time")
