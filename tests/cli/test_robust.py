@@ -95,7 +95,7 @@ class Ends(RobustTest):
         """Our status, and whether the child was gone then."""
         program = (
             "import signal, sys\nfrom pathlib import Path\nfrom cli import process\n"
-            f"{'signal.signal(signal.SIGHUP, signal.SIG_IGN)' if nohup else ''}\n"
+            f"signal.signal(signal.SIGHUP, signal.{'SIG_IGN' if nohup else 'SIG_DFL'})\n"
             "process.end_as_on_ctrl_c()\n"
             "child = [sys.executable, '-uc', 'import os, time; print(os.getpid()); time.sleep(4)']\n"
             "with process.streaming(child, Path(sys.argv[1])) as (_, lines):\n"
