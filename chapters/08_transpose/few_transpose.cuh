@@ -8,10 +8,10 @@
 
 #include "kept_transpose.cuh"
 #include "sectors.cuh"
+#include "tma_transpose.cuh"
 #include "transpose.cuh"
 
 #include "workbook/launch.hpp"
-#include "workbook/ring.cuh"
 
 #include <cuda/ptx>
 
@@ -63,7 +63,6 @@ struct Along {
 /// and all are there, one thread asks for a bulk copy.
 __device__ inline void store_columns(float* run, float* out, unsigned rows, unsigned columns, unsigned pitch,
                                      bool whole) {
-    namespace ptx = cuda::ptx;
     if (whole && pitch == rows && begins_16_bytes(out)) {
         ptx::fence_proxy_async(ptx::space_shared);
         __syncthreads();
@@ -152,7 +151,6 @@ __device__ inline void copy_bulk_kept(float* to, const float* from, unsigned byt
 /// less than a multiple of eight then, and the row behind them is there too.
 __device__ inline void load_rows(float* run, const float* in, unsigned rows, unsigned columns, unsigned pitch,
                                  bool bulk) {
-    namespace ptx = cuda::ptx;
     __shared__ std::uint64_t full;
     const std::uint64_t policy = keep_policy();
     if (bulk) {
@@ -164,7 +162,7 @@ __device__ inline void load_rows(float* run, const float* in, unsigned rows, uns
             copy_bulk_kept(run, in, bytes, &full, policy);
         }
         __syncthreads();
-        workbook::wait_parity(&full, 0);
+        wait(&full, 0);
         return;
     }
     Along at{columns};

@@ -68,7 +68,8 @@ def _work_claims(tables: Tables) -> Iterator[Claim]:
         return ratio(rows.time(kernel="meeting_ring", prints=prints), rows.time(kernel=kernel, prints=prints))
 
     ninth, eight = against(32, "ninth_meets"), against(32, "eight_ask, at once")
-    added = (gains(32) or 0) - ninth - eight + 1 if ninth and eight else None
+    both = gains(32)
+    added = both - ninth - eight + 1 if both and ninth and eight else None
     yield Claim("roles-ninth", "one block on each SM, 32 multiplications per word: a ninth warp takes less time though all meet", ninth, ">=", 1.02, "times")
     yield Claim("roles-both", "the same: a ninth warp and empty barriers gain more than the gains of each added up", added, ">=", 0.01, "times")
     yield Claim("roles-eight", "one block on each SM, 16 multiplications per word: empty barriers without a ninth warp take more time", against(16, "eight_ask, at once"), "<=", 0.97, "times")

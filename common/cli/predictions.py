@@ -84,6 +84,11 @@ class Prediction:
     most: bool = True
     exercise: str = ""
 
+    def words(self, choice: Choice) -> str:
+        """What the choice says, or its number and the unit of what is measured."""
+        unit = self.measure.unit if self.measure else ""
+        return choice.says if choice.says or choice.number is None else f"{choice.number:,} {unit}".strip()
+
     def runs(self) -> list[Run]:
         """What has to run: once, or once for each choice."""
         return [self.run] if self.run else [choice.run for choice in self.choices if choice.run]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cli.chapters import Chapter
 from cli.errors import UserError
-from cli.predictions import Choice, Prediction, of_chapter
+from cli.predictions import Prediction, of_chapter
 from cli.workspace import Workspace
 
 from .errors import WeaveError
@@ -25,15 +25,10 @@ def question(root: Path, build: Path, directory: str, name: str) -> list[str]:
 
 
 def _lines(asked: Prediction) -> list[str]:
-    choices = [line for choice in asked.choices for line in _wrapped(f"- {_says(asked, choice)}", "  ")]
+    choices = [line for choice in asked.choices for line in _wrapped(f"- {asked.words(choice)}", "  ")]
     behind = ["<details><summary>Why</summary>", "", *_wrapped(asked.why), "", "</details>"]
     run = f"(`python3 docs/predictions.py {asked.chapter.name}` says what comes out.)"
     return [*_wrapped(f"**Predict.** {asked.question}"), "", *choices, "", run, "", *behind]
-
-
-def _says(asked: Prediction, choice: Choice) -> str:
-    unit = asked.measure.unit if asked.measure else ""
-    return choice.says if choice.says or choice.number is None else f"{choice.number:,} {unit}".strip()
 
 
 def _wrapped(text: str, further: str = "") -> list[str]:

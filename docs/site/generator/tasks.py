@@ -73,10 +73,7 @@ class Tasks:
         )
 
     def _choice(self, asked: Prediction, number: int, choice: Choice) -> str:
-        words = self._markdown(choice.says)
-        if choice.number is not None:
-            unit = asked.measure.unit if asked.measure else ""
-            words = words or f"{choice.number:,} {escape(unit)}".strip()
+        words = self._markdown(asked.words(choice))
         name = f"predict-{asked.name}"
         code = self._filling(asked, choice) if choice.run and choice.run.source == "answer" else ""
         return (
