@@ -222,9 +222,10 @@ def compare(options: argparse.Namespace) -> None:
             row["hardware"] = {name: theirs[name] for name in names}
             row["emulator"] = {name: ours.values[name] for name in names if name in ours.values}
             rows.append(json.dumps(row))
-    if options.only:  # What was measured before stays.
+    if options.only:  # What was measured before stays, and everything in its order.
         old = json.loads(options.output.read_text("utf-8"))["launches"]
-        rows = [*(json.dumps(row) for row in old if row["chapter"] != options.only), *rows]
+        rows += [json.dumps(row) for row in old if row["chapter"] != options.only]
+        rows.sort(key=lambda row: named().index(json.loads(row)["chapter"]))
     kept = {"gpu": "NVIDIA H200", "size": measured["size"]}
     options.output.write_text(json.dumps(kept)[:-1] + ', "launches": [\n  ' + ",\n  ".join(rows) + "\n]}\n", "utf-8")
 
