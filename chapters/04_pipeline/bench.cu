@@ -1,6 +1,7 @@
 /// @file bench.cu
 /// Chapter 4's measurements: how many stages are enough for how much arithmetic, and the time line of one
 /// block.
+#include "causes_bench.cuh"
 #include "pipeline.cuh"
 #include "waits_bench.cuh"
 
@@ -248,6 +249,62 @@ void stage_index(Bench& bench) {
     stream_row(bench, "pipeline_index", streams, crowded, 1, std::max(tiles / 8, 1u), 0, 8, rate, more);
 }
 
+/// Kernels that differ in one thing.
+void causes_alone(Bench& bench) {
+    bench.table("pipeline_causes", "One thing changed at a time, one multiply-add per element",
+                workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
+                                                         {"stages", "stages"},
+                                                         {"work", "multiply-adds per element"},
+                                                         {"blocks_per_sm", "blocks per SM that stay"},
+                                                         {"tiles_per_block", "tiles per block"}},
+                                                        workbook::timing_columns()));
+    Streams streams(bench.size(std::size_t{1} << 28, std::size_t{1} << 14));
+    const auto ceiling = bench.ceiling(streams.bytes());
+    const double rate = ceiling ? ceiling->bytes_per_second(streams.bytes()) : 0;
+    const auto sms = static_cast<unsigned>(bench.device().multiprocessors);
+    const auto tiles = static_cast<unsigned>(streams.in.size() / tile_floats);
+    for (const Cause& cause : causes) {
+        const auto each = static_cast<unsigned>(std::max(cause.tiles_per_block, 1));
+        const unsigned grid = cause.tiles_per_block > 0 ? std::max(tiles / each, 1u) : bench.size(sms, 3u);
+        stream_row(bench, "pipeline_causes", streams, {cause.kernel, cause.stages, cause.launched}, 1, grid,
+                   cause.blocks_per_sm, cause.tiles_per_block, rate);
+    }
+}
+
+/// Blocks that stay, eight on each SM with one stage: how they get their tiles, and when they end.
+void dealt_or_claimed(Bench& bench) {
+    bench.table("pipeline_dealing",
+                "Eight blocks on each SM that stay, one stage, one multiply-add per element",
+                workbook::joined<workbook::BenchColumn>({{"tiles", "tiles"},
+                                                         {"first", "the first block ends", "us"},
+                                                         {"mean", "the average block ends", "us"},
+                                                         {"last", "the last block ends", "us"}},
+                                                        workbook::timing_columns()));
+    Streams streams(bench.size(std::size_t{1} << 28, std::size_t{1} << 14));
+    const auto ceiling = bench.ceiling(streams.bytes());
+    const double rate = ceiling ? ceiling->bytes_per_second(streams.bytes()) : 0;
+    const auto grid = bench.size(8 * static_cast<unsigned>(bench.device().multiprocessors), 3u);
+    DeviceBuffer<unsigned> next(std::vector<unsigned>{0});
+    DeviceBuffer<Life> lives(grid);
+    for (const Dealing& dealing : dealings) {
+        const auto launch = [&](cudaStream_t) {
+            workbook::launch(dealing.kernel, {.grid = grid, .block = block_threads}, streams.stream(1),
+                             next.data(), lives.data());
+        };
+        streams.out.poison();
+        launch(nullptr);
+        if (!streams.streamed(1))
+            return bench.wrong(std::string(dealing.tiles) + ": wrong result");
+        const auto timing = bench.time_checked(streams.bytes(), launch);
+        std::vector<BenchCell> cells{{"tiles", dealing.tiles}};
+        if (bench.mode() == workbook::BenchMode::measure)
+            cells = workbook::joined<BenchCell>(std::move(cells), ends_of(lives.download()));
+        bench.row("pipeline_dealing",
+                  workbook::joined<BenchCell>(std::move(cells),
+                                              workbook::timing_cells(timing, streams.bytes(), rate)));
+    }
+}
+
 constexpr std::size_t recorded = 8; ///< tiles of the time line
 
 /// Records a time line on a busy device: once unrecorded to warm up, then the one that is kept.
@@ -295,6 +352,8 @@ void timelines(Bench& bench) {
 constexpr workbook::BenchPart parts[] = {
     {"stages", "stages, arithmetic and blocks per SM", stages},
     {"index", "the stage of a tile, counted or as a remainder", stage_index},
+    {"causes", "kernels that differ in one thing", causes_alone},
+    {"dealing", "blocks that stay: tiles dealt in advance, or claimed", dealt_or_claimed},
     {"arithmetic", "the arithmetic alone, without a copy", arithmetic},
     {"calls", "what the producer's calls take", producer_calls},
     {"entangled", "a wait for the older batch of a warp that committed in parts", entangled_waits},

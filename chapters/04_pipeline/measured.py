@@ -84,6 +84,65 @@ def _blocks_table(tables: Tables) -> Table:
     return table
 
 
+_CAUSES_ALONE = (("thread_scope", "nothing"), ("own copies", "each thread copies its own 16 bytes, without `copy_tile`"), ("wide accesses", "each thread reads and writes 16 bytes"), ("both", "both: `four_at_a_time`"))
+_SET_UP = (("thread_scope", "`thread_scope`"), ("set_up_for_nothing", "the same, with a pipeline of block scope set up and not used"), ("n_stages", "`n_stages`"))
+
+
+def _four_changes_table(tables: Tables) -> Table:
+    """thread_scope with each of the two changes that make four_at_a_time of it."""
+    rows = Rows(tables["pipeline_causes"].where(blocks_per_sm=1))
+    table = Table("thread_scope, four stages, one block per SM: the two changes that make four_at_a_time of it", {"change": "what changes", "share": heading("rate", "% of the copy")})
+    table.rows = [{"change": change, "share": rows.figure("share", kernel=kernel)} for kernel, change in _CAUSES_ALONE]
+    return table
+
+
+def _role_stages_table(tables: Tables) -> Table:
+    found = tables["pipeline_causes"].where(kernel="specialized_warps")
+    table = Table("specialized_warps, one block per SM", {"stages": "stages", "share": heading("rate", "% of the copy")})
+    table.rows = [{"stages": row["stages"], "share": row.get("share")} for row in found]
+    return table
+
+
+def _set_up_table(tables: Tables) -> Table:
+    rows = Rows(tables["pipeline_causes"].rows)
+    headings = {"kernel": "kernel", "4": heading("blocks take 4 tiles", "% of the copy"), "32": heading("32 tiles", "% of the copy")}
+    table = Table("Four stages, one multiply-add per element: what setting up a pipeline of block scope costs", headings)
+    for kernel, name in _SET_UP:
+        table.rows.append({"kernel": name} | {str(n): rows.figure("share", kernel=kernel, tiles_per_block=n) for n in (4, 32)})
+    return table
+
+
+def _dealing_table(tables: Tables) -> Table:
+    headings = {"tiles": "tiles", "first": heading("the first block ends", "µs"), "mean": heading("the average block", "µs"), "last": heading("the last block", "µs")}
+    table = Table("Eight blocks on each SM that stay, one stage, one multiply-add per element", headings | {"share": heading("rate", "% of the copy")})
+    table.rows = [{name: row.get(name) for name in (*headings, "share")} for row in tables["pipeline_dealing"].rows]
+    return table
+
+
+def _causes_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["pipeline_causes"].rows)
+
+    def against(kernel: str) -> float | None:
+        return ratio(rows.time(kernel="thread_scope", blocks_per_sm=1), rows.time(kernel=kernel, blocks_per_sm=1))
+
+    yield Claim("changes-copies", "thread_scope, one block per SM: copies without copy_tile take less time", against("own copies"), ">=", 1.05, "times")
+    yield Claim("changes-wide", "the same: accesses of 16 bytes take less time still", ratio(against("wide accesses"), against("own copies")), ">=", 1.05, "times")
+    few, many = (rows.time(kernel="specialized_warps", stages=stages) for stages in (4, 8))
+    yield Claim("roles-stages", "specialized_warps, one block per SM: eight stages are as fast as four", ratio(few, many), "<=", 1.03, "times")
+    part = [rows.time(kernel=kernel, tiles_per_block=4) for kernel in ("thread_scope", "set_up_for_nothing", "n_stages")]
+    set_up = (part[1] - part[0]) / (part[2] - part[0]) if all(part) and part[2] != part[0] else None
+    yield Claim("set-up-part", "blocks of four tiles: the part of n_stages' longer time that setting the pipeline up takes", set_up, "<=", 0.5)
+
+
+def _dealing_claims(tables: Tables) -> Iterator[Claim]:
+    dealt = next((row for row in tables["pipeline_dealing"].rows if row["tiles"] == "dealt in advance"), {})
+    rows = Rows(tables["pipeline_dealing"].rows, "tiles")
+    waits = ratio(as_float(dealt.get("mean")), as_float(dealt.get("last")))
+    yield Claim("dealt-waits", "tiles dealt in advance: the average block ends before the last", waits, "<=", 0.98)
+    gain = ratio(rows.time(tiles="dealt in advance"), rows.time(tiles="claimed, four at a time"))
+    yield Claim("claimed-gain", "tiles claimed four at a time take less time than tiles dealt in advance", gain, ">=", 1.015, "times")
+
+
 def _one_block(tables: Tables) -> Rows:
     """The rows of pipeline_stages with one block on each SM."""
     return Rows(tables["pipeline_stages"].where(blocks_per_sm=1))
@@ -213,7 +272,7 @@ def _timeline_claims(tables: Tables) -> Iterator[Claim]:
 
 
 BENCH = Bench(
-    raw=("pipeline_index", "pipeline_arithmetic", "pipeline_stages"),
+    raw=("pipeline_causes", "pipeline_dealing", "pipeline_index", "pipeline_arithmetic", "pipeline_stages"),
     tables={
         "arithmetic_alone": (("pipeline_arithmetic",), _arithmetic_table),
         "index_best": (("pipeline_index",), _index_table),
@@ -221,12 +280,18 @@ BENCH = Bench(
         "pipeline_blocks": (("pipeline_stages",), _blocks_table),
         "pipeline_rule": (("pipeline_stages",), _rule_table),
         "pipeline_variants": (("pipeline_stages",), _variants_table),
+        "pipeline_four_changes": (("pipeline_causes",), _four_changes_table),
+        "pipeline_role_stages": (("pipeline_causes",), _role_stages_table),
+        "pipeline_set_up": (("pipeline_causes",), _set_up_table),
+        "pipeline_by_dealing": (("pipeline_dealing",), _dealing_table),
         "pipeline_grids": (("pipeline_stages",), grids("pipeline_stages", "kernel", "kernel")),
     },
     claims=(
         (("pipeline_index",), _index_claims),
         (("pipeline_arithmetic", "pipeline_stages"), _arithmetic_claims),
         (("entangled_wait",), _entangled_claims),
+        (("pipeline_causes",), _causes_claims),
+        (("pipeline_dealing",), _dealing_claims),
         (("pipeline_stages",), _pipeline_claims),
         (("pipeline_stages",), _rule_claims),
         (("pipeline_timeline",), _timeline_claims),

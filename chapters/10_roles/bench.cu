@@ -122,6 +122,54 @@ void roles_work(Bench& bench) {
     work_of_count<128>(bench, words, ceiling);
 }
 
+// ---- the multiplications alone ----
+
+/// The fingerprints that prints_alone writes for a column of its first panel.
+template <int count>
+void check_alone(Bench& bench, const Words& words, const std::vector<unsigned>& found) {
+    for (unsigned column = 0; column < panel_columns; ++column)
+        for (unsigned print = 0; print < count; ++print) {
+            unsigned expected = 0;
+            for (std::size_t row = 0; row < words.shape.height; ++row)
+                expected = expected * base_of(print) + filled(static_cast<unsigned>(row / tile_rows % stages),
+                                                              static_cast<unsigned>(row % tile_rows), column);
+            for (std::size_t panel = 0; panel < words.shape.width; panel += panel_columns)
+                if (found[(panel + column) * count + print] != expected)
+                    return bench.wrong("prints_alone: wrong fingerprints");
+        }
+}
+
+template <int count>
+void alone_of_count(Bench& bench, const Words& words, double ceiling) {
+    DeviceBuffer<unsigned> out(words.shape.width * count);
+    const auto launch = [&](cudaStream_t) {
+        launch_prints_alone<count>(words.matrix(), out.span(), unsigned{sms});
+    };
+    out.poison();
+    launch(nullptr);
+    check_alone<count>(bench, words, out.download());
+    const std::size_t bytes = words.bytes() + out.size_bytes(); // of the rings that it is compared with
+    const auto timing = bench.time_checked(bytes, launch);
+    bench.row("roles_alone", workbook::joined<BenchCell>({{"prints", count}},
+                                                         workbook::timing_cells(timing, bytes, ceiling)));
+}
+
+void multiplications_alone(Bench& bench) {
+    bench.table(
+        "roles_alone", "The multiplications of the rings alone, one block on each SM",
+        workbook::joined<BenchColumn>({{"prints", "multiplications per word"}}, workbook::timing_columns()));
+    const Words words(bench.size(sms * 6, std::size_t{2}) * panel_columns, bench.size(512, 128));
+    const double ceiling = copy_rate(bench, words.bytes());
+    alone_of_count<4>(bench, words, ceiling);
+    alone_of_count<8>(bench, words, ceiling);
+    alone_of_count<16>(bench, words, ceiling);
+    alone_of_count<32>(bench, words, ceiling);
+    alone_of_count<48>(bench, words, ceiling);
+    alone_of_count<64>(bench, words, ceiling);
+    alone_of_count<96>(bench, words, ceiling);
+    alone_of_count<128>(bench, words, ceiling);
+}
+
 // ---- registers ----
 
 /// A kernel of the ring's shape, with what the compiler made of it.
@@ -373,6 +421,7 @@ void overlaps(Bench& bench) {
 
 constexpr workbook::BenchPart parts[] = {
     {"work", "roles against a barrier of the block, by arithmetic", roles_work},
+    {"alone", "the multiplications of the rings alone", multiplications_alone},
     {"registers", "registers as launched and moved", registers},
     {"turns", "two groups together and in turns", turns},
     {"multicast", "a ring of tensor copies, by each block and by multicast", multicasts},

@@ -52,6 +52,26 @@ def _changes(tables: Tables) -> Table:
     return table
 
 
+def _alone_table(tables: Tables) -> Table:
+    """The multiplications alone, and what part of each ring's time they are, with one block on each SM."""
+    rings, alone = Rows(tables["roles_work"].where(blocks="1")), Rows(tables["roles_alone"].rows)
+    counts = sorted({int(number(row["prints"])) for row in tables["roles_alone"].rows})
+    headings = {"prints": "multiplications per word", "ms": heading("they alone", "ms"), "meeting": heading("of meeting_ring's time", "%"), "roles": heading("of roles_ring's time", "%")}
+    table = Table("The multiplications of the rings alone, one block on each SM", headings)
+    for count in counts:
+        time = alone.time(prints=count)
+        parts = {name: ratio(time, rings.time(kernel=f"{name}_ring", prints=count)) for name in ("meeting", "roles")}
+        table.rows.append({"prints": count, "ms": time} | {name: 100 * part for name, part in parts.items() if part})
+    return table
+
+
+def _alone_claims(tables: Tables) -> Iterator[Claim]:
+    rings, alone = Rows(tables["roles_work"].where(blocks="1")), Rows(tables["roles_alone"].rows)
+    for kernel, prints, relation, bound in (("roles_ring", 8, "<=", 0.7), ("roles_ring", 96, ">=", 0.93), ("meeting_ring", 64, ">=", 0.9), ("meeting_ring", 32, "<=", 0.88)):
+        part = ratio(alone.time(prints=prints), rings.time(kernel=kernel, prints=prints))
+        yield Claim(f"alone-{kernel}-{prints}", f"{prints} multiplications per word, one block on each SM: the part of {kernel}'s time that they take alone", part, relation, bound)
+
+
 def _work_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["roles_work"].where(blocks="1"))
 
@@ -148,7 +168,7 @@ def _overlap_claims(tables: Tables) -> Iterator[Claim]:
 
 
 BENCH = Bench(
-    raw=("roles_work", "roles_registers", "roles_turns", "roles_multicast", "roles_scheduling", "roles_overlap"),
+    raw=("roles_work", "roles_alone", "roles_registers", "roles_turns", "roles_multicast", "roles_scheduling", "roles_overlap"),
     tables={
         "roles_by_work": (("roles_work",), _ordered(pivot(
             "roles_work",
@@ -159,6 +179,7 @@ BENCH = Bench(
             "gb_per_s",
         ), "blocks", "kernel")),
         "roles_changes": (("roles_work",), _changes),
+        "roles_multiplications": (("roles_work", "roles_alone"), _alone_table),
         "roles_by_registers": (("roles_registers",), _ordered(pivot(
             "roles_registers",
             "The time by the number of fingerprints per thread",
@@ -220,6 +241,7 @@ BENCH = Bench(
     },
     claims=(
         (("roles_work",), _work_claims),
+        (("roles_work", "roles_alone"), _alone_claims),
         (("roles_registers",), _registers_claims),
         (("roles_turns",), _turns_claims),
         (("roles_multicast",), _multicast_claims),

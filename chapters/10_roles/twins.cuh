@@ -1,6 +1,6 @@
 /// @file twins.cuh
 /// What lies between meeting_ring and roles_ring, one change at a time: a ninth warp that asks for tiles, and
-/// empty barriers. Nobody but the measurements uses these rings.
+/// empty barriers. And what both have in common, alone. Nobody but the measurements uses these kernels.
 #pragma once
 
 #include "roles.cuh"
@@ -90,6 +90,36 @@ __global__ void __launch_bounds__(consumer_threads, 1)
         if (const unsigned column = panel * panel_columns + threadIdx.x; column < work.width)
             prints.store(place_of(column, out, count));
     }
+}
+
+/// What tile `stage` of prints_alone holds.
+__host__ __device__ constexpr unsigned filled(unsigned stage, unsigned row, unsigned column) {
+    return stage * 13 + row * 7 + column;
+}
+
+/// The multiplications of meeting_ring alone: the tiles are filled once, and nobody loads, waits or meets.
+template <int count>
+__global__ void __launch_bounds__(consumer_threads, 1)
+    prints_alone(const __grid_constant__ CUtensorMap, Work work, unsigned* out) {
+    Ring<>& ring = *reinterpret_cast<Ring<>*>(ring_memory);
+    for (int stage = 0; stage < stages; ++stage)
+        for (int row = 0; row < tile_rows; ++row)
+            ring.tiles[stage].at[row][threadIdx.x] = filled(stage, row, threadIdx.x);
+    __syncthreads();
+    const unsigned tiles = work.tiles();
+    unsigned k = 0;
+    for (unsigned panel = blockIdx.x; panel < work.panels(); panel += gridDim.x) {
+        Prints<count> prints;
+        for (unsigned tile = 0; tile < tiles; ++tile, ++k)
+            prints.absorb(ring.tiles[k % stages], threadIdx.x, work.rows_of(tile));
+        if (const unsigned column = panel * panel_columns + threadIdx.x; column < work.width)
+            prints.store(place_of(column, out, count));
+    }
+}
+
+template <int count>
+void launch_prints_alone(Matrix<const unsigned> words, std::span<unsigned> out, unsigned most = all_blocks) {
+    launch_ring(prints_alone<count>, consumer_threads, words, out, count, most);
 }
 
 template <int count = few_prints>
