@@ -20,7 +20,7 @@ def _handovers_table(tables: Tables) -> Table:
         {"handover": "how a stage is handed back"}
         | {
             f"{row['loads']}/{row['cluster']}/{row['batch']}": heading(
-                f"{row['loads']}, {int(number(row['batch'])) // 1024} KiB, clusters of {row['cluster']}", "ms"
+                f"{row['loads']}, {int(number(row['batch'])) // 1024} KiB, clusters of {row['cluster']}", "µs"
             )
             for row in rows
         },
@@ -28,7 +28,7 @@ def _handovers_table(tables: Tables) -> Table:
     lines: dict[str, Row] = {}
     for row in rows:
         line = lines.setdefault(str(row["handover"]), {"handover": row["handover"]})
-        line[f"{row['loads']}/{row['cluster']}/{row['batch']}"] = row.get("median_ms")
+        line[f"{row['loads']}/{row['cluster']}/{row['batch']}"] = 1000 * number(row["median_ms"]) if row.get("median_ms") is not None else None
     table.rows = list(lines.values())
     return table
 
