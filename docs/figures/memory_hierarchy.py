@@ -9,10 +9,10 @@ import svg
 # What the measurements call it, what the figure calls it, and what it holds (CUDA C++ Programming Guide, 'Compute
 # Capabilities'; NVIDIA H200 data sheet).
 PLACES = [
-    ("registers (multiply-add)", "registers", "256 KB an SM, each thread its own"),
-    ("shared memory", "shared memory", "up to 228 KB an SM, one block's own"),
+    ("registers (multiply-add)", "registers", "256 KiB an SM, each thread its own"),
+    ("shared memory", "shared memory", "up to 228 KiB an SM, 227 for one block"),
     ("shared memory of a neighbour", "shared memory of a neighbour", "other blocks of the cluster (chapter 9)"),
-    ("L2 cache", "L2 cache", "60 MB, for all 132 SMs"),
+    ("L2 cache", "L2 cache", "60 MiB, for all 132 SMs"),
     ("global memory", "global memory (HBM3e)", "141 GB, 4800 GB/s"),
 ]
 
