@@ -116,6 +116,20 @@ class Made(unittest.TestCase):
             self.assertEqual(re.findall(r'(?:src|href)="(?!data:)[^"]*"', deck), [], plan)
             self.assertNotIn("<!--", deck)
 
+    def test_a_plan_has_about_as_many_slides_as_minutes_and_the_appendix_none(self) -> None:
+        for plan in self.slides.plan_names(tools.ROOT):
+            deck = self.slides.deck(tools.ROOT, plan)
+            planned, more = self.slides.counts(deck)
+            known = {exercise.name: exercise.minutes for exercise in exercises.all_exercises(tools.WORKSPACE)}
+            slots = self.slides._plans(tools.ROOT)[plan]["slots"]
+            minutes = sum(slot["minutes"] if "minutes" in slot else known[slot["exercise"]] for slot in slots)
+            self.assertLess(planned, 0.7 * minutes, plan)
+            self.assertGreater(planned, len(slots), plan)
+            self.assertFalse("What the compiler makes of it" in deck, plan)
+            self.assertEqual(planned + more, deck.count("<section "))
+            of_the_plan = deck[: deck.index("More from the chapters")].rpartition("<section")[0]
+            self.assertEqual(of_the_plan.count("<section "), planned)
+
     def test_only_the_site_s_decks_lead_back_to_it(self) -> None:
         self.assertIn('<a href="../teaching.html">Site</a>', self.slides.deck(tools.ROOT, "two_hours", back="../teaching.html"))
 

@@ -40,5 +40,7 @@ def execute(options: argparse.Namespace, workspace: Workspace) -> int:
         raise UserError(str(error)) from None
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from None
-    print(f"{path}: {text.count('<section ')} slides, {len(text.encode()) / 1e6:.1f} MB. Open it in a browser.")
+    planned, more = slides.counts(text)
+    behind = f" and {more} more of the chapters behind them" if more else ""
+    print(f"{path}: {planned} slides{behind}, {len(text.encode()) / 1e6:.1f} MB. Open it in a browser.")
     return 0

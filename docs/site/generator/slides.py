@@ -1,7 +1,7 @@
 """Slides: one HTML file for each plan of docs/listings/syllabi.toml, made of what the chapters weave.
 
 A talk shows the figures, kernels, outputs and tables of the chapter that it names, as many as its minutes allow; the others
-stand behind the last slide. An exercise is a slide with its task and a clock.
+stand behind the last slide, without those of the appendix. An exercise is a slide with its task and a clock.
 """
 
 import base64
@@ -116,8 +116,8 @@ class _Deck:
                 result += shown
                 more += left
         if more:
-            result.append(self._title("More from the chapters", "what the talks had no time for", "", "cover"))
-        return result + more
+            more.insert(0, self._title("More from the chapters", "what the talks had no time for", "", "cover"))
+        return result + [slide.replace('class="', 'class="more ', 1) for slide in more]
 
     def _talk(self, chapter: Chapter, room: int) -> tuple[list[str], list[str]]:
         """The slides of a chapter: those that there is room for, and the others, in the chapter's order."""
@@ -126,7 +126,7 @@ class _Deck:
         shown = [self._title(chapter.title(self.workspace), place, "", "chapter")]
         for learn in _list_under(text, "What you will learn"):
             shown.append(self._frame("What you will learn", self.markdown.render(_unlinked(learn)), place))
-        found = list(blocks(text))
+        found = list(blocks(text.partition("\n## Appendix")[0]))
         best = sorted(range(len(found)), key=lambda at: (_RANK[found[at].kind], at))[: max(0, room - len(shown))]
         left: list[str] = []
         for at, block in enumerate(found):
@@ -188,6 +188,12 @@ class _Deck:
 
     def _inline(self, text: str, tag: str) -> str:
         return f"<{tag}>{self.markdown.renderInline(_unlinked(text))}</{tag}>"
+
+
+def counts(deck: str) -> tuple[int, int]:
+    """The slides of a deck: those of its plan, and those behind them."""
+    more = deck.count('<section class="more ')
+    return deck.count("<section ") - more, more
 
 
 def _bar(back: str) -> str:

@@ -74,8 +74,14 @@
   const bar = document.querySelector(".bar"), back = bar.querySelector(".back"), next = bar.querySelector(".next");
   const said = bar.querySelector(".at"), help = bar.querySelector(".help"), hint = document.getElementById("hint");
 
+  // The slides of the plan; behind them is what it had no time for.
+  const behind = slides.findIndex((slide) => slide.classList.contains("more"));
+  const planned = behind < 0 ? slides.length : behind;
+
+  const placeOf = (at) => at < planned ? `${at + 1} / ${planned}` : `more: ${at + 1 - planned} / ${slides.length - planned}`;
+
   function tell() {
-    said.textContent = `${current + 1} / ${slides.length}`;
+    said.textContent = placeOf(current);
     back.disabled = current === 0;
     next.disabled = current === slides.length - 1;
     document.body.classList.toggle("first", current === 0);
@@ -162,7 +168,7 @@
     document.body.classList.toggle("page", asPage());
   });
 
-  slides.forEach((slide, at) => { slide.querySelector(".number").textContent = `${at + 1} / ${slides.length}`; });
+  slides.forEach((slide, at) => { slide.querySelector(".number").textContent = placeOf(at); });
   document.body.classList.add("live");
   bar.hidden = false;
   show(Number(location.hash.slice(1) || 1) - 1);
