@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -275,6 +276,10 @@ void twins_part(Bench& bench) {
     add_twins<Wait::bare_token, false, 0, 8>(all, "mbarrier, token");
     add_twins<Wait::parity, true, 0, 1, 2, 4, 8, 16>(all, "mbarrier, parity");
     add_twins<Wait::parity, false, 0, 1, 2, 4, 8, 16>(all, "mbarrier, parity");
+    const auto add_meeting = [&]<int... loads>(std::integer_sequence<int, loads...>) {
+        (all.push_back({"__syncthreads()", "one", loads, meeting<loads>}), ...);
+    };
+    add_meeting(std::integer_sequence<int, 0, 1, 2, 4, 8, 16>{});
     for (const Twin& twin : all)
         time_twin(bench, twin, in, out);
 }

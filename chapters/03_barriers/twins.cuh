@@ -1,6 +1,6 @@
 /// @file twins.cuh
 /// The twins producer_consumer and producer_consumer_mbarrier, and what lies between them: one kernel in
-/// which the wait, the shape of the loop and the producers' loads are free.
+/// which the wait, the shape of the loop and the producers' loads are free. And one without mbarriers.
 #pragma once
 
 #include "barriers.cuh"
@@ -131,6 +131,22 @@ __global__ void __launch_bounds__(block_threads, 8) twin(Tiles tiles) {
                 fill_one<wait, batch>(buffers, tiles, k);
             else
                 empty_one(buffers, tiles, k);
+}
+
+/// The same roles and buffers, and no barrier but the block's: the producers fill one buffer while the
+/// consumers empty the other, and all meet after each tile.
+template <int batch>
+__global__ void __launch_bounds__(block_threads, 8) meeting(Tiles tiles) {
+    __shared__ unsigned words[2][buffer_size];
+    const bool produces = threadIdx.x < producer_threads;
+    for (std::size_t k = 0; tiles.has(k) || (k > 0 && tiles.has(k - 1)); ++k) {
+        if (produces) {
+            if (tiles.has(k))
+                bring_tile<batch>(words[k % 2], tiles, k);
+        } else if (k > 0)
+            consume(words[(k - 1) % 2], tiles, k - 1);
+        __syncthreads();
+    }
 }
 
 } // namespace twins

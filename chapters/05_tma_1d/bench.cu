@@ -1,6 +1,7 @@
 /// @file bench.cu
 /// Measurements of chapters 2 to 5: every way of copying for every size of tile and number of stages, and the
 /// rings of chapter 5 with different grids.
+#include "axpy_at_once.cuh"
 #include "copy_paths.cuh"
 #include "overwritten.cuh"
 #include "tma_1d.cuh"
@@ -200,6 +201,7 @@ void ring(Bench& bench) {
     };
     for (const auto& [name, kernel, threads] :
          {Variant{"axpy_ring", tma_1d::axpy_ring, tma_1d::block_threads},
+          Variant{"axpy_at_once", tma_1d::axpy_at_once, tma_1d::block_threads},
           Variant{"axpy_full_empty", tma_1d::axpy_full_empty, tma_1d::roles_threads}})
         for (int blocks = 1; blocks <= 6; ++blocks) {
             const auto launch = [&](cudaStream_t) {
