@@ -56,12 +56,14 @@ def _alone_table(tables: Tables) -> Table:
     """The multiplications alone, and what part of each ring's time they are, with one block on each SM."""
     rings, alone = Rows(tables["roles_work"].where(blocks="1")), Rows(tables["roles_alone"].rows)
     counts = sorted({int(number(row["prints"])) for row in tables["roles_alone"].rows})
-    headings = {"prints": "multiplications per word", "ms": heading("they alone", "ms"), "meeting": heading("of meeting_ring's time", "%"), "roles": heading("of roles_ring's time", "%")}
+    headings = {"prints": "multiplications per word", "ms": heading("they alone", "ms"), "meeting": heading("of meeting_ring's time", "%"), "roles": heading("of roles_ring's time", "%"), "won": heading("roles win, of what they leave of the meeting ring's time", "%")}
     table = Table("The multiplications of the rings alone, one block on each SM", headings)
     for count in counts:
         time = alone.time(prints=count)
         parts = {name: ratio(time, rings.time(kernel=f"{name}_ring", prints=count)) for name in ("meeting", "roles")}
-        table.rows.append({"prints": count, "ms": time} | {name: 100 * part for name, part in parts.items() if part})
+        meeting, roles = (rings.time(kernel=f"{name}_ring", prints=count) for name in ("meeting", "roles"))
+        won = 100 * (meeting - roles) / (meeting - time) if time and meeting and roles else None
+        table.rows.append({"prints": count, "ms": time, "won": won} | {name: 100 * part for name, part in parts.items() if part})
     return table
 
 
