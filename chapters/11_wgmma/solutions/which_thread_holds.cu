@@ -7,6 +7,8 @@
 /// Wanted   The first step of a softmax: out = D minus the largest element of its row, 64 rows of 64 floats.
 ///          `./workbook run wgmma --kernel accumulators` prints who holds what of D.
 /// Missing  Two functions: to which row a thread's i-th accumulator belongs, and a row's largest element.
+///          (`__shfl_xor_sync(~0U, x, n)`, executed by all lanes of a warp, gives each lane the x of the lane
+///          whose number is its own XOR n.)
 /// Judged   By the result; by counters: no element goes through shared memory, or comes back from global
 ///          memory, and each is written once.
 #include "workbook/wgmma.cuh"
