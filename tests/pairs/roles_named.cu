@@ -72,6 +72,50 @@ bool block_barrier(bool broken) {
     return out.read() == tile_sums(host, tiles);
 }
 
+// The producer is a whole warpgroup, for the registers; three of its warps leave at once.
+template <bool broken>
+__global__ void __launch_bounds__(consumers + 128) half_counted_kernel(const int* in, int* out, int tiles) {
+    constexpr int stages = 3;
+    __shared__ Ring<stages, consumers> ring;
+    __shared__ int parts[2][consumer_warps];
+    if (threadIdx.x == 0)
+        ring.init(1, consumer_warps);
+    __syncthreads();
+
+    if (warp() >= consumer_warps) {
+        if (warp() == consumer_warps && elect()) {
+            Cursor<stages> at{.phase = 1};
+            for (int tile = 0; tile < tiles; ++tile, at.next()) {
+                wait(ring.empty[at.stage], at.phase);
+                arrive_expect(ring.full[at.stage], sizeof ring.tile[0]);
+                load(ring.tile[at.stage], in + tile * consumers, sizeof ring.tile[0], ring.full[at.stage]);
+            }
+        }
+    } else {
+        Cursor<stages> at{.phase = 0};
+        for (int tile = 0; tile < tiles; ++tile, at.next()) {
+            wait(ring.full[at.stage], at.phase);
+            const int sum = warp_sum(ring.tile[at.stage][threadIdx.x] & 0xfffff);
+            if (lane() == 0) {
+                arrive(ring.empty[at.stage]);
+                parts[tile % 2][threadIdx.x / 32] = sum;
+            }
+            named_sync(1, broken ? consumers / 2 : consumers);
+            if (threadIdx.x == 0)
+                out[tile] = parts[tile % 2][0] + parts[tile % 2][1] + parts[tile % 2][2] + parts[tile % 2][3];
+        }
+    }
+}
+
+bool half_counted(bool broken) {
+    constexpr int tiles = 8;
+    const auto host = pairs::random_ints(tiles * consumers);
+    pairs::Device<int> in(host), out(tiles);
+    (broken ? half_counted_kernel<true>
+            : half_counted_kernel<false>)<<<1, consumers + 128>>>(in.data(), out.data(), tiles);
+    return out.read() == tile_sums(host, tiles);
+}
+
 // Lane 0 polls for its warp, so that 32 lanes do not.
 template <bool broken>
 __global__ void __launch_bounds__(threads) lane_polls_kernel(const int* in, int* out, int tiles) {
@@ -361,6 +405,20 @@ constexpr pairs::Pair list[] = {
      .finding = "deadlock",
      .says = "128 of 129 threads have arrived",
      .remedy = "a named barrier (bar.sync ID, 128)"},
+    {.name = "named_half_counted",
+     .mistake =
+         "The named barrier expects 64 threads, and all 128 consumers come to it: it opens when half of them "
+         "have.",
+     .fix = "bar.sync 1, 128.",
+     .run = half_counted,
+     .finding = "race-shared",
+     .says = "the barrier waits for fewer threads than come to it",
+     .remedy = "the number of all threads that meet there",
+     .also =
+         {{"barrier-overlap", "can be completed by threads of two groups",
+           "If all of them are to meet, give the barrier the number of all"},
+          {"race-shared", "had not arrived when",
+           "If the two are to meet there, give block barrier 1 the number of all threads that meet there"}}},
     {.name = "named_lane_polls",
      .mistake =
          "Lane 0 waits on the full barrier for its warp, but nothing holds the other lanes back until it has "

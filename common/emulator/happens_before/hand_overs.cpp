@@ -45,11 +45,11 @@ void HandOvers::note(const WarpClock& warp, Step step) {
         return;
     }
     if (is_barrier(step.kind))
-        note_use(steps, step);
+        step.round = note_use(steps, step);
     steps.ring[steps.count++ % kept] = step;
 }
 
-void HandOvers::note_use(Steps& steps, const Step& step) {
+std::uint32_t HandOvers::note_use(Steps& steps, const Step& step) {
     const Step::Kind kind = barrier_kind(step.kind);
     BarrierUse* mine = nullptr;
     for (BarrierUse& use : steps.uses)
@@ -61,6 +61,7 @@ void HandOvers::note_use(Steps& steps, const Step& step) {
         mine = &steps.uses.emplace_back(BarrierUse{kind, step.where});
     mine->waited |= step.takes;
     mine->arrived |= step.gives;
+    return ++mine->rounds;
 }
 
 const Step* HandOvers::ended(const Warp& warp, unsigned lane, Epoch epoch) const {
@@ -99,9 +100,16 @@ bool HandOvers::have_roles(const Warp& a, const Warp& b) const {
 }
 
 unsigned HandOvers::mates(const Warp& warp) const {
+    const Steps* const steps = of(warp);
+    const auto has_left = [&](const Warp& other) { // and has never waited where this warp does
+        return other.finished() && steps && std::ranges::none_of(steps->uses, [&](const BarrierUse& use) {
+                   const BarrierUse* const its = use.waited ? use_of(other, use.kind, use.where) : nullptr;
+                   return its && its->waited && use.where != 0;
+               });
+    };
     unsigned threads = 0;
     for (const auto& other : warp.block().warps())
-        if (!have_roles(warp, *other))
+        if (!have_roles(warp, *other) && !has_left(*other))
             threads += warp_size;
     const std::uint64_t all = warp.cluster().info().config.block.volume();
     return static_cast<unsigned>(std::min<std::uint64_t>(threads, all));

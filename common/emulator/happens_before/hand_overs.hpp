@@ -37,6 +37,7 @@ struct Step {
     Epoch first = 0, last = 0; ///< The epochs that ended with it: one for each lane that came by itself.
     std::uint64_t where = 0;
     std::uint64_t phase = 0; ///< In which it arrived, or whose end it saw; of other barriers the how manieth.
+    std::uint32_t round = 0; ///< Of a barrier: how often the warp has come to it, this time included.
 };
 
 /// How a warp uses a barrier.
@@ -44,7 +45,8 @@ struct BarrierUse {
     Step::Kind kind{};
     std::uint64_t where = 0;
     bool arrived = false, waited = false;
-    bool moved_on = false; ///< It has waited elsewhere since it arrived.
+    bool moved_on = false;    ///< It has waited elsewhere since it arrived.
+    std::uint32_t rounds = 0; ///< How often it has come there.
 };
 
 /// The last steps of each warp of a cluster.
@@ -76,7 +78,7 @@ class HandOvers {
     /// The two warps of a block have different parts in the kernel: each waits for the other, or one only
     /// tells.
     bool have_roles(const Warp& a, const Warp& b) const;
-    /// How many threads of the block wait at the same barriers as this warp.
+    /// How many threads of the block wait at the same barriers as this warp, or may come there yet.
     unsigned mates(const Warp& warp) const;
 
   private:
@@ -87,7 +89,8 @@ class HandOvers {
         std::vector<BarrierUse> uses;
     };
     const Steps* of(const Warp& warp) const;
-    static void note_use(Steps& steps, const Step& step);
+    /// @return how often the warp has come to the step's barrier, now included
+    static std::uint32_t note_use(Steps& steps, const Step& step);
 
     std::vector<std::unique_ptr<Steps>> warps_; ///< By rank * 32 + warp in the block.
 };

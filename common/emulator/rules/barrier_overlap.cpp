@@ -73,14 +73,15 @@ void BarrierOverlap::tell_two_groups(unsigned id, std::span<const WarpLanes> las
     const std::string number = std::to_string(id), threads = std::to_string(count);
     std::vector<SourceLine> lines{line(last.front().pc, "arrival of " + other)};
     lines.push_back(source_line(*lanes.warp, first_lane(lanes), lanes.pc, "arrival of " + thread));
-    publish(Finding::barrier_overlap,
-            "Block barrier " + number + " can be completed by threads of two groups: " + threads +
-                " threads, among them " + other + ", met there, " + thread +
-                " comes there without them, and nothing orders the two uses. Warps of one group may "
-                "complete the other's barrier.",
-            "Give each group a barrier number of its own (bar.sync 1 + group, " + threads +
-                "; numbers 1 to 15).",
-            std::move(lines));
+    publish(
+        Finding::barrier_overlap,
+        "Block barrier " + number + " can be completed by threads of two groups: " + threads +
+            " threads, among them " + other + ", met there, " + thread +
+            " comes there without them, and nothing orders the two uses. Warps of one group may "
+            "complete the other's barrier.",
+        "If they are groups that meet apart, give each a barrier number of its own (bar.sync 1 + group, " +
+            threads + "; numbers 1 to 15). If all of them are to meet, give the barrier the number of all.",
+        std::move(lines));
 }
 
 } // namespace

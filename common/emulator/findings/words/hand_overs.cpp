@@ -360,9 +360,41 @@ Hint HandOverWords::told_by_warp(const HandOverFault& fault) const {
 
 // -- no hand-over at all
 
+Hint HandOverWords::passed_too_early(const Access& first, const Access& second) const {
+    const HandOvers& steps = engine_.hand_overs();
+    const Step* const wait = steps.last(*first.warp, first.lane, first.epoch, [](const Step& step) {
+        return step.takes && step.kind == Kind::block_barrier && step.where != 0;
+    });
+    if (!wait)
+        return {};
+    const BarrierUse* const use = steps.use_of(*second.warp, wait->kind, wait->where);
+    const Step* const before = steps.last(*second.warp, second.lane, second.epoch, [&](const Step& step) {
+        return step.kind == wait->kind && step.where == wait->where;
+    });
+    // In as many rounds as the one has passed it, the other must have come. Who has not come there at all may
+    // be of another group, unless the instruction lies before it.
+    const bool ahead = second.pc < wait->pc && !steps.have_roles(*first.warp, *second.warp);
+    if ((!use && !ahead) || (before && before->round >= wait->round))
+        return {};
+    const std::string barrier = name_of(*wait, false);
+    return {
+        " At " + barrier + " " + thread_of(second) + " had not arrived when " + thread_of(first) +
+            " went on from there" +
+            (use ? ", though it comes there too: the barrier waits for fewer threads than come to it." : "."),
+        (use ? "Give " : "If the two are to meet there, give ") + barrier +
+            " the number of all threads that meet there (bar.sync ID, NUMBER). " +
+            (use ? "If those are groups that meet apart, give each group a barrier number of its own."
+                 : "Else let them meet at another one between the two lines."),
+        {source_line(cluster_, wait->pc, "wait of " + thread_of(first))}};
+}
+
 Hint HandOverWords::passed_barriers(const Access& first, const Access& second) const {
     if (first.warp == second.warp || &first.warp->block() != &second.warp->block())
         return {};
+    if (Hint hint = passed_too_early(second, first); !hint.message.empty())
+        return hint;
+    if (Hint hint = passed_too_early(first, second); !hint.message.empty())
+        return hint;
     const HandOvers& steps = engine_.hand_overs();
     // The __syncwarp() behind which one of them went on, with no other wait in between.
     const auto passed = [&](const Access& access) {

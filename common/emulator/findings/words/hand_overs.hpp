@@ -69,6 +69,8 @@ class HandOverWords {
     std::string order_between(const Access& first, const Access& second) const;
     /// Why the barriers that both passed do not order them.
     Hint passed_barriers(const Access& first, const Access& second) const;
+    /// One went on from a named barrier to which the other comes too, and had not come yet.
+    Hint passed_too_early(const Access& first, const Access& second) const;
 
     // -- hand_overs_of_copies.cpp
     /// The thread that issued an operation (of a group) told the others before it had waited for it. The
