@@ -119,6 +119,9 @@ def _twins_claims(tables: Tables) -> Iterator[Claim]:
     eight = some(*(rows.time(wait=wait, loads=8) for wait in ("cuda::barrier, token", "mbarrier, token", "mbarrier, parity")))
     apart = ratio(max(eight, default=None), min(eight, default=None))
     yield Claim("twins-equal", "eight loads at a time: whatever the wait, the times agree", apart, "<=", 1.06, "times")
+    meets = ratio(rows.time(wait="__syncthreads()", loads=8), rows.time(wait="mbarrier, parity", loops="one", loads=8))
+    apart = max(meets, 1 / meets) if meets else None
+    yield Claim("twins-meeting", "eight loads at a time: a ring that meets at __syncthreads() is as fast", apart, "<=", 1.06, "times")
     few = ratio(rows.time(wait="mbarrier, parity", loads=1), rows.time(wait="mbarrier, parity", loads=8))
     yield Claim("twins-loads", "one load at a time takes longer than eight", few, ">=", 2, "times")
     twin = ratio(rows.time(wait="producer_consumer_mbarrier"), rows.time(wait="mbarrier, parity", loads=8))

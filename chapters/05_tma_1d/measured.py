@@ -90,6 +90,8 @@ def _ring_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("stream-axpy", "the ring of chapter 5 streams at the speed of the copy", rows.share(kernel="axpy_ring"), ">=", 97, "%")
     yield Claim("stream-full-empty", "so does the ring with a producer warp, nearly", rows.share(kernel="axpy_full_empty"), ">=", 96, "%")
     alone = ratio(*(rows.time(kernel=kernel, blocks_per_sm=1) for kernel in ("axpy_ring", "axpy_full_empty")))
+    at_once = ratio(*(rows.time(kernel=kernel, blocks_per_sm=1) for kernel in ("axpy_ring", "axpy_at_once")))
+    yield Claim("at-once", "one block on each SM: a ring that waits for its newest store and loads at once is no faster", at_once, "<=", 1.03, "times")
     yield Claim("full-empty-alone", "one block on each SM: the ring with a producer warp is faster", alone, ">=", 1.08, "times")
 
 
