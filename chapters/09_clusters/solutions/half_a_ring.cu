@@ -3,16 +3,16 @@
 ///
 /// Given    A kernel that counts: below[i] is how many elements of `in` are smaller than limits[i]. `in` has
 ///          `count` batches of 64 unsigned ints and begins at a multiple of 16 bytes. The blocks work in
-///          pairs, clusters of two, and each needs every batch. They come through a ring of two stages that
-///          the blocks of a pair fill for each other: each asks for its half of a batch, for both. In a block
+///          pairs, clusters of two, and each needs every batch. The batches come through a ring of two stages
+///          that the blocks of a pair fill for each other: each asks for its half of a batch, for both. In a block
 ///          four warps read, with a limit for each of their 128 threads, and one thread of a fifth asks. On
 ///          an H200 it does not end, or counts wrongly.
 /// Wanted   Check it, read what the emulator reports, repair that, and check it again: there are two
 ///          mistakes. What a block asks for and announces is right, and so is whom a warp tells that it has
 ///          read a stage.
 /// Judged   By the result for several sizes, and by the emulator having nothing to report; by counters: half
-///          of what lands in a block was asked for by the other one, and barriers of the cluster stand at the
-///          beginning and the end alone.
+///          of what lands in a block was asked for by the other one, and no barrier of the cluster stands
+///          between the beginning and the end.
 #include <cooperative_groups.h>
 #include <cuda/ptx>
 

@@ -4,12 +4,13 @@
 /// Given    A kernel that was right with two warpgroups of consumers. Now it has a third, and larger tiles.
 ///          `in` has `tiles` tiles of 1536 unsigned ints and begins at a multiple of 16 bytes. A block takes
 ///          every gridDim.x-th of them, through a ring of two stages. It has 512 threads: warps 0 to 11 are
-///          the consumers, and a thread of them holds four elements of a tile in registers; one thread of
-///          the last warpgroup asks for tiles. out[i] is how far in[i] lies below the greatest element of
+///          the consumers, and each of their threads holds four elements of a tile in registers; one thread
+///          of the last warpgroup asks for tiles. out[i] is how far in[i] lies below the greatest element of
 ///          its tile, so for each tile the consumers meet, to hear what the other warps have found.
 /// Wanted   Check it, read what the emulator reports, repair that, and check it again: there are two
 ///          mistakes, and both still count two groups of consumers. The producer's warpgroup goes on giving
-///          registers to the consumers; both numbers may change.
+///          registers to the consumers; both numbers may change (setmaxnreg takes multiples of 8 from 24 to
+///          256).
 /// Judged   By the result for several sizes, and by the emulator having nothing to report; by counters: the
 ///          consumers meet once for each tile. Whether take_registers and keep_registers are still there
 ///          nobody checks, nor whether four elements need so many registers.

@@ -51,6 +51,17 @@ TEST_CASE("divergent-setmaxnreg: one warp of a warpgroup executes it") {
     CHECK(found(run_groups(dec_40, "", 160)).empty());
 }
 
+TEST_CASE("setmaxnreg takes a multiple of 8 from 24 to 256, as ptxas has it") {
+    const auto refused = [](const std::string& count) {
+        return run_groups("setmaxnreg.dec.sync.aligned.u32 " + count + ";", "").message;
+    };
+    for (const char* count : {"24", "256", "152"})
+        CHECK(refused(count).empty());
+    for (const char* count : {"16", "157", "264", "0"})
+        CHECK(refused(count).find("takes a multiple of 8 from 24 to 256, not " + std::string(count)) !=
+              std::string::npos);
+}
+
 TEST_CASE("deadlock: more registers are asked for than the launch gave") {
     CHECK(found(run_groups(dec_24, inc_240)).empty());
     const std::string starved = found(run_groups(dec_40, inc_240));

@@ -306,7 +306,17 @@ void decode_brkpt(DecodeContext& c, Op& op) {
 Flow nothing(Warp&, const Op&, LaneMask) { return Flow::next; }
 
 void decode_nothing(DecodeContext& c, Op& op) {
-    c.allow({"mask", "inc", "dec", "sync", "aligned"});
+    c.allow({"mask"});
+    op.handler = nothing;
+}
+
+/// Which registers a warpgroup has, the rule about them knows (rules/register_counts.cpp).
+void decode_setmaxnreg(DecodeContext& c, Op& op) {
+    c.allow({"inc", "dec", "sync", "aligned"});
+    constexpr std::int64_t least = 24, most = 256, step = 8;
+    const std::int64_t count = c.immediate(0);
+    if (count < least || count > most || count % step)
+        c.malformed("takes a multiple of 8 from 24 to 256, not " + std::to_string(count));
     op.handler = nothing;
 }
 
@@ -383,7 +393,7 @@ constexpr InstructionRow misc_table[] = {
     {"stacksave", "9.7.17.1", decode_stacksave}, {"stackrestore", "9.7.17.2", decode_stackrestore},
     {"alloca", "9.7.17.3", decode_alloca},       {"brkpt", "9.7.19.1", decode_brkpt},
     {"nanosleep", "9.7.19.2", decode_nanosleep}, {"pmevent", "9.7.19.3", decode_nothing},
-    {"trap", "9.7.19.4", decode_trap},           {"setmaxnreg", "9.7.19.5", decode_nothing},
+    {"trap", "9.7.19.4", decode_trap},           {"setmaxnreg", "9.7.19.5", decode_setmaxnreg},
 };
 
 } // namespace
