@@ -236,7 +236,8 @@ void fits(Bench& bench) {
 /// Where in a 32-byte sector the boxes that are read begin: the box and the tensor of copy_4d, and one whose
 /// boxes are all whole.
 void shifts(Bench& bench) {
-    bench.table("box_shift", "The same box of 16 × 5 × 3 × 2 ints, read from so many bytes further in its row",
+    bench.table("box_shift",
+                "The same box of 16 × 5 × 3 × 2 ints, read from so many bytes further in its row",
                 {{"box", "box"},
                  {"width", "ints in a row"},
                  {"pitch", "from row to row", "bytes"},

@@ -4,9 +4,9 @@
 /// Given    A kernel that counts: below[i] is how many elements of `in` are smaller than limits[i]. `in` has
 ///          `count` batches of 64 unsigned ints and begins at a multiple of 16 bytes. The blocks work in
 ///          pairs, clusters of two, and each needs every batch. The batches come through a ring of two stages
-///          that the blocks of a pair fill for each other: each asks for its half of a batch, for both. In a block
-///          four warps read, with a limit for each of their 128 threads, and one thread of a fifth asks. On
-///          an H200 it does not end, or counts wrongly.
+///          that the blocks of a pair fill for each other: each asks for its half of a batch, for both. In a
+///          block four warps read, with a limit for each of their 128 threads, and one thread of a fifth
+///          asks. On an H200 it does not end, or counts wrongly.
 /// Wanted   Check it, read what the emulator reports, repair that, and check it again: there are two
 ///          mistakes. What a block asks for and announces is right, and so is whom a warp tells that it has
 ///          read a stage.
