@@ -118,9 +118,9 @@ class Predictions(unittest.TestCase):
         self.open("tma_1d.html")
         said = self.browser.evaluate(ONE)
         self.assertRegex(said, r"Nothing ran in this page \(the emulator could not be loaded.*\)\. This came out when the site was built:")
-        self.assertIn("The emulator counts 1 ", said)
+        self.assertIn("The emulator counts 24 ", said)
         marks = self.browser.evaluate("hopperQuestions[0].choices.map(choice => choice.classList.contains('right'))")
-        self.assertEqual([i for i, right in enumerate(marks) if right], self.asked["tma_1d"]["arrivals_in_ptx"])
+        self.assertEqual([i for i, right in enumerate(marks) if right], self.asked["tma_1d"]["copies_in_ptx"])
 
     def test_without_runs_it_says_which_command_answers(self) -> None:
         self.away("live/tma_1d_predictions.js")

@@ -8,12 +8,12 @@
 ///          k) lets one thread start the load of tile k into stage k % 3, counted on that stage's barrier.
 ///          turn(ring, k) lets the block square the tile's elements where they lie. store(ring, k) lets one
 ///          thread store the tile to `out` and commit a group.
-/// Wanted   The kernel: out[i] = in[i]².
-///          1. thread 0 initialises the three barriers and loads the first three tiles; all threads meet
-///             before they wait on a barrier;
-///          2. for every tile: wait for its bytes, turn it, order the writes before the async proxy's reads
-///             by fence.proxy.async, meet, and store it;
-///          3. a stage is loaded again (tile k + 3) as soon as the store has read it, and not before.
+/// Wanted   The kernel: out[i] = in[i]², with all three stages at work from the first tile to the last. It
+///          has one barrier for each stage and no warp that only loads. So for each stage you decide
+///          1. who waits for its bytes, and with which parity;
+///          2. what has to come between the threads' writes and the store that reads them;
+///          3. which wait tells the thread that loads that it may load tile k + 3 there, and whether that is
+///             in the round of tile k or one later. Both can be made right; which waits less?
 /// Judged   By the result for several sizes; by counters: one load and one store per tile, no byte by a
 ///          thread, and what is under way while thread 0 turns a tile: always the load of the next tile, and
 ///          a second copy, which is the load of the tile after that or the store of the tile before. The ring
@@ -99,10 +99,7 @@ __global__ void store_ring(Stream stream) {
                 load(ring, stream, k + stages);
         }
     }
-    //? // YOUR CODE:
-    //? // 1. thread 0: initialise ring.full[0 … 2], load tiles 0, 1 and 2 (where stream.has them); all meet;
-    //? // 2. for every tile k: wait for ring.full[k % stages] with the parity of this lap of the ring,
-    //? //    turn, fence, __syncthreads, store by thread 0;
-    //? // 3. thread 0: when the store has read the stage, load tile k + 3.
+    //? // YOUR CODE: set up the ring; then let every tile be loaded, turned and stored, and each stage loaded
+    //? // again when its store has read it.
     //@ end
 }
