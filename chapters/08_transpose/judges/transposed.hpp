@@ -56,12 +56,6 @@ struct HostMatrix {
                "coordinates of a tensor copy are {x, y}, and x counts columns.)";
     if (r % 32 == row % 32 && c % 32 == column % 32)
         return text + ": the tile was brought to the right place, but not turned.";
-    if (r == column && c / 32 == row / 32 && c % 4 == row % 4 && (c % 32 / 4 ^ r % 8) == row % 32 / 4)
-        return text + ": its chunk of 16 bytes was not XORed with the row. place() finds the elements.";
-    if (c == row && r / 32 == column / 32 && r % 4 == column % 4 && (r % 32 / 4 ^ c % 8) == column % 32 / 4)
-        return text +
-               ": a chunk of `turned` was not XORed with its row. The map of out swizzles too: element "
-               "(r, c) of `turned` belongs at place(r, c).";
     return text + ".";
 }
 

@@ -1,18 +1,23 @@
 /// @file swizzled_turn.cu
-/// Exercise: write the rung with tensor copies on both sides.
+/// Exercise: turn a picture by 90 degrees, with tensor copies on both sides.
 ///
-/// Given    A matrix of `rows` × `columns` floats in `in` and room for the transposed, columns × rows, in
-///          `out`; both sides are multiples of 4, so that tensor maps take them. A block of 256 threads
-///          takes the tile of 32 × 32 whose first element is in row `row` and column `column` of `in`.
-///          `from` and `to` are the maps of `in` and `out` for boxes of 32 × 32 floats, both with the
-///          128-byte swizzle: both tiles are read and written by place(). place(r, c) is the index of
-///          element (r, c) in such a tile, if it lies at a multiple of 1024 bytes.
+/// Given    A matrix of `rows` × `columns` floats in `in`, and room in `out` for the same matrix after a
+///          quarter turn clockwise, as a photo is turned: element (r, c) of `in` becomes element
+///          (c, rows - 1 - r) of `out`, which has `columns` rows of `rows` elements. Both sides are
+///          multiples of 4, so that tensor maps take them, but not always of 32. A block has 256 threads,
+///          and there are as many blocks as tiles of 32 × 32: blockIdx.x counts tiles along the columns of
+///          `in`, blockIdx.y along its rows. `from` and `to` are the maps of `in` and `out` for boxes of
+///          32 × 32 floats, both with the 128-byte swizzle: both tiles are read and written by place().
+///          place(r, c) is the index of element (r, c) in such a tile, if it lies at a multiple of 1024
+///          bytes.
 /// Wanted   The kernel, as a chain of four steps:
-///          1. one thread loads the tile into `loaded`;
-///          2. all threads wait, and write the transposed tile into `turned`: four elements each. A warp
+///          1. one thread loads a tile into `loaded`;
+///          2. all threads wait, and write the turned tile into `turned`: four elements each. A warp
 ///             reads a column of `loaded` and writes a row of `turned`;
 ///          3. a fence orders what was written before the async proxy's reads;
 ///          4. one thread stores `turned` and waits until it has been read.
+///          Where the load begins and where the store begins is for you to decide. If `rows` is no
+///          multiple of 32, the tiles of `in` and those of `out` cannot both begin at multiples of 32.
 /// Judged   By the result for matrices of several shapes; by counters: one load and one store per tile, no
 ///          byte by a thread, no bank conflict where `turned` is written, and at most 3 where a column is
 ///          read.
@@ -40,15 +45,15 @@ __device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
 }
 
 __global__ void swizzled_turn(const __grid_constant__ CUtensorMap from,
-                              const __grid_constant__ CUtensorMap to) {
+                              const __grid_constant__ CUtensorMap to, int rows) {
     __shared__ alignas(1024) float loaded[edge * edge];
     __shared__ alignas(1024) float turned[edge * edge];
     __shared__ std::uint64_t bar;
-    const int column = static_cast<int>(blockIdx.x) * edge;
-    const int row = static_cast<int>(blockIdx.y) * edge;
     //@ hole
-    const std::int32_t source[] = {column, row};
-    const std::int32_t destination[] = {row, column};
+    const int row = static_cast<int>(blockIdx.x) * edge; // of the tile's corner in `out`
+    const int column = static_cast<int>(blockIdx.y) * edge;
+    const std::int32_t source[] = {row, rows - edge - column}; // may begin before the matrix
+    const std::int32_t destination[] = {column, row};          // must not
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(&bar, 1);
         ptx::fence_proxy_async(ptx::space_shared);
@@ -60,7 +65,7 @@ __global__ void swizzled_turn(const __grid_constant__ CUtensorMap from,
     wait(&bar, 0);
     const int lane = static_cast<int>(threadIdx.x) % edge;
     for (int line = static_cast<int>(threadIdx.x) / edge; line < edge; line += block_threads / edge)
-        turned[place(line, lane)] = loaded[place(lane, line)];
+        turned[place(line, lane)] = loaded[place(edge - 1 - lane, line)];
     ptx::fence_proxy_async(ptx::space_shared);
     __syncthreads();
     if (threadIdx.x == 0) {
