@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Chapter 9: what the size of a cluster does to reading kernels, and multicast against loads by each block in a ring of few stages."""
+"""Chapter 9: multicast against loads by each block, in rings of two to twelve stages, in clusters of two."""
 
 import sys
 
 import chart
 import svg
 
-SIZES = (1, 2, 4, 8, 16)
+KIB = 1024
+STEP = 4
+"""TB/s from mark to mark."""
+PANELS = ((16, (2, 3, 4, 6, 12), 66, 326), (32, (2, 3, 4, 6), 430, 690))
+"""The size of a batch in KiB, the numbers of stages, and where the panel begins and ends."""
 
 
 def panel(
@@ -22,30 +26,19 @@ def panel(
 
 
 def figure() -> svg.Figure:
-    picture = svg.Figure("Reading kernels against the size of a cluster, and multicast against the number of stages, on an H200", 340)
-    sizes, limits = chart.table("cluster_size"), chart.table("stream_limits")
+    picture = svg.Figure("Multicast and loads by each block against the number of stages, on an H200", 340)
+    rows = [row for row in chart.table("stream_limits") if row["reads"] == "all"]
 
-    def points(rows: list[chart.Row], across: str, column: str, scale: float, **wanted: str | int) -> list[tuple[float, float]]:
-        return [
-            (chart.number(row, across), chart.number(row, column) * scale)
-            for row in rows
-            if all(row.get(key) == value for key, value in wanted.items()) and row.get(column) is not None
-        ]
+    def points(kib: int, loads: str) -> list[tuple[float, float]]:
+        wanted = [row for row in rows if row["batch"] == kib * KIB and row["loads"] == loads and row["gb_per_s"] is not None]
+        return [(chart.number(row, "stages"), chart.number(row, "gb_per_s") * 1e-3) for row in wanted]
 
-    histogram, sums = (points(sizes, "cluster", "median_ms", 1, kernel=kernel) for kernel in ("histogram", "cluster_sum"))
-    top = max(value for _, value in (*histogram, *sums))
-    time = chart.Axis(0, 1.1 * top, 270, 90, [(v, f"{v:g}") for v in range(0, int(top) + 2)])
-    blocks = chart.Axis(1, 16, 66, 326, [(float(s), str(s)) for s in SIZES], logarithmic=True)
-    panel(picture, blocks, "Time for 512 MiB", time, ("blocks of a cluster", "ms"), {"histogram": ("wait", histogram), "cluster_sum": ("copy", sums)}, 130)
-    wanted: dict[str, str | int] = {"batch": 32768, "reads": "all"}
-    streams = {
-        "multicast": ("async", points(limits, "stages", "gb_per_s", 1e-3, loads="multicast", **wanted)),
-        "each block loads": ("wait", points(limits, "stages", "gb_per_s", 1e-3, loads="each block loads", **wanted)),
-    }
-    most = max(value for _, line in streams.values() for _, value in line)
-    rate = chart.Axis(0, 1.1 * most, 270, 90, [(float(v), f"{v}") for v in range(0, int(most) + 2, 4)])
-    stages = chart.Axis(2, 6, 430, 690, [(float(s), str(s)) for s in (2, 3, 4, 6)])
-    panel(picture, stages, "A ring for pairs, batches of 32 KiB", rate, ("stages", "TB/s"), streams, 130)
+    most = STEP * -(-max(chart.number(row, "gb_per_s") for row in rows) // (1e3 * STEP))
+    rate = chart.Axis(0, most, 270, 90, [(float(v), f"{v}") for v in range(0, int(most) + 1, STEP)])
+    for kib, counts, start, end in PANELS:
+        stages = chart.Axis(counts[0], counts[-1], start, end, [(float(s), str(s)) for s in counts], logarithmic=True)
+        lines = {"multicast": ("async", points(kib, "multicast")), "each block loads": ("wait", points(kib, "each block loads"))}
+        panel(picture, stages, f"Pairs, batches of {kib} KiB", rate, ("stages", "TB/s"), lines, 130)
     return picture
 
 
