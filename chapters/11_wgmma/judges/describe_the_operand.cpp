@@ -9,40 +9,68 @@
 
 namespace {
 
-/// Recognises products of which steps along k are missing or doubled.
-std::string explain(const judge::Wrong<float>& wrong, const std::vector<__nv_bfloat16>& a,
-                    const std::vector<__nv_bfloat16>& b) {
-    const std::size_t row = wrong.index / 32, column = wrong.index % 32;
-    const auto step = [&](std::size_t k) {
-        float sum = 0;
-        for (std::size_t i = 16 * k; i < 16 * k + 16; ++i)
-            sum += static_cast<float>(a[row * judge::depth + i]) *
-                   static_cast<float>(b[column * judge::depth + i]);
-        return sum;
-    };
-    if (wrong.actual == 2 * (step(0) + step(1)))
-        return "Steps 0 and 1 were added twice, and 2 and 3 not at all: those lie in the second panel.";
-    if (row == 0 && column >= 8)
-        return "Columns 0 to " + std::to_string(column - 1) + " of this row are right, column " +
-               std::to_string(column) +
-               " is not: the next eight rows of B lie `stride` bytes behind the first eight. It is in bytes, "
-               "and the descriptor divides.";
-    return "Step k has 16 elements of k: two steps in a row of a panel of 64 bytes. Where does the next "
-           "panel begin?";
+using Values = std::vector<__nv_bfloat16>;
+
+constexpr std::size_t windows = 64, hop = 8, filters = 32;
+constexpr std::size_t samples = (windows - 1) * hop + judge::depth;
+
+/// Where in the signal A(row, k) would be, by three distances in samples: to the next core matrix along k, to
+/// that of the next eight rows, and to the next step.
+struct Layout {
+    std::size_t leading = 8, stride = 8 * hop, step = 16;
+
+    [[nodiscard]] std::size_t sample(std::size_t row, std::size_t k) const {
+        return k / 16 * step + k % 16 / 8 * leading + row / 8 * stride + row % 8 * 8 + k % 8;
+    }
+};
+
+/// An element of A times B, with A found in that way; a sample that does not exist counts as 0.
+float sum_of(const Values& signal, const Values& b, std::size_t index, const Layout& layout) {
+    float sum = 0;
+    for (std::size_t k = 0; k < judge::depth; ++k)
+        if (const std::size_t at = layout.sample(index / filters, k); at < signal.size())
+            sum += static_cast<float>(signal[at]) * static_cast<float>(b[index % filters * judge::depth + k]);
+    return sum;
+}
+
+/// Recognises what is known of wrong descriptors.
+std::string explain(const judge::Wrong<float>& wrong, const Values& signal, const Values& b) {
+    const std::size_t row = wrong.index / filters;
+    if (wrong.actual == sum_of(signal, b, wrong.index, {.leading = 64, .stride = 8}))
+        return "The two offsets are exchanged: leading leads along k, stride to the next eight rows.";
+    if (wrong.actual == sum_of(signal, b, wrong.index, {.step = 8}))
+        return "Each step begins 8 samples behind the one before, but one wgmma takes 16 of k.";
+    if (wrong.actual == sum_of(signal, b, wrong.index, {.step = 0}))
+        return "All four steps begin at the same sample.";
+    if (row > 0 && row < 8)
+        return "Row 0 is right, and row " + std::to_string(row) +
+               " is not: its window begins 16 bytes behind the one before. In which mode are the rows of "
+               "a core matrix 16 bytes apart?";
+    if (row == 0)
+        return "Row 0 is the window of samples 0 to 63. The core matrix at the start of the signal has "
+               "samples 0 to 7 as row 0, and 8 to 15 as row 1. Which sample is A(0, 8), the first of the "
+               "next along k?";
+    return "Rows 0 to 7 are right, and row 8 is not. Its window begins at sample 64.";
 }
 
 } // namespace
 
 void judge::run() {
-    const Kernel<void(CUtensorMap, CUtensorMap, float*)> kernel("describe_the_operand");
+    const Kernel<void(const __nv_bfloat16*, CUtensorMap, float*)> kernel("describe_the_operand");
     for (const std::uint64_t seed : {1, 2}) {
-        trying("matrices of 64 × 64 and 64 × 32");
-        const auto a_values = small_integers(64, seed), b_values = small_integers(32, seed + 10);
-        const auto a = input(a_values), b = input(b_values);
-        auto out = output<float>(64 * 32);
-        kernel({.block = 128}, tile_map(a.data(), 64, workbook::Swizzle::bytes64),
-               tile_map(b.data(), 32, workbook::Swizzle::bytes64), out.data());
+        trying("64 windows and 32 filters");
+        Values signal_values = small_integers((samples + depth - 1) / depth, seed);
+        signal_values.resize(samples);
+        Values a_values;
+        for (std::size_t row = 0; row < windows; ++row)
+            for (std::size_t k = 0; k < depth; ++k)
+                a_values.push_back(signal_values[Layout{}.sample(row, k)]);
+        const Values b_values = small_integers(filters, seed + 10);
+        const auto signal = input(signal_values), b = input(b_values);
+        auto out = output<float>(windows * filters);
+        kernel({.block = 128}, signal.data(), tile_map(b.data(), filters, workbook::Swizzle::bytes128),
+               out.data());
         expect_exact<float>("out", out, product(a_values, b_values),
-                            [&](const auto& wrong) { return explain(wrong, a_values, b_values); });
+                            [&](const auto& wrong) { return explain(wrong, signal_values, b_values); });
     }
 }

@@ -8,24 +8,24 @@
 #include <vector>
 
 void judge::run() {
-    const Kernel<void(CUtensorMap, CUtensorMap, float, float*)> kernel("missing_order");
-    for (const float factor : {0.5F, 3.0F, 0.0F}) {
-        trying("with the factor " + std::to_string(factor));
-        const auto a_values = small_integers(64, 3), b_values = small_integers(64, 4);
-        const auto a = input(a_values), b = input(b_values);
+    const Kernel<void(CUtensorMap, CUtensorMap, CUtensorMap, float*)> kernel("missing_order");
+    const auto map = [](const auto& matrix) {
+        return tile_map(matrix.data(), 64, workbook::Swizzle::bytes128);
+    };
+    for (const std::uint64_t seed : {3, 13}) {
+        trying("three matrices of 64 × 64");
+        const auto a_values = small_integers(64, seed), b_values = small_integers(64, seed + 1),
+                   c_values = small_integers(64, seed + 2);
+        const auto a = input(a_values), b = input(b_values), c = input(c_values);
         auto out = output<float>(64 * 64);
-        kernel({.block = 128}, tile_map(a.data(), 64, workbook::Swizzle::bytes128),
-               tile_map(b.data(), 64, workbook::Swizzle::bytes128), factor, out.data());
-        const std::vector<float> once = product(a_values, b_values);
-        std::vector<float> expected;
-        for (const float sum : once)
-            expected.push_back(sum * factor + sum);
-        expect_exact<float>("out", out, expected, [&](const auto& wrong) -> std::string {
-            if (wrong.actual == factor * 2 * once[wrong.index])
-                return "Both products were scaled.";
-            if (wrong.actual == 2 * once[wrong.index])
-                return "The sums were not scaled.";
-            return "";
+        kernel({.block = 128}, map(a), map(b), map(c), out.data());
+        std::vector<__nv_bfloat16> scores;
+        for (const float sum : product(a_values, b_values))
+            scores.push_back(__float2bfloat16_rn(sum));
+        const std::vector<float> with_b = product(scores, b_values);
+        expect_exact<float>("out", out, product(scores, c_values), [&](const auto& wrong) -> std::string {
+            return wrong.actual == with_b[wrong.index] ? "The scores were multiplied by B, and not by C."
+                                                       : "";
         });
     }
 }
