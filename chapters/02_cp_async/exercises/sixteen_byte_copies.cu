@@ -1,14 +1,14 @@
 /// @file sixteen_byte_copies.cu
-/// Exercise: one asynchronous copy of 16 bytes in place of four of 4, and zeros past the end.
+/// Exercise: copies of 16 bytes, though most rows begin at no multiple of 16 bytes.
 ///
-/// Given    in: `size` floats in global memory, 256-byte aligned. out: a whole number of tiles of 1024
-///          elements. One block of 256 threads per tile. __pipeline_memcpy_async(to, from, 16, zeros)
-///          copies 16 - zeros bytes to shared memory and fills the last `zeros` of the 16 with 0; both
-///          addresses are multiples of 16. `zeros` is a number of bytes from 0 to 16: any other ends the
-///          kernel with a trap. With 16 nothing is read, and `from` may lie past the end.
-/// Wanted   Each tile, the last one padded with zeros, is written back in reverse order. Every thread
-///          starts exactly one copy, of 16 bytes.
-/// Missing  The copy, with the number of bytes that are not there.
+/// Given    in: `size` floats in global memory, 256-byte aligned: rows of 1021 floats, each right behind the
+///          one before; the last may be cut. out: as many. One block of 256 threads per row, with room for
+///          1024 floats in shared memory. __pipeline_memcpy_async(to, from, 16, zeros) copies 16 - zeros
+///          bytes to shared memory and fills the last `zeros` of the 16 with 0; both addresses are
+///          multiples of 16. `zeros` is a number of bytes from 0 to 16: any other ends the kernel with a
+///          trap. With 16 nothing is read, and `from` may lie past the end.
+/// Wanted   Each row is written back in reverse order. Every thread starts exactly one copy, of 16 bytes.
+/// Missing  Where in `tile` the row begins, and the copy.
 #include "workbook/tile.cuh"
 
 #include <cuda_pipeline_primitives.h>
@@ -16,17 +16,19 @@
 #include <cstddef>
 
 constexpr int block_threads = 256;
+constexpr int row_size = 1021;
 constexpr int tile_size = 1024;
 
 __global__ void sixteen_byte_copies(const float* in, float* out, std::size_t size) {
     __shared__ alignas(16) float tile[tile_size];
-    const std::size_t start = std::size_t{blockIdx.x} * tile_size;
-    const int count = workbook::tile_count(start, tile_size, size);
+    const std::size_t start = std::size_t{blockIdx.x} * row_size;
+    const int count = workbook::tile_count(start, row_size, size);
     // YOUR CODE: right, but each copy brings 4 bytes only. One copy of 16 per thread, please.
-    for (int i = threadIdx.x; i < tile_size; i += block_threads)
-        __pipeline_memcpy_async(&tile[i], in + start + i, 4, i < count ? 0 : 4);
+    const float* row = tile;
+    for (int i = threadIdx.x; i < count; i += block_threads)
+        __pipeline_memcpy_async(&tile[i], in + start + i, 4);
     __pipeline_commit();
     __pipeline_wait_prior(0);
     __syncthreads();
-    workbook::store_reversed(tile, out + start, tile_size);
+    workbook::store_reversed(row, out + start, count);
 }

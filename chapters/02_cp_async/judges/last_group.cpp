@@ -22,13 +22,19 @@ std::string explain(const judge::Wrong<float>& wrong) {
 } // namespace
 
 void judge::run() {
-    const Kernel<void(const float*, float*, std::size_t)> kernel("last_group");
+    const Kernel<void(const float*, const float*, float*, std::size_t)> kernel("last_group");
     for (const std::size_t size : {1024, 1, 700, 5000, 0}) {
         trying(with_elements(size));
-        const std::vector<float> values = workbook::random_values<float>(size, size + 1);
-        const auto in = input(values);
+        const std::vector<float> a_values = workbook::random_values<float>(size, size + 1);
+        const std::vector<float> b_values = workbook::random_values<float>(size, size + 2);
+        std::vector<float> products(size);
+        for (std::size_t i = 0; i < size; ++i)
+            products[i] = a_values[i] * b_values[i];
+        const auto a = input(a_values);
+        const auto b = input(b_values);
         auto out = output<float>(size);
-        kernel({.grid = workbook::blocks_for(size, tiles * tile), .block = 256}, in.data(), out.data(), size);
-        expect_exact<float>("out", out, workbook::reversed_tiles(values, tile), explain);
+        kernel({.grid = workbook::blocks_for(size, tiles * tile), .block = 256}, a.data(), b.data(),
+               out.data(), size);
+        expect_exact<float>("out", out, workbook::reversed_tiles(products, tile), explain);
     }
 }
