@@ -1,28 +1,24 @@
 /// @file four_sectors.cu
-/// Exercise: let neighbouring threads read neighbouring elements.
+/// Exercise: each thread needs three floats side by side. Let no request touch a sector too many.
 ///
-/// Given    in: `size` floats in global memory, 256-byte aligned. out: as many. Blocks of 256 threads,
-///          each of which brings four elements of a tile of 1024.
-/// Wanted   Each tile is written back in reverse order, as it is already. But a warp's request must touch no
-///          more sectors of 32 bytes than its elements fill: four for 32 neighbouring floats.
-/// Missing  Which element i of the tile thread t brings in step k.
+/// Given    in: `pixels` pixels in global memory, 256-byte aligned. Each is three floats, red, green and
+///          blue, and the next pixel follows at once. out: one float for each pixel. The kernel runs one
+///          block of 256 threads for every 256 pixels.
+/// Wanted   out[p] = red / 4 + green / 2 + blue / 4, computed by thread p % 256 of its block. Each float is
+///          loaded once, and no request touches more sectors of 32 bytes than its floats fill: four for 32
+///          floats. The way leads through shared memory.
+/// Missing  The kernel as it stands gives right results. Who should load which float, and how does it come to
+///          the thread that needs it?
 #include "workbook/tile.cuh"
 
 constexpr int block_threads = 256;
-constexpr int per_thread = 4;
-constexpr int tile_size = block_threads * per_thread;
 
-__global__ void four_sectors(const float* in, float* out, std::size_t size) {
-    __shared__ float tile[tile_size];
-    const std::size_t start = std::size_t{blockIdx.x} * tile_size;
-    const int count = workbook::tile_count(start, tile_size, size);
+__global__ void four_sectors(const float* in, float* out, std::size_t pixels) {
+    const std::size_t start = std::size_t{blockIdx.x} * block_threads; // the block's first pixel
+    const int count = workbook::tile_count(start, block_threads, pixels);
     const int t = threadIdx.x;
-    for (int k = 0; k < per_thread; ++k) {
-        // YOUR CODE: right results, but too many sectors. Choose another i.
-        const int i = t * per_thread + k;
-        if (i < count)
-            tile[i] = in[start + i];
-    }
-    __syncthreads();
-    workbook::store_reversed(tile, out + start, count);
+    // YOUR CODE: right results, but too many sectors for each request.
+    const float* pixel = in + 3 * (start + t);
+    if (t < count)
+        out[start + t] = pixel[0] / 4 + pixel[1] / 2 + pixel[2] / 4;
 }
