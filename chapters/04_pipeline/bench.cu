@@ -170,14 +170,19 @@ void stream_row(Bench& bench, const char* table, Streams& streams, const Kernel&
                                                  workbook::timing_cells(timing, streams.bytes(), ceiling)));
 }
 
+/// The columns of the rows that stream_row() makes.
+std::vector<workbook::BenchColumn> stream_columns() {
+    return workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
+                                                    {"stages", "stages"},
+                                                    {"work", "multiply-adds per element"},
+                                                    {"blocks_per_sm", "blocks per SM that stay"},
+                                                    {"tiles_per_block", "tiles per block"}},
+                                                   workbook::timing_columns());
+}
+
 void stages(Bench& bench) {
     bench.table("pipeline_stages", "A stream through a pipeline: stages, arithmetic and blocks",
-                workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
-                                                         {"stages", "stages"},
-                                                         {"work", "multiply-adds per element"},
-                                                         {"blocks_per_sm", "blocks per SM that stay"},
-                                                         {"tiles_per_block", "tiles per block"}},
-                                                        workbook::timing_columns()));
+                stream_columns());
     Streams streams(bench.size(std::size_t{1} << 28, std::size_t{1} << 14));
     const double ceiling = copy_row(bench, "copy before", streams.bytes());
     const auto sms = static_cast<unsigned>(bench.device().multiprocessors);
@@ -220,12 +225,7 @@ constexpr Kernel index_kernels[] = {
 /// How a tile's stage is found, all else equal: counted, or as a remainder of 32 or of 64 bits.
 void stage_index(Bench& bench) {
     bench.table("pipeline_index", "The stage of a tile: counted (n_stages), or a remainder",
-                workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
-                                                         {"stages", "stages"},
-                                                         {"work", "multiply-adds per element"},
-                                                         {"blocks_per_sm", "blocks per SM that stay"},
-                                                         {"tiles_per_block", "tiles per block"}},
-                                                        workbook::timing_columns()));
+                stream_columns());
     Streams streams(bench.size(std::size_t{1} << 28, std::size_t{1} << 14));
     const auto ceiling = bench.ceiling(streams.bytes());
     const double rate = ceiling ? ceiling->bytes_per_second(streams.bytes()) : 0;
@@ -252,12 +252,7 @@ void stage_index(Bench& bench) {
 /// Kernels that differ in one thing.
 void causes_alone(Bench& bench) {
     bench.table("pipeline_causes", "One thing changed at a time, one multiply-add per element",
-                workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
-                                                         {"stages", "stages"},
-                                                         {"work", "multiply-adds per element"},
-                                                         {"blocks_per_sm", "blocks per SM that stay"},
-                                                         {"tiles_per_block", "tiles per block"}},
-                                                        workbook::timing_columns()));
+                stream_columns());
     Streams streams(bench.size(std::size_t{1} << 28, std::size_t{1} << 14));
     const auto ceiling = bench.ceiling(streams.bytes());
     const double rate = ceiling ? ceiling->bytes_per_second(streams.bytes()) : 0;
