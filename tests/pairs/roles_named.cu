@@ -26,55 +26,18 @@ __device__ int warp_sum(int value) {
     return sum;
 }
 
-template <bool broken>
-__global__ void __launch_bounds__(threads) block_barrier_kernel(const int* in, int* out, int tiles) {
-    constexpr int stages = 3;
-    __shared__ Ring<stages, consumers> ring;
-    __shared__ int parts[2][consumer_warps];
-    if (threadIdx.x == 0)
-        ring.init(1, consumer_warps);
-    __syncthreads();
+enum class Meeting { nowhere, of_the_block, of_half, of_all };
 
-    if (warp() == consumer_warps) {
-        if (elect()) {
-            Cursor<stages> at{.phase = 1};
-            for (int tile = 0; tile < tiles; ++tile, at.next()) {
-                wait(ring.empty[at.stage], at.phase);
-                arrive_expect(ring.full[at.stage], sizeof ring.tile[0]);
-                load(ring.tile[at.stage], in + tile * consumers, sizeof ring.tile[0], ring.full[at.stage]);
-            }
-        }
-    } else {
-        Cursor<stages> at{.phase = 0};
-        for (int tile = 0; tile < tiles; ++tile, at.next()) {
-            wait(ring.full[at.stage], at.phase);
-            const int sum = warp_sum(ring.tile[at.stage][threadIdx.x] & 0xfffff);
-            if (lane() == 0) {
-                arrive(ring.empty[at.stage]);
-                parts[tile % 2][threadIdx.x / 32] = sum;
-            }
-            if constexpr (broken)
-                __syncthreads();
-            else
-                named_sync(1, consumers);
-            if (threadIdx.x == 0)
-                out[tile] = parts[tile % 2][0] + parts[tile % 2][1] + parts[tile % 2][2] + parts[tile % 2][3];
-        }
-    }
+__device__ void meet(Meeting where) {
+    if (where == Meeting::of_the_block)
+        __syncthreads();
+    else if (where != Meeting::nowhere)
+        named_sync(1, where == Meeting::of_half ? consumers / 2 : consumers);
 }
 
-bool block_barrier(bool broken) {
-    constexpr int tiles = 8;
-    const auto host = pairs::random_ints(tiles * consumers);
-    pairs::Device<int> in(host), out(tiles);
-    (broken ? block_barrier_kernel<true> : block_barrier_kernel<false>)<<<1, threads>>>(in.data(), out.data(),
-                                                                                        tiles);
-    return out.read() == tile_sums(host, tiles);
-}
-
-// The producer is a whole warpgroup, for the registers; three of its warps leave at once.
-template <bool broken>
-__global__ void __launch_bounds__(consumers + 128) half_counted_kernel(const int* in, int* out, int tiles) {
+// A producer that is a whole warpgroup, for the registers, has three warps that leave at once.
+template <int producers, Meeting where>
+__global__ void __launch_bounds__(consumers + producers) sums_kernel(const int* in, int* out, int tiles) {
     constexpr int stages = 3;
     __shared__ Ring<stages, consumers> ring;
     __shared__ int parts[2][consumer_warps];
@@ -100,19 +63,20 @@ __global__ void __launch_bounds__(consumers + 128) half_counted_kernel(const int
                 arrive(ring.empty[at.stage]);
                 parts[tile % 2][threadIdx.x / 32] = sum;
             }
-            named_sync(1, broken ? consumers / 2 : consumers);
+            meet(where);
             if (threadIdx.x == 0)
                 out[tile] = parts[tile % 2][0] + parts[tile % 2][1] + parts[tile % 2][2] + parts[tile % 2][3];
         }
     }
 }
 
-bool half_counted(bool broken) {
+template <int producers, Meeting wrong>
+bool sums(bool broken) {
     constexpr int tiles = 8;
     const auto host = pairs::random_ints(tiles * consumers);
     pairs::Device<int> in(host), out(tiles);
-    (broken ? half_counted_kernel<true>
-            : half_counted_kernel<false>)<<<1, consumers + 128>>>(in.data(), out.data(), tiles);
+    const auto kernel = broken ? sums_kernel<producers, wrong> : sums_kernel<producers, Meeting::of_all>;
+    kernel<<<1, consumers + producers>>>(in.data(), out.data(), tiles);
     return out.read() == tile_sums(host, tiles);
 }
 
@@ -401,7 +365,7 @@ constexpr pairs::Pair list[] = {
          "The consumers meet at __syncthreads(), which waits for the producer warp too: it never comes, but "
          "waits for stages that the consumers cannot release.",
      .fix = "A named barrier of the 128 consumers (bar.sync 1, 128) in place of __syncthreads().",
-     .run = block_barrier,
+     .run = sums<32, Meeting::of_the_block>,
      .finding = "deadlock",
      .says = "128 of 129 threads have arrived",
      .remedy = "a named barrier (bar.sync ID, 128)"},
@@ -410,7 +374,7 @@ constexpr pairs::Pair list[] = {
          "The named barrier expects 64 threads, and all 128 consumers come to it: it opens when half of them "
          "have.",
      .fix = "bar.sync 1, 128.",
-     .run = half_counted,
+     .run = sums<128, Meeting::of_half>,
      .finding = "race-shared",
      .says = "the barrier waits for fewer threads than come to it",
      .remedy = "the number of all threads that meet there",
@@ -419,6 +383,15 @@ constexpr pairs::Pair list[] = {
            "If all of them are to meet, give the barrier the number of all"},
           {"race-shared", "had not arrived when",
            "If the two are to meet there, give block barrier 1 the number of all threads that meet there"}}},
+    {.name = "named_nowhere",
+     .mistake =
+         "The consumers do not meet between the writes of their parts and the sum of them, beside a producer "
+         "warpgroup of which three warps have left.",
+     .fix = "bar.sync 1, 128 between the two.",
+     .run = sums<128, Meeting::nowhere>,
+     .finding = "race-shared",
+     .says = "__syncwarp() orders the threads of one warp only",
+     .remedy = "Put a barrier of the 128 threads that come here"},
     {.name = "named_lane_polls",
      .mistake =
          "Lane 0 waits on the full barrier for its warp, but nothing holds the other lanes back until it has "

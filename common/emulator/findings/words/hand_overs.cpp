@@ -168,6 +168,17 @@ bool HandOverWords::is_same_round(const Access& early, const Warp& giver, unsign
     return newest->kind == its->kind && newest->where == its->where;
 }
 
+bool HandOverWords::in_one_round(const Access& first, const Access& second) const {
+    const auto begin = [this](const Access& access) {
+        return engine_.hand_overs().last(*access.warp, access.lane, access.epoch, [](const Step& step) {
+            return step.takes && step.kind != Kind::warp_barrier;
+        });
+    };
+    const Step* const a = begin(first);
+    const Step* const b = begin(second);
+    return a && b && a->kind == b->kind && a->where == b->where && a->round == b->round;
+}
+
 bool HandOverWords::tells_itself(const Step& step, const Warp& warp) const {
     const HandOvers& steps = engine_.hand_overs();
     const auto arrives = [&](const Warp& each) {
@@ -432,11 +443,17 @@ std::string HandOverWords::order_between(const Access& first, const Access& seco
     if (second.pc == first.pc && first.is_write && second.is_write && !leads_back(kernel, first.pc, first.pc))
         return "Both threads execute this line, once each: give each a place of its own, or let one of them "
                "write.";
-    // On the way from one to the other there is a barrier already, so it lacks on the way back.
-    if (&first.warp->block() == &second.warp->block() && first.pc < second.pc &&
-        leads_back(kernel, second.pc, first.pc) &&
-        has_barrier(kernel, first.pc, second.pc, first.warp == second.warp))
-        return order_between(second, first);
+    if (&first.warp->block() == &second.warp->block()) {
+        const auto barrier_between = [&](const Access& from, const Access& to) {
+            return has_barrier(kernel, from.pc, to.pc, first.warp == second.warp);
+        };
+        // On the way from one to the other there is a barrier already, so it lacks on the way back.
+        if (first.pc < second.pc && leads_back(kernel, second.pc, first.pc) && barrier_between(first, second))
+            return order_between(second, first);
+        // The earlier line of one round of a loop was late, not the later line's next round too soon.
+        if (second.pc < first.pc && in_one_round(first, second) && !barrier_between(second, first))
+            return order_between(second, first);
+    }
     const std::string from = line_number(first.pc), to = line_number(second.pc);
     const auto shown = [&](std::uint32_t pc) {
         const SourceLine line = source_line(cluster_, pc);

@@ -106,6 +106,8 @@ class HandOverWords {
     HandOverFault by_lane(const Access& early, const SharedClock& knower, const Access& other) const;
     HandOverFault by_other_warp(const Access& early, const SharedClock& knower, const Access& other) const;
     bool is_same_round(const Access& early, const Warp& giver, unsigned lane, const Step& give) const;
+    /// What each of the two threads waited for last before its access was one barrier, in one round.
+    bool in_one_round(const Access& first, const Access& second) const;
     std::string name_of(const Step& step, bool with_place) const;
     std::vector<SourceLine> lines(const Step& give, const std::string& giver, const Access& other) const;
     std::string line_number(std::uint32_t pc) const;
