@@ -1,37 +1,52 @@
 #!/usr/bin/env python3
-"""Two tiles of a block, by four rungs of chapter 12, as a simple model gives them: what runs at the same time as what.
+"""Two tiles of a block with k = 1024, by four rungs of chapter 12: what runs at the same time as what, and for how long.
 
-A tile has MULTIPLY units of products, whose loads run AHEAD units before them: so much fits into the ring. A block that stays asks
-for the next tile as soon as stages become empty, which is during the last products; more has no room before the next begin. The
-result of a tile has PANELS panels; a panel is filled in FILL units and read by its copy in COPY. Stores of threads, without panels,
-take as long as all that. The rungs are ordered, staying, stored and overlapped; the model has no clock of a GPU.
+What overlaps is a model of the kernels. How long it takes comes from the measured times of two products, the long one with k = 8192
+and the short one with k = 1024: a seventh of the difference are the steps of all tiles, the rest of the short product their ends
+(chapter 12, 'Steps and ends'). An SM makes TILES of them in turn. What a block that stays saves is drawn as the first loads of a
+new block, and what two panels save as the time in which the copies read one: panels are PANELS for each tile.
 """
 
 import sys
 
+import chart
 import svg
 
-MULTIPLY, AHEAD, PANELS, FILL, COPY = 8.0, 2.0, 4, 0.5, 1.0
-EPILOGUE = PANELS * (FILL + COPY)
-LEFT, UNIT, LANE = 96, 19, 20
+TILES, PANELS = 16, 4
+RING = 4 / 16  # four stages hold a quarter of the 16 steps of a tile: so far loads run ahead
+LEFT, UNIT, LANE = 100, 17.5, 20
 Bars = list[tuple[float, float, int]]  # begin, end, tile
-LANES = (("loads", "copy"), ("products", "compute"), ("threads store", "wait"), ("copies store", "async"))
+LANES = (("loads", "copy"), ("products", "compute"), ("threads store", "wait"), ("copies read", "async"))
 
 
-def rung(stays: bool, buffers: int) -> dict[str, Bars]:
+def measured(kernel: str) -> tuple[float, float]:
+    """Of one tile with k = 1024 the steps and the end, in microseconds."""
+    times = {row["extent"]: 1000 * chart.number(row, "median_ms") for row in chart.table("gemm_ladder") if (row["kernel"], row["pace"]) == (kernel, "with pauses")}
+    long, short = times["8192 x 8192 x 8192"], times["8192 x 8192 x 1024"]
+    steps = (long - short) / 7
+    return steps / TILES, (short - steps) / TILES
+
+
+STAYING_END, STORED_END, OVERLAPPED_END = (measured(kernel)[1] for kernel in ("staying", "stored", "overlapped"))
+BEGIN = measured("ordered")[1] - STAYING_END  # the first loads of a new block
+FILL, COPY = OVERLAPPED_END / PANELS, (STORED_END - OVERLAPPED_END) / PANELS
+
+
+def rung(kernel: str, stays: bool, buffers: int) -> dict[str, Bars]:
     """The bars of two tiles. `buffers`: panels that there are; 0 where threads store to memory."""
     bars: dict[str, Bars] = {name: [] for name, _ in LANES}
-    now, copies = AHEAD, []
+    multiply = measured(kernel)[0]
+    now, copies = BEGIN, []
     for tile in range(2):
-        ahead = 0.0 if tile and stays else AHEAD  # the ring was filled during the products of the tile before
-        bars["loads"].append((now - ahead, now + MULTIPLY - AHEAD, tile))
-        bars["products"].append((now, now + MULTIPLY, tile))
-        now += MULTIPLY
+        ahead = 0.0 if tile and stays else BEGIN  # the ring was filled during the products of the tile before
+        bars["loads"].append((now - ahead, now + multiply * (1 - RING), tile))
+        bars["products"].append((now, now + multiply, tile))
+        now += multiply
         if tile == 0 and stays:
-            bars["loads"].append((now - AHEAD, now, 1))
+            bars["loads"].append((now - multiply * RING, now, 1))
         if buffers == 0:
-            bars["threads store"].append((now, now + EPILOGUE, tile))
-            now += EPILOGUE
+            bars["threads store"].append((now, now + STAYING_END, tile))
+            now += STAYING_END
         for _ in range(PANELS if buffers else 0):
             if len(copies) >= buffers:
                 now = max(now, copies[-buffers][1])  # the copy from this panel has read it
@@ -42,8 +57,8 @@ def rung(stays: bool, buffers: int) -> dict[str, Bars]:
         if buffers == 1:
             now = copies[-1][1]  # this rung waits for its last panel too
         if tile == 0 and not stays:
-            now += AHEAD  # a new block has nothing in its stages yet
-    bars["copies store"] = copies
+            now += BEGIN  # a new block has nothing in its stages yet
+    bars["copies read"] = copies
     return bars
 
 
@@ -53,30 +68,31 @@ def end_of(bars: dict[str, Bars]) -> float:
 
 def panel(picture: svg.Figure, top: float, title: str, bars: dict[str, Bars]) -> float:
     picture.text(12, top, title, "strong")
-    picture.text(svg.WIDTH - 12, top, f"{end_of(bars):g} units", "small soft", "end")
+    picture.text(svg.WIDTH - 12, top, f"{end_of(bars):.1f} µs", "small strong", "end")
     y = top + 8
     for name, colour in LANES:
         if not bars[name]:
             continue
         picture.text(LEFT - 8, y + 14, name, "small soft", "end")
         for begin, end, tile in bars[name]:
-            picture.rect(LEFT + begin * UNIT, y, (end - begin) * UNIT, LANE - 4, colour, f"{name}, tile {tile}: from {begin:g} to {end:g}")
-            if end - begin > 2:
+            tip = f"{name}, tile {tile}: from {begin:.1f} to {end:.1f} µs"
+            picture.rect(LEFT + begin * UNIT, y, (end - begin) * UNIT, LANE - 4, colour, tip)
+            if end - begin > 2.6:
                 picture.text(LEFT + (begin + end) / 2 * UNIT, y + 13, f"tile {tile}", "small", "middle")
         y += LANE
     return y + 26
 
 
 def figure() -> svg.Figure:
-    picture = svg.Figure("Two tiles of a block in four rungs of the ladder: loads, products and stores", 428)
+    picture = svg.Figure("Two tiles of a block, k = 1024, in four rungs of the ladder: loads, products and stores", 428)
     top = 24.0
-    for title, stays, buffers in (
-        ("8, ordered: a block for each tile", False, 0),
-        ("9, staying: the next loads begin during the products", True, 0),
-        ("11, stored: one panel", True, 1),
-        ("12, overlapped: two panels", True, 2),
+    for title, kernel, stays, buffers in (
+        ("8, ordered: a block for each tile", "ordered", False, 0),
+        ("9, staying: the next loads begin during the products", "staying", True, 0),
+        ("11, stored: one panel", "stored", True, 1),
+        ("12, overlapped: two panels", "overlapped", True, 2),
     ):
-        top = panel(picture, top, title, rung(stays, buffers))
+        top = panel(picture, top, title, rung(kernel, stays, buffers))
     return picture
 
 

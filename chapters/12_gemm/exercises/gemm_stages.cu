@@ -1,18 +1,22 @@
 /// @file gemm_stages.cu
-/// Exercise: a ring of stages.
+/// Exercise: a ring of stages, through tile after tile.
 ///
 /// Given    A product of matrices that works: out (m × n) = a (m × k) · b, where b is stored as n rows of k
-///          elements; all are bf16, n and k are multiples of 8. A block of 128 threads makes 64 × 64 of the
-///          result; the grid is ⌈n / 64⌉ × ⌈m / 64⌉ blocks. In each step, 64 elements along k, one thread
-///          asks for a tile of a and one of b (`load`), all wait, and the warpgroup multiplies. So nothing is
-///          under way while it multiplies: there is room for four stages, and only the first is used.
-/// Wanted   The same result, and tiles that are asked for before they are needed: four stages in use, step
-///          `i` in stage i % 4, where it is the (i / 4)-th one.
-/// Missing  1. before the loop, thread 0 asks for the first stages;
-///          2. in each step, the stage and the parity that are waited for;
-///          3. behind the products, thread 0 asks for the step that has this stage next.
-/// Judged   By the result for several sizes; by counters: each tile is loaded once, by tensor copies, and
-///          while the block waits for one stage, nearly three others are on their way.
+///          elements; all are bf16, n and k are multiples of 8. A block of 128 threads makes several tiles of
+///          64 × 64 of the result, one after the other: of the row of tiles blockIdx.y the tiles blockIdx.x,
+///          blockIdx.x + gridDim.x, … (perhaps none). A tile takes `steps` steps of 64 elements along k. They
+///          go through a ring of four stages, filled when a tile begins and refilled behind the products of
+///          each step. So the ring runs dry at the end of every tile: nothing is under way while it is
+///          stored, and of a tile with two steps only two stages are ever in use.
+/// Wanted   The same result, and a ring that does not know where a tile ends: while a step is multiplied or a
+///          tile stored, the next steps of the block are on their way, whichever tiles they belong to. (A
+///          tile may have one step, and then the next four steps are of four tiles.)
+/// Missing  1. before the loop over tiles: which steps are asked for first, and of which tiles?
+///          2. where a tile begins: what is left to do there?
+///          3. behind the products: the step that has this stage next, and the tile it belongs to.
+/// Judged   By the result for several sizes; by counters: each tile of a and of b that a step needs is loaded
+///          once, by tensor copies, and while the block waits for one stage, nearly three others are on their
+///          way.
 #include "workbook/ring.cuh"
 #include "workbook/wgmma.cuh"
 
@@ -47,7 +51,7 @@ struct Memory {
     std::uint64_t full[stage_count];
 };
 
-/// One thread: asks for both tiles of a step, and announces their bytes.
+/// One thread: asks for what a step of a tile needs, and announces its bytes.
 __device__ inline void load(Stage& stage, const CUtensorMap& a, const CUtensorMap& b, int row, int column,
                             int step, std::uint64_t* full) {
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, full, sizeof(Stage));
@@ -92,19 +96,27 @@ __global__ void gemm_stages(Extent extent, const __grid_constant__ CUtensorMap a
         ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
     }
     __syncthreads();
-    const int row = blockIdx.y * edge, column = blockIdx.x * edge;
-    const int steps = (extent.k + edge - 1) / edge;
-    float d[sums];
-    // YOUR CODE (1): ask for the first stages
-    for (int step = 0; step < steps; ++step) {
-        // YOUR CODE (2): which stage, which parity? And the load has no business here any more.
-        const int index = 0;
-        if (threadIdx.x == 0)
-            load(stages[index], a, b, row, column, step, &full[index]);
-        workbook::wait_parity(&full[index], step % 2);
-        multiply(d, stages[index], step > 0);
-        __syncthreads(); // all four warps are done with the stage
-        // YOUR CODE (3): ask for the step that has this stage next
+    const int row = blockIdx.y * edge, across = (extent.n + edge - 1) / edge, first = blockIdx.x;
+    const int steps = (extent.k + edge - 1) / edge;                                   // of each tile
+    const int tiles = first < across ? (across - 1 - first) / int(gridDim.x) + 1 : 0; // of this block
+    const auto column_of = [&](int tile) { return (first + tile * int(gridDim.x)) * edge; };
+    workbook::RingState<stage_count> at; // of the step that is multiplied; it goes on from tile to tile
+    // YOUR CODE (1): which steps are asked for before the first tile begins?
+    for (int tile = 0; tile < tiles; ++tile) {
+        float d[sums];
+        // YOUR CODE (2): here the ring is filled anew for each tile
+        for (int step = 0; threadIdx.x == 0 && step < stage_count && step < steps; ++step) {
+            const unsigned index = (at.index + step) % stage_count;
+            load(stages[index], a, b, row, column_of(tile), step, &full[index]);
+        }
+        for (int step = 0; step < steps; ++step, at.advance()) {
+            workbook::wait_parity(&full[at.index], at.phase);
+            multiply(d, stages[at.index], step > 0);
+            __syncthreads(); // all four warps are done with the stage
+            // YOUR CODE (3): a stage is free; of which tile is the step that has it next?
+            if (threadIdx.x == 0 && step + stage_count < steps)
+                load(stages[at.index], a, b, row, column_of(tile), step + stage_count, &full[at.index]);
+        }
+        store(d, out, extent, row, column_of(tile));
     }
-    store(d, out, extent, row, column);
 }

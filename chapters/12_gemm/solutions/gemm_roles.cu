@@ -1,10 +1,11 @@
 /// @file gemm_roles.cu
 /// Exercise: one warp loads, four multiply.
 ///
-/// Given    The kernel of gemm_stages without its barriers of the block. Blocks have 160 threads: warps 0 to
-///          3 are the warpgroup that multiplies, warp 4 loads. Each of four stages has a full and an empty
-///          barrier. `load` asks for both tiles of a step, arrives at full and announces the bytes.
-///          `multiply` asks for products, as a group. `release` is one arrival for a warp.
+/// Given    A block for each tile of 64 × 64 of out (m × n) = a (m × k) · b, with matrices as in gemm_stages.
+///          Blocks have 160 threads: warps 0 to 3 are the warpgroup that multiplies, warp 4 loads. Each of
+///          four stages has a full and an empty barrier. `load` asks for both tiles of a step, arrives at
+///          full and announces the bytes. `multiply` asks for products, as a group. `release` is one arrival
+///          for a warp.
 /// Wanted   The same result, by roles that meet at the barriers of the stages alone. The warpgroup asks for
 ///          a step's products, waits until those before are complete (workbook::wgmma_wait<1>()), and
 ///          gives back the stage before.
