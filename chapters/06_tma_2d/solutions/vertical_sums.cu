@@ -1,15 +1,17 @@
 /// @file vertical_sums.cu
-/// Exercise: write a filter whose edge comes from the tensor map.
+/// Exercise: choose a tile, and write a filter whose edge comes from the tensor map.
 ///
-/// Given    Two matrices of `width` × `height` unsigned ints. A block of 128 threads takes a tile of 32 × 16.
-///          `from` is the tensor map of `in` for boxes of 32 × 18: the tile with one row more above and
-///          below. `to` is the map of `out` for boxes of 32 × 16. What a load finds outside of the matrix is
-///          0.
-/// Wanted   The kernel: out(x, y) = in(x, y - 1) + in(x, y) + in(x, y + 1) modulo 2^32, where rows outside
-///          of the matrix count as 0. One tensor load and one tensor store per tile; no test for the
-///          matrix's edge.
+/// Given    Two matrices of `width` × `height` unsigned ints. A block of 128 threads takes a tile of 1,024
+///          elements. `shape` tells the judge how wide and how high it is, and the judge makes the maps:
+///          `from` of `in`, for the tile with one row more above and below; `to` of `out`, for the tile. What
+///          a load finds outside of the matrix is 0.
+/// Wanted   First the tile: the one whose loads read the fewest sectors of 32 bytes of a matrix of 128 × 128,
+///          each row of which begins in the middle of a sector. A load cuts each row of its box into pieces
+///          of 128 bytes, and of each piece it reads all sectors that it touches. Then the kernel:
+///          out(x, y) = in(x, y - 1) + in(x, y) + in(x, y + 1) modulo 2^32, where rows outside of the matrix
+///          count as 0. One tensor load and one tensor store per tile; no test for the matrix's edge.
 /// Judged   By the result for matrices of several shapes; by counters: one load of a halo and one store of a
-///          tile for each block.
+///          tile for each block, and the sectors loaded from the matrix of 128 × 128.
 #include <cuda.h>
 #include <cuda/ptx>
 
@@ -18,8 +20,12 @@
 namespace ptx = cuda::ptx;
 
 constexpr int block_threads = 128;
+constexpr int tile_elements = 1024;
+//@ hole
 constexpr int tile_width = 32;
-constexpr int tile_height = 16;
+//? constexpr int tile_width = 128; // YOUR CODE: how wide?
+//@ end
+constexpr int tile_height = tile_elements / tile_width;
 constexpr int halo_height = tile_height + 2;
 
 /// Waits until the phase with this parity is complete. The bytes it counted are then visible to this thread.
@@ -28,10 +34,18 @@ __device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
     }
 }
 
+struct Shape {
+    int tile_width;
+    int tile_height;
+};
+
+/// For the judge; one thread.
+__global__ void shape(Shape* result) { *result = {tile_width, tile_height}; }
+
 __global__ void vertical_sums(const __grid_constant__ CUtensorMap from,
                               const __grid_constant__ CUtensorMap to) {
     __shared__ alignas(128) unsigned halo[halo_height * tile_width];
-    __shared__ alignas(128) unsigned sums[tile_height * tile_width];
+    __shared__ alignas(128) unsigned sums[tile_elements];
     __shared__ std::uint64_t bar;
     const int x = static_cast<int>(blockIdx.x) * tile_width;
     const int y = static_cast<int>(blockIdx.y) * tile_height;
@@ -47,7 +61,7 @@ __global__ void vertical_sums(const __grid_constant__ CUtensorMap from,
     }
     __syncthreads();
     wait(&bar, 0);
-    for (int i = threadIdx.x; i < tile_height * tile_width; i += blockDim.x)
+    for (int i = threadIdx.x; i < tile_elements; i += blockDim.x)
         sums[i] = halo[i] + halo[i + tile_width] + halo[i + 2 * tile_width];
     ptx::fence_proxy_async(ptx::space_shared);
     __syncthreads();
