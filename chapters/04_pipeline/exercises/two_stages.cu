@@ -1,13 +1,15 @@
 /// @file two_stages.cu
-/// Exercise: ask for the next tile before you wait for this one.
+/// Exercise: find out why two stages hide nothing.
 ///
 /// Given    An array `in` of `size` floats, cut into tiles of 1024 (the last may be shorter). A block takes
 ///          the tiles blockIdx.x, blockIdx.x + gridDim.x, … in turn; Stream counts them as its tiles 0, 1,
 ///          2, … There are two stages of shared memory and a pipeline with two stages. fetch(k) acquires a
 ///          stage, starts the copy of tile k into it and commits. compute_tile(…, k) writes tile k to
 ///          `out`, each element plus one, last element first.
-/// Wanted   The loop below works, but it computes while nothing is on its way. Change it so that the copy
-///          of tile k + 1 has been started before the block waits for tile k.
+///          The results are right. The loop asks for tile k + 1 in round k, one round before it is used,
+///          and yet no thread computes while a copy of its own is on its way.
+/// Wanted   Find out why, and repair it: when a thread's wait for a tile ends, the next tile has been asked
+///          for already. Two stages are enough.
 /// Judged   By the result for several sizes and base addresses; by counters: the bytes that are on their way
 ///          when a thread has waited for a tile (32, its part of the next tile; none at the end); every byte
 ///          comes by cp.async.
@@ -69,11 +71,13 @@ __global__ void two_stages(Stream stream) {
         pipe.producer_commit();
     };
 
-    // YOUR CODE: nothing is on its way while a tile is computed here.
+    if (stream.has(0))
+        fetch(0);
     for (std::size_t k = 0; stream.has(k); ++k) {
-        fetch(k);
         pipe.consumer_wait();
         compute_tile(stage[k % 2], stream, k);
         pipe.consumer_release();
+        if (stream.has(k + 1))
+            fetch(k + 1); // one tile ahead
     }
 }
