@@ -1,17 +1,20 @@
 /// @file which_phase.cu
-/// Exercise: find the mistake. The waits are there, but some are for a phase that is over.
+/// Exercise: find the mistake. The chapter's ring, with the chapter's parity, and a list of tiles to skip.
 ///
-/// Given    in: `size` unsigned numbers in global memory. out: as many. Each block of 64 threads takes
-///          `tiles` = 8 neighbouring tiles of 32 elements. Its first warp copies tile after tile into two
-///          buffers, its second warp writes them back. Buffer b has two mbarriers: `full[b]` and
-///          `empty[b]`, of 32 arrivals each.
-/// Wanted   Each tile is written back in reverse order. A fresh barrier is in its phase 0; a wait for
-///          parity 1 passes at once, which is how the copying warp begins.
-/// Missing  Nothing, but the parity that both warps wait for is wrong from some tile on. Which phase of
-///          its barriers does a buffer have when tile k uses it?
-/// Judged   By the result for several sizes; by counters: one barrier of the block, at least 14 phases of
-///          the four mbarriers, no byte loaded by the second warp and none stored by the first; and a first
-///          warp that writes the next tile before it knows that the last one was used.
+/// Given    in: `size` unsigned numbers in global memory. out: as many. Each block of 64 threads has
+///          `tiles` = 8 neighbouring tiles of 32 elements; bit k of `wanted` says whether tile k of each
+///          block is wanted. The first warp copies the wanted tiles into two buffers, the second warp writes
+///          them back. Tile k uses buffer k % 2. Buffer b has two mbarriers: `full[b]` and `empty[b]`, of 32
+///          arrivals each.
+/// Wanted   Each wanted tile is written back in reverse order; the others are passed over: they stay as they
+///          are in out, and nobody copies them, waits or arrives for them.
+/// Missing  Nothing. As long as all eight tiles are wanted the kernel is right; then a tile is left out, and
+///          the parity that both warps wait for is wrong. Which phase of its barriers is buffer b in when
+///          tile k comes?
+/// Judged   By the result for several sizes and lists; by counters: one barrier of the block, two phases of
+///          the four mbarriers for each wanted tile and none for the others, no byte loaded by the second
+///          warp and none stored by the first; and a first warp that writes the next tile before it knows
+///          that the last one was used.
 #include "workbook/tile.cuh"
 
 #include <cuda/ptx>
@@ -29,7 +32,7 @@ __device__ void wait(std::uint64_t* bar, std::uint32_t parity) {
     }
 }
 
-__global__ void which_phase(const unsigned* in, unsigned* out, std::size_t size) {
+__global__ void which_phase(const unsigned* in, unsigned* out, std::size_t size, unsigned wanted) {
     __shared__ unsigned buffers[2][lanes];
     __shared__ std::uint64_t full[2];
     __shared__ std::uint64_t empty[2];
@@ -41,8 +44,10 @@ __global__ void which_phase(const unsigned* in, unsigned* out, std::size_t size)
     const int lane = threadIdx.x % lanes;
     const bool copies = threadIdx.x < lanes;
     for (int k = 0; k < tiles; ++k) {
+        if ((wanted >> k & 1) == 0)
+            continue;
         const int b = k % 2;
-        const std::uint32_t parity = k % 2;
+        const std::uint32_t parity = k / 2 % 2;
         const std::size_t start = (std::size_t{blockIdx.x} * tiles + k) * lanes;
         const int count = workbook::tile_count(start, lanes, size);
         if (copies) {

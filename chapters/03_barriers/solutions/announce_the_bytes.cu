@@ -1,48 +1,58 @@
 /// @file announce_the_bytes.cu
-/// Exercise: tell a barrier how many bytes it has to wait for.
+/// Exercise: decide which arrivals and which bytes end a phase, where only the data say how many come.
 ///
-/// Given    values: `size` unsigned numbers, codes: as many bytes, in global memory and 16-byte aligned;
-///          `size` is a multiple of 256. out: `size` unsigned numbers. One block of 128 threads per tile
-///          of 256 elements. Thread 0 starts two bulk copies, which complete on one mbarrier that expects
-///          one arrival.
-/// Wanted   out[i] = values[j] + codes[j], where j is the opposite place of the tile. The barrier's phase
-///          must end when thread 0 has arrived and the bytes of both copies have landed, and not before.
-/// Missing  The number of bytes: the tx-count.
-/// Judged   By the result for several sizes; by counters: all elements by bulk copies, none through a
-///          register, one phase of one barrier in each block, and as many bytes announced as the copies
-///          bring.
+/// Given    values: unsigned numbers in global memory, 16-byte aligned, in `rows` rows of different length.
+///          Row r is values[starts[r]] to values[starts[r + 1] - 1]. A row has at most 64 numbers, always a
+///          multiple of 4, and may be empty. out: as many numbers as values. One block of 128 threads per 32
+///          rows; the last block has what is left of them. Lane r of the first warp starts one bulk copy for
+///          row r, and none where it is empty. All copies of a block complete on one mbarrier.
+/// Wanted   Each row is written to its place in out, in reverse order. The barrier has one phase. It must
+///          end when all rows have landed, not before; and it must end in a block of empty rows as well.
+/// Missing  Who arrives, and who announces how many bytes. There is more than one right answer: the
+///          expected count and the arrivals only have to be made for each other.
+/// Judged   By the result for rows of several lengths; by counters: all numbers by bulk copies, none
+///          through a register, one phase of one barrier in each block, and as many bytes announced as the
+///          copies bring.
 
 #include <cuda/ptx>
 
-#include <cstddef>
 #include <cstdint>
 
 namespace ptx = cuda::ptx;
 
 constexpr int block_threads = 128;
-constexpr int tile_size = 256;
+constexpr int block_rows = 32;
+constexpr int most_numbers = 64;
 
-__global__ void announce_the_bytes(const unsigned* values, const unsigned char* codes, unsigned* out) {
-    __shared__ alignas(16) unsigned value_tile[tile_size];
-    __shared__ alignas(16) unsigned char code_tile[tile_size];
+__global__ void announce_the_bytes(const unsigned* values, const unsigned* starts, unsigned* out,
+                                   unsigned rows) {
+    __shared__ alignas(16) unsigned tile[block_rows][most_numbers];
+    __shared__ unsigned first[block_rows + 1]; // row r of the block: from first[r] to before first[r + 1]
     __shared__ std::uint64_t bar;
-    const std::size_t start = std::size_t{blockIdx.x} * tile_size;
-    if (threadIdx.x == 0)
-        ptx::mbarrier_init(&bar, 1);
-    __syncthreads();
-    if (threadIdx.x == 0) {
+    const int t = threadIdx.x;
+    if (t <= block_rows)
+        first[t] = starts[min(blockIdx.x * block_rows + t, rows)]; // rows behind the last are empty
+    if (t == 0) {
         //@ hole
-        const std::uint32_t bytes = sizeof(value_tile) + sizeof(code_tile);
-        //? const std::uint32_t bytes = tile_size; // YOUR CODE: how many bytes are on their way?
+        ptx::mbarrier_init(&bar, block_rows); // one arrival from each lane of the first warp
+        //? ptx::mbarrier_init(&bar, 1); // YOUR CODE: how many arrivals will there be?
         //@ end
+    }
+    __syncthreads();
+    if (t < block_rows) {
+        const std::uint32_t bytes = (first[t + 1] - first[t]) * sizeof(unsigned); // of this lane's row
+        //@ hole
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar, bytes);
-        ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, value_tile, values + start,
-                           sizeof(value_tile), &bar);
-        ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, code_tile, codes + start, sizeof(code_tile),
-                           &bar);
+        //? // YOUR CODE: who arrives here, and with how many bytes?
+        //@ end
+        if (bytes > 0)
+            ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, tile[t], values + first[t], bytes, &bar);
     }
     while (!ptx::mbarrier_try_wait_parity(&bar, 0)) {
     }
-    for (int i = threadIdx.x; i < tile_size; i += block_threads)
-        out[start + i] = value_tile[tile_size - 1 - i] + code_tile[tile_size - 1 - i];
+    for (int r = t / 32; r < block_rows; r += block_threads / 32) {
+        const int count = first[r + 1] - first[r];
+        for (int i = t % 32; i < count; i += 32)
+            out[first[r] + i] = tile[r][count - 1 - i];
+    }
 }
