@@ -24,6 +24,9 @@ void judge::run() {
         kernel({.grid = {blocks, product.grid().y}, .block = 128, .dynamic_shared = shared}, extent,
                product.map_a(), product.map_b(), product.out.data());
         product.expect(
-            {.columns_left = 2 * edge, .of_the_left = "of which tile is the step that was asked for?"});
+            {.columns_left = 2 * edge,
+             .of_the_left = "of which tile is the step that was asked for?",
+             .otherwise =
+                 "Of which tile is the step that was asked for, and which place along k has it there?"});
     }
 }

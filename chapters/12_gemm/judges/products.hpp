@@ -33,6 +33,7 @@ struct Words {
     std::string all_zero{};    ///< said if no element is anything else
     unsigned columns_left = 0; ///< of the element whose value it may be
     std::string of_the_left{}; ///< said then
+    std::string otherwise{};   ///< said of an element whose value is none of the usual slips
 };
 
 /// A product on the host and on the device.
@@ -122,7 +123,7 @@ class Product {
                 if (i != j && same(all - step(i) + step(j)))
                     return place + "That is the sum with the products of step " + std::to_string(j) +
                            " in the place of those of step " + std::to_string(i) + ".";
-        return place;
+        return place + words.otherwise;
     }
 
     std::vector<bf16> a_;

@@ -12,11 +12,11 @@
 ///          tile stored, the next steps of the block are on their way, whichever tiles they belong to. (A
 ///          tile may have one step, and then the next four steps are of four tiles.)
 /// Missing  1. before the loop over tiles: which steps are asked for first, and of which tiles?
-///          2. where a tile begins: what is left to do there?
+///          2. where a tile begins: what is left to do there, if anything? (A place may become empty.)
 ///          3. behind the products: the step that has this stage next, and the tile it belongs to.
 /// Judged   By the result for several sizes; by counters: each tile of a and of b that a step needs is loaded
-///          once, by tensor copies, and while the block waits for one stage, nearly three others are on their
-///          way.
+///          once, by tensor copies, and while the block waits for one stage, the next two or three are on
+///          their way.
 #include "workbook/ring.cuh"
 #include "workbook/wgmma.cuh"
 

@@ -4,7 +4,7 @@
 Pictures.start("gemm_ladder", "The share of cuBLAS's speed that each rung reaches", (data, box) => {
     const { make, button, choice, ask, readout, reserveWords, clamp } = Pictures;
     const paces = Object.keys(data.shares), extents = Object.keys(data.shares[paces[0]]), names = data.rungs.map(({ name }) => name);
-    const state = { pace: paces.includes("with pauses") ? "with pauses" : paces[0], extent: extents[0], rung: 7 };
+    const state = { pace: paces.includes("with pauses") ? "with pauses" : paces[0], extent: extents[1] || extents[0], rung: 4 }; // The chapter's table has the first extent.
     const asked = make("div"), list = make("ul", { class: "rows" }), said = readout();
     let answer = null;
 
@@ -49,9 +49,11 @@ Pictures.start("gemm_ladder", "The share of cuBLAS's speed that each rung reache
     }
 
     const pace = choice("Bursts", paces.map((each) => [each, each]), (value) => set({ pace: value }));
+    const extent = choice("m x n x k", extents.map((each) => [each, each]), (value) => set({ extent: value }));
     pace.querySelector("select").value = state.pace;
+    extent.querySelector("select").value = state.extent;
     box.append(
-        make("div", { class: "controls" }, choice("m x n x k", extents.map((each) => [each, each]), (value) => set({ extent: value })), pace,
+        make("div", { class: "controls" }, extent, pace,
             button("Rung below", () => set({ rung: state.rung - 1 })), button("Next rung", () => set({ rung: state.rung + 1 }))),
         asked, list, said,
         make("p", { class: "help", text: "Measured on an H200, in turns with cuBLAS; the line is cuBLAS. –: not measured; the first two rungs only without pauses. Without pauses quartiles may lie 15 % apart." }));

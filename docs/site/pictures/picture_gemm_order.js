@@ -4,7 +4,7 @@
 Pictures.start("gemm_order", "Which tiles run at the same time, and what they share", (data, box) => {
     const { make, choice, ask, fitted, readout, reserveWords } = Pictures;
     const [rows, columns] = data.tile, down = data.extent / rows, across = data.extent / columns, LEFT = 16, TOP = 20, HEIGHT = 8;
-    const state = { band: 1, from: 0 };
+    const state = { band: 4, from: 0 }; // An order that the chapter's figure does not show.
     const asked = make("div"), drawing = make("div", { class: "drawing" }), said = readout();
     const bands = Object.keys(data.bands).map(Number);
     let answer = null, width = 0;
@@ -53,8 +53,10 @@ Pictures.start("gemm_order", "Which tiles run at the same time, and what they sh
     }
 
     const waves = Math.ceil(down * across / data.sms);
+    const rowsOfABand = choice("Rows of a band", bands.map((band) => [band, band === 1 ? "1: row after row" : String(band)]), (value) => set({ band: Number(value) }));
+    rowsOfABand.querySelector("select").value = state.band;
     box.append(
-        make("div", { class: "controls" }, choice("Rows of a band", bands.map((band) => [band, band === 1 ? "1: row after row" : String(band)]), (value) => set({ band: Number(value) })),
+        make("div", { class: "controls" }, rowsOfABand,
             choice("Running", Array.from({ length: waves }, (_, n) => [n, `tiles ${n * data.sms} to ${Math.min((n + 1) * data.sms, down * across) - 1}`]), (value) => set({ from: Number(value) }))),
         asked, drawing, said,
         make("p", {
