@@ -19,9 +19,9 @@ def figure() -> svg.Figure:
     rows = {str(row["path"]): row for row in chart.table("copy_paths_tiles")}
     bottom = TOP + chart.LANE * len(WAYS)
     picture = svg.Figure("Bandwidth of three ways into shared memory with tiles of 2 KiB, on an H200", bottom + 6, chart.NARROW)
-    picture.text(chart.NARROW_LEFT, 26, "Share of a plain copy", "strong")
+    picture.text(chart.NARROW_LEFT, 26, "Share of the driver's copy", "strong")
     picture.text(chart.NARROW_LEFT, 46, "tiles of 2 KiB, one H200; right: what a tile takes", "small soft")
-    chart.whole(picture, TOP, bottom, "the device-to-device copy")
+    chart.whole(picture, TOP, bottom, "the driver's copy")
     for i, (way, name, issued, colour) in enumerate(WAYS):
         share = chart.number(rows[way], str(TILE))
         chart.lane(picture, TOP + chart.LANE * i, (name, issued), share, f"{share:.1f} %", colour, f"{way}: {share:.1f} %")

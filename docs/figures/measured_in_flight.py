@@ -28,7 +28,7 @@ def figure() -> svg.Figure:
     rows = chart.table("copy_paths")
     ceiling = max(chart.number(row, "gb_per_s") for row in rows if str(row["path"]).startswith("copy"))
     picture = svg.Figure("Copies by way of shared memory against the bytes that the stages of an SM hold, on an H200", 402)
-    picture.text(20, 28, f"Share of the device-to-device copy; blocks take {BLOCKS_TAKE} tiles, 16 bytes per access", "strong")
+    picture.text(20, 28, f"Share of the driver's copy; blocks take {BLOCKS_TAKE} tiles, 16 bytes per access", "strong")
     x = chart.Axis(4096, 131072, 80, 690, chart.doublings(4096, 131072, 1), logarithmic=True)
     y = chart.Axis(0, 100, 350, 80, [(v, f"{v} %") for v in range(0, 101, 20)])
     chart.grid(picture, x, y, "stages of all blocks on an SM", "of the copy")

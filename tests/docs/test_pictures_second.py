@@ -425,6 +425,15 @@ class Rungs(Second):
             self.assertEqual(len(heights), 1, heights)
             self.assertIs(self.browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), True)
 
+    def test_a_store_that_only_the_ptx_splits_is_not_held_against_a_rung(self) -> None:
+        rungs = data("rungs")["rungs"]
+        self.show_at("rungs", "transpose.html", 1280)
+        for side, kernel in enumerate(("tma_micro_tiles", "tma_persistent")):
+            self.choose(side, next(number for number, each in enumerate(rungs) if each["kernel"] == kernel))
+        self.button("the first")
+        self.assertIn("It has fewer warp instructions.", self.said())
+        self.assertIn("in machine code it is one, and the wavefronts are 1,024.", self.texts("p.help")[0])
+
 
 class Everybody(Second):
     """Who can use them."""

@@ -33,7 +33,7 @@ __device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
 }
 
 __global__ void one_thread_loads(const int* in, int* out, std::size_t size) {
-    __shared__ alignas(16) int tile[tile_ints + 8];
+    __shared__ alignas(16) int tile[tile_ints + 64]; // more room than you need
     __shared__ std::uint64_t bar;
     const std::size_t start = std::size_t{blockIdx.x} * tile_ints;
     const int count = workbook::tile_count(start, tile_ints, size);

@@ -17,7 +17,8 @@
 /// Judged   By the result for several sizes; by counters: one load and one store per tile, no byte by a
 ///          thread, and what is under way while thread 0 turns a tile: always the load of the next tile, and
 ///          a second copy, which is the load of the tile after that or the store of the tile before. The ring
-///          never runs empty.
+///          never runs empty: whatever thread 0 has waited for, something else is under way. (The judge tests
+///          means, over all tiles and all waits.)
 #include "workbook/tile.cuh"
 
 #include <cuda/ptx>

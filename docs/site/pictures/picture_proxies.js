@@ -54,8 +54,9 @@ Pictures.start("proxies", "The bytes that a bulk store is sure to see", (data, b
     function words(here, given) {
         if (given === null) return "The copy of thread 0 reads the whole tile, through the async proxy.";
         const verdict = given === undefined ? "" : given === many(here) ? " You said so." : ` You said ${given}.`, all = sure(here) === CHUNKS;
-        const start = `The store is sure to see the new bytes of ${all ? `all ${CHUNKS}` : `${sure(here) || "none"} of the ${CHUNKS}`} chunks.${verdict}`;
-        if (all) return `${start} The emulator finds nothing wrong.`;
+        const start = `By the emulator's rule the store is sure to see the new bytes of ${all ? `all ${CHUNKS}` : `${sure(here) || "none"} of the ${CHUNKS}`} chunks.${verdict}`;
+        const alone = here.fence === 3 && !here.loaded ? " The PTX ISA does not spell out whether the fence of the thread that issues is enough for the others' writes." : "";
+        if (all) return `${start} The emulator finds nothing wrong.${alone}`;
         return `${start} The emulator says ${[...new Set(here.found.filter(Boolean))].join(" and ")}: ${here.message}`;
     }
 
@@ -76,7 +77,7 @@ Pictures.start("proxies", "The bytes that a bulk store is sure to see", (data, b
         code, ask.node, drawing, said,
         make("p", {
             class: "help",
-            text: "Each variant ran on the emulator once for each chunk, with a store of that chunk alone. A line: something orders the write before the store's read, in both proxies. " +
+            text: "Each variant ran on the emulator once for each chunk, with a store of that chunk alone. A line: by the emulator's rule, something orders the write before the store's read, in both proxies. " +
                 "'old?': nothing does, and the store may see the bytes from before; on a GPU it may as well see the new ones, today.",
         }));
     set({});
