@@ -11,6 +11,8 @@ Pictures.start("rungs", "Two rungs of the ladder: their ways, their counters and
         shared_to_registers: [1, 2, "threads read"], registers_to_global: [2, 0, "threads store"], tensor_store: [1, 0, "TMA stores"],
     };
     const ROWS = { store_sectors: "32-byte sectors stored", wavefronts: "wavefronts of threads in shared memory", instructions: "warp instructions" };
+    /** Its PTX writes one of four stores of 16 bytes as four of 4 bytes; in its machine code all four are whole, and its wavefronts as many as those of LIKE. */
+    const SPLIT = "tma_persistent", LIKE = data.rungs.find((each) => each.kernel === "tma_micro_tiles").wavefronts;
     const state = [data.rungs.findIndex((each) => each.kernel === "padded_tile"), data.rungs.findIndex((each) => each.kernel === "tma_plain")];
     const drawing = make("div", { class: "drawing" }), body = make("tbody"), heads = [make("th", { scope: "col" }), make("th", { scope: "col" })], said = readout();
     let answer = null, width = 0;
@@ -53,7 +55,8 @@ Pictures.start("rungs", "Two rungs of the ladder: their ways, their counters and
         if (first === second) return `That is one rung: ${rate(first)}.`;
         const fast = first.gb_per_s >= second.gb_per_s ? 0 : 1, [better, worse] = fast ? [second, first] : [first, second];
         const verdict = given === undefined ? "" : given === SIDES[fast] ? " You said so." : " You said the other one.";
-        const less = Object.keys(ROWS).filter((name) => better[name] < worse[name]).map((name) => ROWS[name]), more = Object.keys(ROWS).filter((name) => better[name] > worse[name]).map((name) => ROWS[name]);
+        const count = (each, name) => (each.kernel === SPLIT && name === "wavefronts" ? LIKE : each[name]), names = Object.keys(ROWS);
+        const less = names.filter((name) => count(better, name) < count(worse, name)).map((name) => ROWS[name]), more = names.filter((name) => count(better, name) > count(worse, name)).map((name) => ROWS[name]);
         const counts = `It has ${less.length ? `fewer ${less.join(", ")}` : "fewer of nothing that is counted"}${more.length ? `, and more ${more.join(", ")}` : ""}.`;
         return `On an H200 ${better.kernel} is faster: ${rate(better)} against ${rate(worse)}, ${(better.gb_per_s / worse.gb_per_s).toFixed(2)} times.${verdict} ${counts}`;
     }
@@ -85,7 +88,8 @@ Pictures.start("rungs", "Two rungs of the ladder: their ways, their counters and
         make("p", {
             class: "help",
             text: "Arrows: the way of each byte of a tile, in order, by the emulator's counters of bytes; thick: by TMA. The table: its counters for a matrix of 128 × 128 floats. " +
-                "The bars: rates that an H200 measured at 32768 × 32768, the whole frame is the copy of the same bytes. What TMA does in shared memory no counter here sees.",
+                "The bars: rates that an H200 measured at 32768 × 32768, the whole frame is the copy of the same bytes. What TMA does in shared memory no counter here sees. " +
+                `In ${SPLIT} it counts one store in four as four, as the PTX has it; in machine code it is one, and the wavefronts are ${grouped(LIKE)}.`,
         }));
     ask.again();
     fitted(drawing, (room) => { width = room; draw(); });
