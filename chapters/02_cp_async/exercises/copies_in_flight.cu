@@ -3,16 +3,17 @@
 ///
 /// Given    in: `size` unsigned numbers in global memory. sums: one unsigned number per block. Each block
 ///          of 128 threads takes `tiles` = 8 neighbouring tiles of 128 elements; the last ones may be cut
-///          or empty. start_copy starts a thread's copy of one element of a tile; block_sum adds up a tile
-///          and must be called by all threads of the block.
+///          or empty. start_copy starts a thread's copy of one element of a tile, my_element reads one that
+///          another thread has copied (in a cut tile perhaps its own). Neither has a barrier. block_sum
+///          has, and stands behind your loop.
 /// Wanted   sums[b] = the sum over the block's tiles k of (k + 1) times the sum of the tile, modulo 2^32.
-///          Every element comes to shared memory by cp.async, and while a tile is added up, the copies of
-///          the next two tiles are on their way: three buffers. No element passes through a register on
-///          its way to shared memory.
-/// Missing  The loop over the tiles, with one barrier for each tile besides those of block_sum.
+///          Every element comes to shared memory by cp.async, and while a tile is read, the copies of the
+///          next two tiles are on their way: three buffers. No element passes through a register on its
+///          way to shared memory.
+/// Missing  The loop over the tiles, with one barrier for each tile.
 /// Judged   By the result for several sizes; by counters: when a thread reads its element of a tile, its
 ///          elements of the next two tiles, 8 bytes, are on their way (fewer at the end); each element is
-///          copied once; no byte from global memory to a register; one barrier of yours for each tile.
+///          copied once; no byte from global memory to a register; one barrier for each tile.
 #include "workbook/tile.cuh"
 
 #include <cuda_pipeline_primitives.h>
@@ -23,11 +24,14 @@ constexpr int block_threads = 128;
 constexpr int tiles = 8;
 constexpr int stages = 3;
 
-/// The sum of the tile's `count` elements, in thread 0. Its first barrier comes after the last read of the
-/// tile.
-__device__ unsigned block_sum(const unsigned* tile, int count) {
+/// This thread's element of a tile, counted from the tile's other end; 0 if there is none.
+__device__ unsigned my_element(const unsigned* buffer, int count) {
+    return threadIdx.x < count ? buffer[count - 1 - threadIdx.x] : 0;
+}
+
+/// The sum of what the threads of the block bring along, in thread 0. All of them call it.
+__device__ unsigned block_sum(unsigned sum) {
     __shared__ unsigned partial[block_threads];
-    unsigned sum = threadIdx.x < count ? tile[count - 1 - threadIdx.x] : 0;
     for (int half = block_threads / 2; half > 0; half /= 2) {
         partial[threadIdx.x] = sum;
         __syncthreads();
@@ -48,9 +52,9 @@ __global__ void copies_in_flight(const unsigned* in, unsigned* sums, std::size_t
     __shared__ unsigned buffers[stages][block_threads];
     const auto start = [](int k) { return (std::size_t{blockIdx.x} * tiles + k) * block_threads; };
     const auto count = [&](int k) { return workbook::tile_count(start(k), block_threads, size); };
-    unsigned sum = 0;
-    // YOUR CODE: start two tiles; then for each tile: wait for it, start the one two after it, and
-    // add it up.
+    unsigned mine = 0; // this thread's part of the sum
+    // YOUR CODE: for each tile k, mine += (k + 1) * my_element(…), and what the ring needs besides.
+    const unsigned sum = block_sum(mine);
     if (threadIdx.x == 0)
         sums[blockIdx.x] = sum;
 }
