@@ -133,7 +133,7 @@ class BankTurns(Second):
                 self.button("To the end")
                 counted = {box["mode"]: box["wavefronts"][read] for box in data("bank_turns")["boxes"] if box["row_bytes"] == rows}
                 self.assertIn("counted: " + ", ".join(f"{names[mode]}: {count}" for mode, count in counted.items()) + ".", self.said())
-                self.assertIn("You said 8 for the 128-byte mode.", self.said())
+                self.assertIn(f"You said 8 for the {rows}-byte mode.", self.said())
                 self.assertEqual(self.count("rect[data-lane]"), 32 * len(counted))
                 self.assertEqual([text for text in self.texts("svg text") if text.endswith("wavefronts")], [f"{count} wavefronts" for count in counted.values()])
                 heights.add(self.height())

@@ -35,15 +35,40 @@ void launch_early(const void* kernel, unsigned grid, const float* doubled, const
     workbook::check(cudaLaunchKernelExC(&config, kernel, arguments.data()), "kernel launch");
 }
 
-/// Fails if the second kernel waits before it loads anything. Its results are the same then, and its counts
-/// too, so the text of the kernel has to tell; it has no loop.
-void expect_that_it_begins_early() {
+/// The text of the kernel with this name, from its .entry to the next one.
+std::string kernel_text(const std::string& text, const std::string& name) {
+    for (std::size_t entry = text.find(".entry"); entry != std::string::npos;) {
+        const std::size_t next = text.find(".entry", entry + 1);
+        if (text.substr(entry, text.find('(', entry) - entry).find(name) != std::string::npos)
+            return text.substr(entry, next - entry);
+        entry = next;
+    }
+    return "";
+}
+
+/// Fails if the first kernel does not let the second one begin before it loads, or if the second one waits
+/// before it loads anything, or twice. The results are the same then, and the counts too, so the text of the
+/// kernels has to tell; they have no loop.
+void expect_that_they_overlap() {
     const std::string text = judge::program_text();
-    const std::size_t wait = text.find("griddepcontrol.wait"), entry = text.rfind(".entry", wait);
-    if (entry < wait && text.find("ld.global", entry) > wait && text.find("st.shared", entry) < text.size())
+    const std::string first = kernel_text(text, "double_all"),
+                      second = kernel_text(text, "wait_for_the_grid");
+    if (first.find("griddepcontrol.launch_dependents") >= first.find("ld.global"))
+        judge::fail(
+            "The results are right, but `double_all` no longer begins with let_next_begin(): the second "
+            "kernel begins later, and less overlaps.\nThe first kernel stays as it is.");
+    const std::string wait_words = "griddepcontrol.wait";
+    const std::size_t wait = second.find(wait_words);
+    if (wait == std::string::npos)
+        return;
+    if (second.find("ld.global") > wait && second.find("st.shared") != std::string::npos)
         judge::fail(
             "The results are right, but the wait stands above the load of the table: `factors` is filled "
             "when the first kernel has ended, and nothing overlaps.\nFill `factors` before the wait.");
+    if (second.find(wait_words, wait + 1) != std::string::npos)
+        judge::fail(
+            "The results are right, but the second kernel waits more than once. The first wait lasts until "
+            "the kernel before has ended; a second one has nothing to wait for.\nWait once.");
 }
 
 } // namespace
@@ -70,6 +95,6 @@ void judge::run() {
         expect_near<float>("out", out, expected, {});
         expect_exact<float>("pending", pending, std::vector<float>(size, 0.0F));
     }
-    trying("where it waits");
-    expect_that_it_begins_early();
+    trying("where the kernels begin and wait");
+    expect_that_they_overlap();
 }

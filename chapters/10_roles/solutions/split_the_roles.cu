@@ -4,9 +4,9 @@
 /// Given    `size` floats in `in`, at a multiple of 16 bytes; `size` is a multiple of 4. A block takes every
 ///          gridDim.x-th tile of 512 floats (the last may be shorter); Stream counts them 0, 1, 2, … It has
 ///          five warps and a ring, each stage with a tile, a full and an empty barrier. Two pairs of warps
-///          share the tiles: tile k belongs to pair k % 2, warps 0 and 1 or warps 2 and 3, and a pair never
-///          looks at the other's tiles. load(…) starts the load of tile k into a stage: it arrives on the
-///          full barrier and announces the bytes. square(…) lets a pair write the squares of a tile to `out`.
+///          share the tiles: tile k belongs to pair k % 2, warps 0 and 1 or warps 2 and 3, and a pair waits
+///          for no tiles but its own. load(…) starts the load of tile k into a stage: it arrives on the full
+///          barrier and announces the bytes. square(…) lets a pair write the squares of a tile to `out`.
 /// Wanted   out[i] = in[i]², by roles: one thread of warp 4 asks for tiles, each pair uses its own, and once
 ///          the ring is initialised nobody meets at a barrier of the block again, named ones included: the
 ///          pairs take no turns.
@@ -15,7 +15,7 @@
 ///          2. how many arrivals complete a phase of the full and of the empty barriers;
 ///          3. the producer: waits for each stage to be empty, then loads;
 ///          4. the pairs: each waits for the stages of its tiles to be full, squares, and gives them back,
-///             one arrival for each warp.
+///             one arrival for each warp, as arrive_as_warp does.
 /// Judged   By the result for several sizes, and by the emulator having nothing to report; by counters: one
 ///          __syncthreads() for each block, the barriers of as many stages as are right, every copy issued by
 ///          warp 4, one arrival for each warp that reads a tile, and loads that are ahead of their use.

@@ -9,10 +9,10 @@
 ///          begin before the first one has ended.
 /// Wanted   The same results, though the kernels overlap: what may be done while the first kernel still runs
 ///          comes before the wait, the rest after it. The order of the steps is yours.
-/// Missing  The wait, wait_for_previous(), once; and the order of the steps.
+/// Missing  The wait, wait_for_previous(), once; and the order of the steps. The first kernel stays as it is.
 /// Judged   By the results for several sizes, and by the emulator having nothing to report; by counters: each
-///          element is read once, and the table once for each block; by the kernel's PTX: the table is loaded
-///          before the wait.
+///          element is read once, and the table once for each block; by the kernels' PTX: the first one lets the
+///          second begin before it loads, and the second waits once, after it has loaded the table.
 #include <cstddef>
 
 constexpr int block_threads = 128;

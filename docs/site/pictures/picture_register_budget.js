@@ -9,8 +9,8 @@ Pictures.start("register_budget", "The registers of a block, before and after se
     const asked = make("div"), bars = make("div", { class: "bars" }), said = readout();
     let answer = null;
 
-    /** What the launch can give each thread of `consumers` groups and one of producers, one block on the SM. */
-    const given = (now) => Math.min(most, Math.floor(registers / ((now.consumers + 1) * group * step)) * step);
+    /** What the launch can give each thread of `consumers` groups, two at least, and one of producers, one block on the SM. */
+    const given = (now) => Math.floor(registers / ((now.consumers + 1) * group * step)) * step;
     const pool = (now) => (now.consumers + 1) * given(now);
     const wanted = (now) => now.keep + now.consumers * now.take;
     const end = (now) => ENDS[now.keep > given(now) || now.take < given(now) ? 2 : wanted(now) > pool(now) ? 1 : 0];
@@ -52,7 +52,7 @@ Pictures.start("register_budget", "The registers of a block, before and after se
     }
 
     const numbers = (from, to) => Array.from({ length: (to - from) / step + 1 }, (_, n) => [from + n * step, String(from + n * step)]);
-    const selects = [choice("Groups of consumers", [[1, "1"], [2, "2"], [3, "3"]], (value) => set("consumers", value)),
+    const selects = [choice("Groups of consumers", [[2, "2"], [3, "3"]], (value) => set("consumers", value)),
         choice("Producers keep", numbers(least, 136), (value) => set("keep", value)), choice("Each consumer takes", numbers(120, most), (value) => set("take", value))];
     ["consumers", "keep", "take"].forEach((name, number) => { selects[number].querySelector("select").value = state[name]; });
     const { prints, launched, moved } = data.measured;
@@ -61,5 +61,5 @@ Pictures.start("register_budget", "The registers of a block, before and after se
             `for each thread and two groups of consumers: ${launched} ms with registers as launched, ${moved} ms with 40 and 232.`,
     }));
     set();
-    reserveWords(said, [1, 2, 3].flatMap((consumers) => [24, 136].flatMap((keep) => [120, 248].map((take) => words(`${ENDS[2]}.`, { consumers, keep, take })))));
+    reserveWords(said, [2, 3].flatMap((consumers) => [24, 136].flatMap((keep) => [120, 248].map((take) => words(`${ENDS[2]}.`, { consumers, keep, take })))));
 });
