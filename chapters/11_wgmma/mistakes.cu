@@ -80,7 +80,7 @@ __global__ void overwritten_while_read(const __grid_constant__ CUtensorMap a_map
     Sums sums;
     wgmma_fence();
     multiply_tile(sums, tile, false); // expect: reuse-before-read-done
-    wgmma_commit();                   // should be followed by wgmma_wait<0>(sums) and __syncthreads()
+    wgmma_commit();                   // should be followed by wgmma_wait<0>(sums)
     if (threadIdx.x == 0) {
         ask_for(tile.a, a_map, &tile.bar); // expect: reuse-before-read-done
         ptx::mbarrier_arrive(&tile.bar);

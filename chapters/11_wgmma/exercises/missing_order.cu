@@ -8,8 +8,8 @@
 ///          matrices, so C comes to where B was.
 /// Wanted   Three handovers are broken. Check it, read what the emulator reports, and mend one after the
 ///          other. C is to be under way while the scores are rounded.
-///          A change of scores must be visible to the compiler too, by tie(scores); whether you did that, the
-///          emulator cannot see.
+///          Write what the compiler must see too, sums in the wait and tie(scores): the emulator cannot
+///          check that.
 /// Judged   By the result and the emulator's silence; by counters: two products, nobody but wgmma reads the
 ///          tiles, and C comes while threads work.
 #include "workbook/wgmma.cuh"

@@ -4,6 +4,7 @@
 #include "matrices.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,24 +34,55 @@ float sum_of(const Values& signal, const Values& b, std::size_t index, const Lay
     return sum;
 }
 
+/// A result, and the operands that it is of.
+struct Result {
+    std::vector<float> sums;
+    const Values &signal, &b;
+
+    /// Whether this row is what it would be with such a layout.
+    [[nodiscard]] bool has(std::size_t row, const Layout& layout) const {
+        for (std::size_t at = row * filters; at < (row + 1) * filters; ++at)
+            if (sums[at] != sum_of(signal, b, at, layout))
+                return false;
+        return true;
+    }
+
+    /// The leading offset and the step that explain row 0, the right ones first.
+    [[nodiscard]] std::optional<Layout> of_row_0() const {
+        for (const std::size_t leading : {8, 0, 64, 16, 24, 32, 40, 48, 56, 128, 256, 512})
+            for (const std::size_t step : {16, 0, 8, 32, 64, 128})
+                if (const Layout layout{.leading = leading, .step = step}; has(0, layout))
+                    return layout;
+        return std::nullopt;
+    }
+};
+
 /// Recognises what is known of wrong descriptors.
-std::string explain(const judge::Wrong<float>& wrong, const Values& signal, const Values& b) {
+std::string explain(const judge::Wrong<float>& wrong, const Result& result) {
     const std::size_t row = wrong.index / filters;
-    if (wrong.actual == sum_of(signal, b, wrong.index, {.leading = 64, .stride = 8}))
-        return "The two offsets are exchanged: leading leads along k, stride to the next eight rows.";
-    if (wrong.actual == sum_of(signal, b, wrong.index, {.step = 8}))
-        return "Each step begins 8 samples behind the one before, but one wgmma takes 16 of k.";
-    if (wrong.actual == sum_of(signal, b, wrong.index, {.step = 0}))
-        return "All four steps begin at the same sample.";
     if (row > 0 && row < 8)
         return "Row 0 is right, and row " + std::to_string(row) +
                " is not: its window begins 16 bytes behind the one before. In which mode are the rows of "
                "a core matrix 16 bytes apart?";
-    if (row == 0)
+    if (row >= 8)
+        return "Rows 0 to 7 are right, and row 8 is not. Its window begins at sample 64.";
+    const std::optional<Layout> found = result.of_row_0();
+    if (!found)
         return "Row 0 is the window of samples 0 to 63. The core matrix at the start of the signal has "
                "samples 0 to 7 as row 0, and 8 to 15 as row 1. Which sample is A(0, 8), the first of the "
                "next along k?";
-    return "Rows 0 to 7 are right, and row 8 is not. Its window begins at sample 64.";
+    const std::size_t leading = found->leading, step = found->step;
+    if (leading == 0 && result.has(8, {.leading = 0, .stride = 0, .step = step}))
+        return "leading and stride lead nowhere. They are bytes, and `windows` divides them by 16.";
+    if (leading == 64 && result.has(8, {.leading = 64, .stride = 8, .step = step}))
+        return "The two offsets are exchanged: leading leads along k, stride to the next eight rows.";
+    if (leading != 8)
+        return "leading leads " + std::to_string(leading) +
+               " samples on, but A(0, 8), the first of the next core matrix along k, is 8 samples on.";
+    if (step == 0)
+        return "All four steps begin at the same sample.";
+    return "Each step begins " + std::to_string(step) +
+           " samples behind the one before, but one wgmma takes 16 of k.";
 }
 
 } // namespace
@@ -70,7 +102,8 @@ void judge::run() {
         auto out = output<float>(windows * filters);
         kernel({.block = 128}, signal.data(), tile_map(b.data(), filters, workbook::Swizzle::bytes128),
                out.data());
-        expect_exact<float>("out", out, product(a_values, b_values),
-                            [&](const auto& wrong) { return explain(wrong, signal_values, b_values); });
+        expect_exact<float>("out", out, product(a_values, b_values), [&](const auto& wrong) {
+            return explain(wrong, {out.download(), signal_values, b_values});
+        });
     }
 }
