@@ -38,7 +38,8 @@ std::string explain(const judge::Wrong<unsigned>& wrong, unsigned wanted) {
     std::size_t uses = 0;
     for (std::size_t before = k % 2; before < k; before += 2)
         uses += is_wanted(wanted, before * tile) ? 1 : 0;
-    return which + "use number " + std::to_string(uses) + " of buffer " + std::to_string(k % 2) + ".";
+    return which + "use number " + std::to_string(uses) + " of buffer " + std::to_string(k % 2) +
+           ", counted from 0, if tile k uses buffer k % 2.";
 }
 
 } // namespace

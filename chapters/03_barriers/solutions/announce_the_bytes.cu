@@ -5,7 +5,7 @@
 ///          Row r is values[starts[r]] to values[starts[r + 1] - 1]. A row has at most 64 numbers, always a
 ///          multiple of 4, and may be empty. out: as many numbers as values. One block of 128 threads per 32
 ///          rows; the last block has what is left of them. Lane r of the first warp starts one bulk copy for
-///          row r, and none where it is empty. All copies of a block complete on one mbarrier.
+///          the block's row r, and none where it is empty. All copies of a block complete on one mbarrier.
 /// Wanted   Each row is written to its place in out, in reverse order. The barrier has one phase. It must
 ///          end when all rows have landed, not before; and it must end in a block of empty rows as well.
 /// Missing  Who arrives, and who announces how many bytes. There is more than one right answer: the

@@ -4,13 +4,12 @@
 /// Given    in: `size` unsigned numbers in global memory. out: as many. Each block of 64 threads has
 ///          `tiles` = 8 neighbouring tiles of 32 elements; bit k of `wanted` says whether tile k of each
 ///          block is wanted. The first warp copies the wanted tiles into two buffers, the second warp writes
-///          them back. Tile k uses buffer k % 2. Buffer b has two mbarriers: `full[b]` and `empty[b]`, of 32
-///          arrivals each.
+///          them back. Tile k uses buffer k % 2; you may share the tiles out otherwise. Buffer b has two
+///          mbarriers: `full[b]` and `empty[b]`, of 32 arrivals each.
 /// Wanted   Each wanted tile is written back in reverse order; the others are passed over: they stay as they
 ///          are in out, and nobody copies them, waits or arrives for them.
 /// Missing  Nothing. As long as all eight tiles are wanted the kernel is right; then a tile is left out, and
-///          the parity that both warps wait for is wrong. Which phase of its barriers is buffer b in when
-///          tile k comes?
+///          the results are wrong. Which phase of its barriers is buffer b in when tile k comes?
 /// Judged   By the result for several sizes and lists; by counters: one barrier of the block, two phases of
 ///          the four mbarriers for each wanted tile and none for the others, no byte loaded by the second
 ///          warp and none stored by the first; and a first warp that writes the next tile before it knows
