@@ -7,8 +7,8 @@
 ///          elements apart. The index function is right. The block has 2,304 bytes of dynamic shared memory,
 ///          which begin at a multiple of 1024.
 /// Wanted   Check it, read what the emulator reports, and repair the kernel so that the report is gone and
-///          the result right. The first need not bring the second: ask where the pattern begins. And a
-///          repair may take more memory than there is: then decide what has to lie elsewhere.
+///          the result right. A kernel without a report can still be wrong. And a repair may take more
+///          memory than there is: then decide what has to lie elsewhere.
 /// Judged   By the result for matrices of several shapes; by counters: two tensor copies for each tile of
 ///          out, which are under way together, and no int that a thread writes to shared memory.
 #include "workbook/swizzle.hpp"

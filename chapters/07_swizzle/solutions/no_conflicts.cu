@@ -5,7 +5,8 @@
 ///          of each column, modulo 2^32, to sums[(row of tiles) * width + column]. It has a warp for each
 ///          chunk of a row. Thread t brings chunk t % chunks of row t / chunks. Then warp w adds the columns
 ///          of chunk w; lane r reads row r. What lies outside of the matrix counts as 0. `pitch` is a
-///          multiple of 4. `chunks` is 10, 12, 8, 5 or another number up to 24.
+///          multiple of 4. `chunks` is 10, 12, 8, 5 or any other number up to 24. Eight neighbouring lanes
+///          are served together, by loads and by stores.
 /// Wanted   The results are right, but lanes that read one column of chunks meet: how many, depends on
 ///          `chunks`. Find an order of the chunks within their rows for which neither stores nor loads have a
 ///          bank conflict, whatever `chunks` is. The block has room for the tile alone: none for a pad.

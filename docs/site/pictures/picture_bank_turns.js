@@ -3,10 +3,10 @@
 
 Pictures.start("bank_turns", "A column of a tile, read under each swizzle mode, wavefront by wavefront", (data, box) => {
     const { make, choice, button, fitted, readout, reserveWords, clamp, plural } = Pictures;
-    const BANKS = 32, MODES = [0, 32, 64, 128], ASKED = 3, OWN = 4, BYTES = 16384, SERVED = 128, HIGH = 8, TOP = 54, PAUSE = 140;
+    const BANKS = 32, MODES = [0, 32, 64, 128], FIRST = 64, OWN = 4, BYTES = 16384, SERVED = 128, HIGH = 8, TOP = 54, PAUSE = 140;
     const most = Math.max(...data.boxes.flatMap((each) => each.wavefronts));
     const widths = [...new Set(data.boxes.map((each) => each.row_bytes))];
-    const state = { rows: widths[widths.length - 1], size: 0, turn: 0 };
+    const state = { rows: FIRST, size: 0, turn: 0 }; // The chapter has just asked for rows of 128 bytes.
     const drawing = make("div", { class: "drawing" }), said = readout(), count = make("span", { class: "count" });
     let answer = null, width = 0, timer = null;
     let own = null; // A layout of the reader's, in the place of the one without swizzle: as an entry of data.boxes.
@@ -15,7 +15,7 @@ Pictures.start("bank_turns", "A column of a tile, read under each swizzle mode, 
     const size = () => data.reads[state.size];
     const tile = (mode) => (mode === OWN ? own : data.boxes.find((each) => each.mode === mode && each.row_bytes === state.rows));
     const turns = (mode) => tile(mode).wavefronts[state.size];
-    const modes = () => [own ? OWN : 0, 1, 2, 3], asked = () => (own ? OWN : ASKED);
+    const modes = () => [own ? OWN : 0, 1, 2, 3], asked = () => (own ? OWN : MODES.indexOf(state.rows)); // The mode of the rows' own width.
     const here = () => modes().filter(tile);
     const longest = () => Math.max(...here().map(turns));
     const name = (mode) => (mode === OWN ? "your layout" : mode ? `${MODES[mode]}-byte mode` : "no swizzle");
@@ -130,7 +130,7 @@ Pictures.start("bank_turns", "A column of a tile, read under each swizzle mode, 
     function askAgain() {
         state.turn = 0;
         if (own) Pictures.ask(place, "How many wavefronts does it take to read the column with your layout?", null, answered);
-        else Pictures.ask(place, `How many wavefronts does it take to read the column under the ${name(ASKED)}?`, ["1", "2", "4", "8", "16", "32"], answered);
+        else Pictures.ask(place, `How many wavefronts does it take to read the column under the ${name(asked())}?`, ["1", "2", "4", "8", "16", "32"], answered);
     }
 
     /** One request, as PTX: lane i loads the element at the byte places[i] of shared memory. */
