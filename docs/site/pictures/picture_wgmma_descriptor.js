@@ -4,7 +4,7 @@
 Pictures.start("wgmma_descriptor", "Which bytes of shared memory a matrix descriptor names", (data, box) => {
     const { make, choice, ask, fitted, readout, reserveWords, clamp } = Pictures;
     const CHUNK = 16, LINE = 8, LEFT = 48, TOP = 20, HEIGHT = 9;
-    const state = { major: "K", swizzle: 128, leading: 128, stride: 1024, start: 0, piece: 19 };
+    const state = { major: "K", swizzle: 128, leading: 128, stride: 1024, start: 0, piece: 42 };
     const asked = make("div"), drawing = make("div", { class: "drawing" }), said = readout();
     const selects = {};
     let answer = null, width = 0;
