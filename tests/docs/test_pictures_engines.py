@@ -16,7 +16,7 @@ from test_access import violations
 from test_pictures import SMALLEST_WORDS, Pictures, data
 
 PAGES = {
-    "clusters.html": ("cluster_window", "cluster_lifetime", "cluster_multicast"),
+    "clusters.html": ("cluster_window", "cluster_lifetime", "cluster_multicast", "cluster_push"),
     "roles.html": ("ring_roles", "register_budget"),
     "wgmma.html": ("wgmma_accumulators", "wgmma_descriptor", "wgmma_order"),
     "gemm.html": ("gemm_order", "gemm_ladder", "gemm_waves"),
@@ -106,19 +106,26 @@ class Engines(Pictures):
             self.browser.evaluate(f"document.querySelectorAll('{self.box} .card')[{rank}].querySelectorAll('button')[{which}].click()")
             mask, armed = (mask ^ 1 << rank, armed) if which == 0 else (mask, armed ^ 1 << rank)
 
+    def test_a_multicast_with_two_mistakes_accepts_either(self) -> None:
+        self.show("cluster_multicast", "clusters.html")
+        for out, answer in ((False, EVER), (True, UNANNOUNCED), (False, UNANNOUNCED), (True, EVERY)):  # Mask 0b0111 or, with rank 1 out of it, 0b0101.
+            self.answer(answer)
+            self.assertEqual("That is what you said" in self.said(), not out and answer == UNANNOUNCED)
+            self.assertEqual("That is true too" in self.said(), out and answer == UNANNOUNCED)
+            self.browser.evaluate(f"document.querySelectorAll('{self.box} .card')[1].querySelectorAll('button')[0].click()")
+
     def test_barriers_of_the_cluster_that_are_left_out(self) -> None:
-        self.show("cluster_lifetime", "clusters.html")
         early, gone = "memory is used before it is ready", "memory is used after its block has left"
-        ends = {(0, True, True): "nothing", (0, False, True): early, (0, True, False): gone, (0, False, False): early,
-                (1, True, True): "nothing", (1, False, True): early, (1, True, False): "nothing", (1, False, False): early}
-        self.tick(1)
-        for kernel in (0, 1):
-            self.choose(0, kernel)
-            for tick, (entry, leave) in ((None, (True, True)), (1, (True, False)), (0, (False, False)), (1, (False, True)), (0, (True, True))):
-                if tick is not None:
-                    self.tick(tick)
+        ends = {("cluster_lifetime", True, True): "nothing", ("cluster_lifetime", False, True): early,
+                ("cluster_lifetime", True, False): gone, ("cluster_lifetime", False, False): early,
+                ("cluster_push", True, True): "nothing", ("cluster_push", False, True): early,
+                ("cluster_push", True, False): "nothing", ("cluster_push", False, False): early}
+        for name in ("cluster_lifetime", "cluster_push"):
+            self.show(name, "clusters.html")
+            for ticked, (entry, leave) in ((1, (True, True)), (1, (True, False)), (0, (False, False)), (1, (False, True)), (0, (True, True))):
+                self.tick(ticked)
                 self.answer("nothing")
-                end = ends[kernel, entry, leave]
+                end = ends[name, entry, leave]
                 self.assertIn(f"What is wrong: {end}.", self.said())
                 blamed = self.all_of(".codelines .blamed")
                 self.assertEqual(bool(blamed), end != "nothing")

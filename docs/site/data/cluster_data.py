@@ -1,6 +1,7 @@
 """The data of chapter 9's pictures: the window of addresses, multicasts, and who may leave when."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import traces
@@ -37,20 +38,22 @@ def multicast(build: Path) -> str:
     return traces.dump({"bytes": 256, "blocks": BLOCKS, "columns": ["announced", "arrived", "complete", "observed"], "cases": cases})
 
 
-def lifetime(build: Path) -> str:
-    """For each kernel and each choice of its two barriers of the cluster: what the emulator found, and where."""
-    kernels = []
-    for name in ("pull", "push"):
-        runs = {}
-        for entry in "01":
-            for end in "01":
-                done = launch(build, PROGRAM, "lifetime", name, entry, end)
-                runs[entry + end] = [
-                    {"name": each["name"], "message": each["message"].splitlines()[0], "lines": where(each, SOURCE)}
-                    for each in done.findings
-                ]
-        kernels.append({"name": name, "lines": body(SOURCE, name), "runs": runs})
-    return traces.dump({"kernels": kernels})
+def lifetime(build: Path, name: str) -> str:
+    """For a kernel and each choice of its two barriers of the cluster: what the emulator found, and where."""
+    runs = {}
+    for entry in "01":
+        for end in "01":
+            done = launch(build, PROGRAM, "lifetime", name, entry, end)
+            runs[entry + end] = [
+                {"name": each["name"], "message": each["message"].splitlines()[0], "lines": where(each, SOURCE)}
+                for each in done.findings
+            ]
+    return traces.dump({"kernels": [{"name": name, "lines": body(SOURCE, name), "runs": runs}]})
 
 
-MAKERS = {"cluster_window": window, "cluster_multicast": multicast, "cluster_lifetime": lifetime}
+MAKERS = {
+    "cluster_window": window,
+    "cluster_multicast": multicast,
+    "cluster_lifetime": partial(lifetime, name="pull"),
+    "cluster_push": partial(lifetime, name="push"),
+}

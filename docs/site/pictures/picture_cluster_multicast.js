@@ -10,6 +10,7 @@ Pictures.start("cluster_multicast", "A multicast to the blocks of a cluster", (d
 
     const found = ({ mask, armed }) => data.cases[mask << data.blocks | armed];
     const ending = (now) => ENDS[found(now).found[0] ?? "none"];
+    const both = ({ mask, armed }) => (armed & ~mask) !== 0 && (mask & ~armed) !== 0; // Then two mistakes are true, and one is found first.
     const bits = (mask) => `0b${mask.toString(2).padStart(data.blocks, "0")}`;
     const ranks = Array.from({ length: data.blocks }, (_, rank) => rank);
 
@@ -39,7 +40,8 @@ Pictures.start("cluster_multicast", "A multicast to the blocks of a cluster", (d
         const { mask, armed } = now, copies = ranks.filter((rank) => mask >> rank & 1).length;
         const start = `The mask is ${bits(mask)}: bit i stands for the block with rank i. `;
         if (given === null) return `${start}One thread of rank 0 issues one copy of ${data.bytes} bytes.`;
-        const verdict = given === undefined ? "" : given === ending(now) ? " That is what you said." : ` You said: ${given}.`;
+        const verdict = given === undefined ? "" : given === ending(now) ? " That is what you said."
+            : ` You said: ${given}.${both(now) && given !== ENDS.none ? " That is true too; the emulator stops at the first mistake it finds." : ""}`;
         const names = (wanted) => ranks.filter((rank) => wanted >> rank & 1).join(" and ");
         const why = found(now).found.length
             ? `${armed & ~mask ? ` Announced, but not in the mask: rank ${names(armed & ~mask)}.` : ""}${mask & ~armed ? ` In the mask, but not announced: rank ${names(mask & ~armed)}.` : ""}`
