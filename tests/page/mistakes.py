@@ -14,6 +14,7 @@ MOST_BYTES = 250_000
 
 RUN = """(async () => {
     const told = [];
+    for (const folded of document.querySelectorAll('details')) folded.open = true;
     for (const each of hopperMistakes) {
         const before = each.fragment.querySelectorAll('.said').length;
         for (const order of ['late', 'random']) {
@@ -24,7 +25,7 @@ RUN = """(async () => {
     }
     return JSON.stringify(told);
 })()"""
-"""What each mistake's listing says, how many lines had a note before it ran, and how many have one now."""
+"""What each mistake's listing says, unfolded as its reader has it, how many lines had a note before it ran, and how many have one now."""
 
 WATCHED = """(async () => {
     const [listing] = hopperMistakes, told = [listing.watchButton.hidden];

@@ -217,6 +217,49 @@ bool multistage(bool broken) {
     });
 }
 
+/// Two stages: the next tile comes while one is used, and one barrier of each round is for the tile that has
+/// come, the other for the stage that is copied to in the next round. A warp sums what the next one copied.
+/// With `unrolled` the rounds are unrolled.
+constexpr int rounds = 7;
+
+template <bool broken, int unrolled>
+__global__ void two_stages_kernel(const int* in, int* out) {
+    __shared__ alignas(128) int data[2][tile];
+    const auto load = [&](int k) {
+        if (k < rounds)
+            cp_async16(&data[k % 2][4 * threadIdx.x], in + k * tile + 4 * threadIdx.x);
+        cp_async_commit();
+    };
+    load(0);
+    int sum = 0;
+#pragma unroll(unrolled)
+    for (int k = 0; k < rounds; ++k) {
+        load(k + 1);
+        cp_async_wait<1>();
+        __syncthreads();
+        for (int i = 0; i < 4; ++i)
+            sum += (k + 1) * data[k % 2][(4 * threadIdx.x + 128 + i) % tile];
+        if constexpr (!broken)
+            __syncthreads();
+    }
+    out[threadIdx.x] = sum;
+}
+
+template <int unrolled>
+bool two_stages(bool broken) {
+    const auto host = pairs::small_ints(rounds * tile);
+    pairs::Device<int> in(host), out(threads);
+    (broken ? two_stages_kernel<true, unrolled>
+            : two_stages_kernel<false, unrolled>)<<<1, threads>>>(in.data(), out.data());
+    return pairs::all_are(out, [&](int thread) {
+        int sum = 0;
+        for (int k = 0; k < rounds; ++k)
+            for (int i = 0; i < 4; ++i)
+                sum += (k + 1) * host[k * tile + (4 * thread + 128 + i) % tile];
+        return sum;
+    });
+}
+
 struct GatherStorage {
     alignas(128) int rows[2][64][4];
     uint64_t full[2], empty[2];
@@ -448,6 +491,28 @@ constexpr pairs::Pair list[] = {
      .finding = "race-shared",
      .says = "nothing orders that wait before the read by another thread",
      .remedy = "Put a barrier (__syncthreads()) between the wait and reads by other threads"},
+    {.name = "round_without_second_barrier",
+     .mistake =
+         "Two stages, and no barrier between the reads of a tile and the next round's copy into the same "
+         "stage.",
+     .fix = "A second __syncthreads() behind the reads.",
+     .run = two_stages<1>,
+     .finding = "race-shared",
+     .says = "So the copy is one of a later round, and nothing orders the read before it",
+     .remedy = "put a __syncthreads() between its access and the issue of the copy",
+     .also = {{"race-shared", "nothing orders one before the other",
+               "put a __syncthreads() between its access and the issue of the copy"}}},
+    {.name = "unrolled_without_second_barrier",
+     .mistake =
+         "Two stages, and no barrier between the reads of a tile and the next round's copy into the same "
+         "stage. The compiler has unrolled the rounds.",
+     .fix = "A second __syncthreads() behind the reads.",
+     .run = two_stages<rounds>,
+     .finding = "race-shared",
+     .says = "So the copy is one of a later round, and nothing orders the read before it",
+     .remedy = "put a __syncthreads() between its access and the issue of the copy",
+     .also = {{"race-shared", "nothing orders one before the other",
+               "put a __syncthreads() between its access and the issue of the copy"}}},
     {.name = "plain_arrive_after_cp_async",
      .mistake =
          "An ordinary arrival does not wait for the thread's cp.async: the consumers read rows that have not "

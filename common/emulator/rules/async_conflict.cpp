@@ -6,6 +6,7 @@
 #include "findings/words/accesses.hpp"
 #include "findings/words/hand_overs.hpp"
 #include "findings/words/one_thread.hpp"
+#include "findings/words/paths.hpp"
 #include "findings/words/waits.hpp"
 #include "hopper_emulator/finding_kinds.hpp"
 #include "rules/analysis/early_readers.hpp"
@@ -71,7 +72,9 @@ class AsyncConflict final : public Rule {
     void race_with_early_read(const Meeting& meeting);
     void publish_or_hold(Diagnostic finding);
     void decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation, Ref ref,
-                bool shared);
+                const Access& read, bool shared);
+    Diagnostic not_ordered(std::vector<SourceLine> lines, const std::string& message, const Record& operation,
+                           const Access& read, bool shared);
 
     bool tells_early_hand_over(const Access& reader, const SharedClock& issuer_knew, const Access& issue,
                                const Operation& copy, const Diagnostic& not_waited,
@@ -206,7 +209,7 @@ void AsyncConflict::tell_conflict(const Conflict& conflict) {
         return decide(std::move(lines),
                       conflict.place + conflict.deed + " reads what a " + conflict.what + " issued by " +
                           conflict.issuer + " writes.",
-                      old, ref, actor.shared);
+                      old, ref, HandOverWords::later(actor), actor.shared);
     if (const Hint early = came_too_early(conflict)) {
         Diagnostic finding = make(Finding::race_shared, overwritten(conflict), "", std::move(lines));
         early.extend(finding);
@@ -357,7 +360,8 @@ void AsyncConflict::race_with_early_read(const Meeting& meeting) {
     std::vector<SourceLine> lines{line(actor.record->pc, what + " issued by " + who(cluster_, actor)),
                                   line(old.pc, "read by " + reader)};
     if (copy.completion != CompletionKind::mbarrier)
-        return decide(std::move(lines), message, *actor.record, actor.ref, actor.shared);
+        return decide(std::move(lines), message, *actor.record, actor.ref,
+                      hand_overs_.earlier(meeting).value_or(Access{}), actor.shared);
     Diagnostic finding =
         make(Finding::read_before_completion, message + " The reader has not waited for the copy.",
              waits_.how_to_wait(copy, false), std::move(lines));
@@ -392,14 +396,33 @@ bool AsyncConflict::tells_early_hand_over(const Access& reader, const SharedCloc
     return true;
 }
 
+/// The issuing thread waits for its copy. What is missing is a barrier behind that wait; or, where there is
+/// one already, a barrier before the copy of a later round.
+Diagnostic AsyncConflict::not_ordered(std::vector<SourceLine> lines, const std::string& message,
+                                      const Record& operation, const Access& read, bool shared) {
+    const Finding is = shared ? Finding::race_shared : Finding::race_global;
+    if (shared && read.warp &&
+        lacks_barrier_on_way_back(*cluster_.info().kernel, operation.pc, read.pc,
+                                  read.warp == operations_[operation.operation].warp))
+        return make(
+            is,
+            message + " Between the issuing thread's wait for such a copy and the read stands a "
+                      "barrier already. So the copy is one of a later round, and nothing orders the "
+                      "read before it.",
+            "The reader works on what was there before: put a __syncthreads() between its access and the "
+            "issue of the copy.",
+            std::move(lines));
+    return make(is,
+                message + " The issuing thread waits for its copy, but nothing orders that wait before the "
+                          "read by another thread.",
+                "Put a barrier (__syncthreads()) between the wait and reads by other threads.",
+                std::move(lines));
+}
+
 void AsyncConflict::decide(std::vector<SourceLine> lines, const std::string& message, const Record& operation,
-                           Ref ref, bool shared) {
+                           Ref ref, const Access& read, bool shared) {
     Undecided finding;
-    finding.if_waited =
-        make(shared ? Finding::race_shared : Finding::race_global,
-             message + " The issuing thread waits for its copy, but nothing orders that wait before the read "
-                       "by another thread.",
-             "Put a barrier (__syncthreads()) between the wait and reads by other threads.", lines);
+    finding.if_waited = not_ordered(lines, message, operation, read, shared);
     finding.if_not =
         make(Finding::read_before_completion, message + " Nobody has waited for the copy before that read.",
              waits_.how_to_wait(operations_[operation.operation], false), std::move(lines));

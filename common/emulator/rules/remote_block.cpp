@@ -1,9 +1,11 @@
-// Shared memory of another block of the cluster, used before that block has started or behind its end.
+// Shared memory of another block of the cluster, used before that block has started or behind its end; and
+// that of a block which ends although nothing has told it that a copy to another block has read it.
 
 #include "findings/places.hpp"
 #include "hopper_emulator/finding_kinds.hpp"
 #include "rules/rule.hpp"
 
+#include <functional>
 #include <map>
 
 namespace emu::check {
@@ -31,6 +33,7 @@ class RemoteBlock final : public Rule {
         Epoch epoch = 0;
     };
     void check_started(Warp& warp, unsigned lane, std::uint32_t pc, unsigned rank);
+    void check_sent(const Block& block, const std::function<bool(Component, Epoch)>& knows);
     void note_remote_use(const Warp& warp, unsigned lane, std::uint32_t pc, unsigned rank);
 
     bool all_started_ = false; ///< A cluster barrier completed, so every block runs.
@@ -110,7 +113,7 @@ void RemoteBlock::note_remote_use(const Warp& warp, unsigned lane, std::uint32_t
 
 /// Whoever uses the shared memory of another block must have told it so before it ends.
 void RemoteBlock::on_block_exit(Block& block) {
-    if (block.rank() >= remote_uses_.size() || remote_uses_[block.rank()].empty() || cluster_.stopped())
+    if (cluster_.blocks().size() <= 1 || cluster_.stopped())
         return;
     Accumulator known;
     for (const auto& warp : block.warps())
@@ -124,6 +127,9 @@ void RemoteBlock::on_block_exit(Block& block) {
                known.clock().get(order, engine_.cluster_withheld()->agent) >=
                    engine_.cluster_withheld()->phase;
     };
+    check_sent(block, knows);
+    if (block.rank() >= remote_uses_.size())
+        return;
     const auto& uses = remote_uses_[block.rank()];
     for (Component thread = 0; thread < uses.size(); ++thread) {
         const RemoteUse& use = uses[thread];
@@ -138,6 +144,30 @@ void RemoteBlock::on_block_exit(Block& block) {
             "Put a cluster barrier (cluster.sync(), barrier.cluster) after the last access to the shared "
             "memory of another block, before any block ends.",
             {line(use.pc, "by " + user)});
+    }
+}
+
+/// A copy from the block's memory to another block completes there: only who waited there knows that the
+/// source has been read. One that has not completed, or that nobody has seen, is told by the machine.
+void RemoteBlock::check_sent(const Block& block, const std::function<bool(Component, Epoch)>& knows) {
+    for (const Operation& copy : operations_) {
+        if (!copy.warp || &copy.warp->block() != &block || !copy.reads_shared || !copy.writes_shared ||
+            !copy.completed || shared_rank(copy.barrier) == block.rank())
+            continue;
+        const Record& source = engine_.store(true)[copy.reads];
+        if (knows(source.component, source.epoch) ||
+            !first_time(Finding::exited_with_copies_in_flight, copy.pc, copy.pc))
+            continue;
+        const std::string sender = thread_name(*copy.warp, copy.lane);
+        left_early_[copy.pc] = make(
+            Finding::exited_with_copies_in_flight,
+            "The copy that " + sender + " issued reads the shared memory of cluster block " +
+                std::to_string(block.rank()) +
+                ", which has ended, and nothing made that block wait until the copy was complete: in another "
+                "run it ends before.",
+            "Let the block that receives the copy tell it, behind its wait: by a cluster barrier "
+            "(cluster.sync(), barrier.cluster), or by an arrival at an mbarrier for which the sender waits.",
+            {line(copy.pc, "issued by " + sender)});
     }
 }
 

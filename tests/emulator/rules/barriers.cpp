@@ -271,6 +271,47 @@ TEST_CASE("remote-block-exited: nothing makes the other block wait for the last 
     require_silent(program(read + arrive, wait));
 }
 
+TEST_CASE("exited-with-copies-in-flight: nothing makes the sender wait until its copy has been read") {
+    // Block 0 sends its tile to block 1, which waits for it. A long wait of the sender orders nothing.
+    const auto program = [](const std::string& sender, const std::string& receiver, const std::string& end) {
+        return Case{
+            tile_and_bar + ".shared .align 128 .b8 landed[128];\n.shared .align 8 .b64 told;\n",
+            addresses(32) +
+                "@%p0 mbarrier.init.shared.b64 [bar], 1;\n@%p0 mbarrier.init.shared.b64 [told], 1;\n"
+                "@%p0 fence.mbarrier_init.release.cluster;\n"
+                "st.shared.u32 [%r10], %r0;\nfence.proxy.async;\nbarrier.cluster.arrive;\n"
+                "barrier.cluster.wait;\n"
+                "mov.u32 %r1, %cluster_ctarank;\nsetp.eq.u32 %p1, %r1, 1;\n@%p1 bra RECEIVER;\n"
+                "mov.u32 %r2, bar;\nmapa.shared::cluster.u32 %r2, %r2, 1;\n"
+                "mov.u32 %r3, landed;\nmapa.shared::cluster.u32 %r3, %r3, 1;\n"
+                "@%p0 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r3], "
+                "[tile], 128, [%r2];//!\n" +
+                sender +
+                "bra DONE;\nRECEIVER:\n"
+                "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;\nW:\n"
+                "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p7, [bar], 0;\n@!%p7 bra W;\n" +
+                receiver + "DONE:\n" + end,
+            32, 2, 2};
+    };
+    const std::string sleep = "mov.u32 %r4, 0;\nS:\nnanosleep.u32 1000;\nadd.u32 %r4, %r4, 1;\n"
+                              "setp.lt.u32 %p3, %r4, 100;\n@%p3 bra S;\n";
+    const std::string sync = "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
+    for (const std::string& end : {std::string(), sleep, sleep + "bar.sync 0;\n"})
+        for (const Order& order : async_test::all_orders()) {
+            const auto outcome = run(program(end, "", ""), order);
+            REQUIRE(outcome.result.diagnostics.size() == 1);
+            REQUIRE(outcome.result.diagnostics.front().name() == "exited-with-copies-in-flight");
+        }
+    require_silent(program("", "", sync));
+    require_silent(program("", "", "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n"));
+    // The receiver tells the sender.
+    require_silent(program("V:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p6, [told], 0;\n"
+                           "@!%p6 bra V;\n",
+                           "mov.u32 %r5, told;\nmapa.shared::cluster.u32 %r5, %r5, 0;\n"
+                           "@%p0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r5];\n",
+                           ""));
+}
+
 TEST_CASE("barrier-reinit-in-use: invalidated while other threads may still wait, a note of strict checks") {
     const auto program = [](const std::string& between, bool strict = true) {
         return Case{tile_and_bar,

@@ -90,6 +90,27 @@ TEST_CASE("race-shared: each thread has waited for its own cp.async, and reads a
     require_silent({tile, copies + meet + read});
 }
 
+TEST_CASE("race-shared: the copy of a later round, where the barrier behind the wait is there") {
+    // Warp 1 runs ahead and copies to its half of the tile again, which warp 0 has yet to read.
+    const std::string copy = "cp.async.ca.shared.global [%r10], [%rd10], 4;\ncp.async.wait_all;\n";
+    const std::string first = addresses(64) + "setp.lt.u32 %p3, %r0, 32;\n" + copy + meet;
+    const std::string read = "@%p3 ld.shared.u32 %r5, [%r11];//!\n";
+    const std::string again = "@!%p3 cp.async.ca.shared.global [%r10], [%rd10], 4;//!\ncp.async.wait_all;\n";
+    require_explained("race-shared", {tile, first + read + again}, "the copy is one of a later round",
+                      "put a __syncthreads() between its access and the issue of the copy");
+    require_silent({tile, first + read + meet + again});
+    // In a loop the copy may stand before the read.
+    const std::string loop = addresses(64) +
+                             "setp.lt.u32 %p3, %r0, 32;\nmov.u32 %r14, 0;\nROUND:\n"
+                             "cp.async.ca.shared.global [%r10], [%rd10], 4;//!\n"
+                             "cp.async.wait_all;\n" +
+                             meet;
+    const std::string next = "add.u32 %r14, %r14, 1;\nsetp.lt.u32 %p4, %r14, 3;\n@%p4 bra ROUND;\n";
+    require_explained("race-shared", {tile, loop + read + next}, "the copy is one of a later round",
+                      "put a __syncthreads() between its access and the issue of the copy");
+    require_silent({tile, loop + read + meet + next});
+}
+
 TEST_CASE("bulk wait_group.read with too large an N") {
     const std::string store = addresses(64) + "st.shared.u32 [%r10], %r6;\nfence.proxy.async;\n" + meet +
                               "@%p0 " + bulk_store + "//!\n@%p0 cp.async.bulk.commit_group;\n";

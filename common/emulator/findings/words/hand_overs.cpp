@@ -3,6 +3,7 @@
 #include "findings/lines.hpp"
 #include "findings/places.hpp"
 #include "findings/words/accesses.hpp"
+#include "findings/words/paths.hpp"
 
 #include <algorithm>
 
@@ -31,25 +32,6 @@ const char* arrive_word(const Step& step) {
     default:
         return "arrive";
     }
-}
-
-/// A loop takes a thread from one instruction back to one before it, or to itself.
-bool leads_back(const Kernel& kernel, std::uint32_t from, std::uint32_t to) {
-    for (std::uint32_t pc = from; pc < kernel.sources.size(); ++pc)
-        if (kernel.sources[pc]->opcode == "bra" && kernel.code[pc].target <= to)
-            return true;
-    return false;
-}
-
-/// There is a barrier of the block between two instructions, or of a warp if that is enough.
-bool has_barrier(const Kernel& kernel, std::uint32_t from, std::uint32_t to, bool in_warp) {
-    for (std::uint32_t pc = from; pc < to; ++pc) {
-        const ptx::Instruction& i = *kernel.sources[pc];
-        if ((i.opcode == "bar" || i.opcode == "barrier") && !i.has("arrive") && !i.has("cluster") &&
-            (in_warp || !i.has("warp")))
-            return true;
-    }
-    return false;
 }
 
 } // namespace
