@@ -5,6 +5,7 @@
 #include "workbook/matrix.hpp"
 #include "workbook/tensor_map.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -13,11 +14,15 @@
 namespace {
 
 constexpr unsigned tile_elements = 1024;
+constexpr int sector = 32;      // bytes
+constexpr int first_byte = 16;  // of each row of `in`: in the middle of a sector
+constexpr int counted_on = 128; // the matrix for which the sectors are counted is as wide and as high
 
 /// As the exercise declares it.
 struct Shape {
     int tile_width;
     int tile_height;
+    int sectors_read;
 };
 
 /// A matrix on the host, whose rows are `pitch` elements apart.
@@ -83,6 +88,51 @@ Shape chosen() {
     return tile;
 }
 
+/// Of a count; others than these are common mistakes.
+struct Rules {
+    int first_byte = ::first_byte;
+    bool outside_as_inside = false;
+};
+
+/// The sectors that the loads of all tiles read of the matrix for which they are counted: each row of a box
+/// in pieces of 128 bytes, and of one outside of the matrix those that it fills.
+int sectors(const Shape& tile, const Rules& rules) {
+    constexpr int piece = 128;
+    int sum = 0;
+    for (int x = 0; x < counted_on; x += tile.tile_width)
+        for (int y = 0; y < counted_on; y += tile.tile_height)
+            for (int row = 0; row < tile.tile_height + 2; ++row)
+                for (int at = 0; at < tile.tile_width * 4; at += piece) {
+                    const int matrix_row = y - 1 + row;
+                    const bool inside =
+                        matrix_row >= 0 && matrix_row < counted_on && x * 4 + at < counted_on * 4;
+                    const int begin = inside || rules.outside_as_inside ? rules.first_byte + x * 4 + at : 0;
+                    const int end = begin + std::min(piece, tile.tile_width * 4 - at);
+                    sum += (end + sector - 1) / sector - begin / sector;
+                }
+    return sum;
+}
+
+/// Fails if the learner's count is not that of the chosen tile.
+void expect_counted(const Shape& tile) {
+    if (tile.sectors_read == sectors(tile, {}))
+        return;
+    std::string message = "The loads of all tiles of " + std::to_string(tile.tile_width) + " × " +
+                          std::to_string(tile.tile_height) + " do not read " +
+                          std::to_string(tile.sectors_read) + " sectors of a matrix of " +
+                          std::to_string(counted_on) + " × " + std::to_string(counted_on) + ".\n";
+    if (tile.sectors_read == sectors(tile, {.outside_as_inside = true}))
+        message += "A row outside of the matrix touches no sector: it counts as many as it fills.";
+    else if (tile.sectors_read == sectors(tile, {.first_byte = 0}))
+        message += "Each row of the matrix begins in the middle of a sector: a piece of it touches one more "
+                   "than it fills.";
+    else
+        message +=
+            "Count the pieces of a row of the box and the sectors that each touches; then the rows of a "
+            "box, two of halo among them; then the boxes.";
+    judge::fail(message);
+}
+
 } // namespace
 
 void judge::run() {
@@ -94,12 +144,13 @@ void judge::run() {
         std::size_t width;
         std::size_t height;
     };
-    for (const auto [width, height] : {Case{128, 128}, {64, 48}, {100, 37}, {4, 1}, {36, 300}}) {
+    for (const auto [width, height] :
+         {Case{counted_on, counted_on}, {64, 48}, {100, 37}, {4, 1}, {36, 300}}) {
         trying("matrices of " + std::to_string(width) + " × " + std::to_string(height));
         const std::size_t pitch = workbook::row_pitch<unsigned>(width);
         const Values values{width, height, pitch,
                             workbook::random_values<unsigned>(pitch * height, width + height)};
-        const auto in = input(values.all, 4);
+        const auto in = input(values.all, first_byte / sizeof(unsigned));
         auto out = output<unsigned>(pitch * height, 8);
         const dim3 grid(workbook::blocks_for(width, tile_width), workbook::blocks_for(height, tile_height));
         kernel({.grid = grid, .block = 128}, map_of(in.data(), values, tile_width, tile_height + 2),
@@ -111,4 +162,6 @@ void judge::run() {
         expect_exact<unsigned>("out", out, expected,
                                [&](const auto& wrong) { return explain(wrong, values); });
     }
+    trying("your count of the sectors");
+    expect_counted(tile);
 }

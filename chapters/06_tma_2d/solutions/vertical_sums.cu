@@ -2,16 +2,21 @@
 /// Exercise: choose a tile, and write a filter whose edge comes from the tensor map.
 ///
 /// Given    Two matrices of `width` × `height` unsigned ints. A block of 128 threads takes a tile of 1,024
-///          elements. `shape` tells the judge how wide and how high it is, and the judge makes the maps:
-///          `from` of `in`, for the tile with one row more above and below; `to` of `out`, for the tile. What
-///          a load finds outside of the matrix is 0.
+///          elements. `shape` tells the judge how wide and how high it is, and what you count; the judge
+///          makes the maps: `from` of `in`, for the tile with one row more above and below; `to` of `out`,
+///          for the tile. What a load finds outside of the matrix is 0.
 /// Wanted   First the tile: the one whose loads read the fewest sectors of 32 bytes of a matrix of 128 × 128,
 ///          each row of which begins in the middle of a sector. A load cuts each row of its box into pieces
-///          of 128 bytes, and of each piece it reads all sectors that it touches. Then the kernel:
+///          of 128 bytes, and of each piece it reads all sectors that it touches. (A row outside of the
+///          matrix counts as many sectors as it fills: four for 128 bytes.) The width divides 1,024, is a
+///          multiple of 4, leaves a box of at most 256 rows, and is not more than the matrix has. Write how
+///          many sectors the loads of all tiles read, into `sectors_read`. Then the kernel:
 ///          out(x, y) = in(x, y - 1) + in(x, y) + in(x, y + 1) modulo 2^32, where rows outside of the matrix
 ///          count as 0. One tensor load and one tensor store per tile; no test for the matrix's edge.
-/// Judged   By the result for matrices of several shapes; by counters: one load of a halo and one store of a
-///          tile for each block, and the sectors loaded from the matrix of 128 × 128.
+/// Judged   By the result for matrices of several shapes, and by your count of the sectors; by counters: one
+///          load of a halo and one store of a tile for each block, the sectors loaded from the matrix of
+///          128 × 128, and that whole warps add: their stores to shared memory write at least 120 bytes each,
+///          on average.
 #include <cuda.h>
 #include <cuda/ptx>
 
@@ -23,7 +28,9 @@ constexpr int block_threads = 128;
 constexpr int tile_elements = 1024;
 //@ hole
 constexpr int tile_width = 32;
+constexpr int sectors_read = 2712; // 16 boxes of 34 rows of five, less one for each of 8 rows outside
 //? constexpr int tile_width = 128; // YOUR CODE: how wide?
+//? constexpr int sectors_read = 0; // YOUR CODE: how many sectors do the loads of all tiles read?
 //@ end
 constexpr int tile_height = tile_elements / tile_width;
 constexpr int halo_height = tile_height + 2;
@@ -37,10 +44,11 @@ __device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
 struct Shape {
     int tile_width;
     int tile_height;
+    int sectors_read;
 };
 
 /// For the judge; one thread.
-__global__ void shape(Shape* result) { *result = {tile_width, tile_height}; }
+__global__ void shape(Shape* result) { *result = {tile_width, tile_height, sectors_read}; }
 
 __global__ void vertical_sums(const __grid_constant__ CUtensorMap from,
                               const __grid_constant__ CUtensorMap to) {
