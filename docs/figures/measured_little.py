@@ -9,16 +9,22 @@ import svg
 PEAK = 4800.0  # GB/s that the data sheet promises
 
 
+def cross(picture: svg.Figure, x: float, y: float) -> None:
+    """A mark that is no measurement."""
+    picture.line(x - 5, y - 5, x + 5, y + 5)
+    picture.line(x - 5, y + 5, x + 5, y - 5)
+
+
 def marks(picture: svg.Figure, x: chart.Axis, y: chart.Axis, latency: float) -> None:
     """The law as a line, and on it what reading and copying at the peak would take."""
     low, high = (rate * latency / 132 for rate in (y.low, PEAK))
     picture.path(f"M{x.place(max(low, x.low)):.1f} {y.place(max(low, x.low) * 132 / latency):.1f} L{x.place(high):.1f} {y.place(PEAK):.1f}", "dashed")
-    for rate, what, shift in ((PEAK / 2, "copying", 14), (PEAK, "reading", -4)):
+    for rate, what, shift in ((PEAK / 2, "copying", -5), (PEAK, "reading", -5)):
         need = rate * latency / 132
         left, top = x.place(need), y.place(rate)
         picture.line(left, top, left, y.start, "thin dashed")
-        picture.rect(left - 5, top - 5, 10, 10, "compute", f"{what} at {PEAK:.0f} GB/s: {need:.0f} bytes")
-        picture.text(left - 10, top + shift, f"{what}: {need / 1000:.1f} KB", "small", "end")
+        cross(picture, left, top)
+        picture.text(left - 12, top + shift, f"{what}: {need / 1024:.0f} KiB", "small", "end")
 
 
 def figure() -> svg.Figure:
@@ -40,8 +46,10 @@ def figure() -> svg.Figure:
         left, top = x.place(chart.number(row, "in_flight")), y.place(rate)
         tip = f"copy, {row['threads_per_sm']} threads, one load of {row['load_bytes']} bytes: reads {rate:.0f} GB/s"
         picture.rect(left - 4, top - 4, 8, 8, "async", tip)
-    names = [("wait", "only reads, loads of 4 bytes"), ("copy", "only reads, 16 bytes"), ("async", "copies (their reading)")]
-    chart.legend(picture, 80, 49, names, 200)
+    names = [("wait", "only reads, 4 bytes a load"), ("copy", "only reads, 16 bytes"), ("async", "copies (their reading)")]
+    chart.legend(picture, 80, 49, names, 185)
+    cross(picture, 80 + 3 * 175 + 5, 45)
+    picture.text(80 + 3 * 175 + 16, 49, "Little's law", "small")
     return picture
 
 
