@@ -15,7 +15,7 @@ TABLES = {
     "09_clusters": ("report_clusters",),
 }
 """Where the numbers of a chapter's kernels were measured. Chapter 4's table is woven, chapter 12's has a test in test_listings.py."""
-HEADINGS = {"05_tma_1d": "### The three questions, answered"}
+HEADINGS = {"05_tma_1d": "### The three questions, answered", "09_clusters": "### The variants in numbers"}
 """Below which heading a chapter's table is, where that is not 'Variants'."""
 COLUMNS = {"%": "share", "GB/s": "gb_per_s", "ms": "median_ms"}
 NUMBER = re.compile(r"([\d,.]+) (%|GB/s|ms)")

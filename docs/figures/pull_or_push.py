@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""A sum over a cluster in time, as a simple model gives it: cluster_sum, which pulls, and remote_arrive, which pushes.
+
+Each block takes ADD units for its own sum, a message or a meeting takes MESSAGE, and rank 0 takes TOTAL for adding up the parts.
+"""
+
+import sys
+
+import svg
+
+ADD = (3.0, 5.0, 2.0, 4.0)
+MESSAGE, TOTAL = 0.6, 1.6
+LABEL, UNIT, LANE, PANEL = 58, 33, 30, 362
+
+Bar = tuple[float, float, str, str, str]
+"""Begin and end, text, colour, what a browser shows."""
+
+
+def pull() -> list[list[Bar]]:
+    met = max(ADD) + MESSAGE
+    end = met + TOTAL + MESSAGE
+    lanes: list[list[Bar]] = []
+    for rank, add in enumerate(ADD):
+        lane: list[Bar] = [(0, add, "adds", "compute", f"rank {rank} adds up its own elements")]
+        lane.append((add, met if rank == 0 else end, "waits", "wait", f"rank {rank} waits for all"))
+        if rank == 0:
+            lane.append((met, met + TOTAL, "reads", "async", "rank 0 reads the sums of the others"))
+            lane.append((met + TOTAL, end, "", "wait", "rank 0 meets the others again"))
+        lanes.append(lane)
+    return lanes
+
+
+def push() -> list[list[Bar]]:
+    arrived = max(ADD) + MESSAGE
+    lanes: list[list[Bar]] = []
+    for rank, add in enumerate(ADD):
+        lane: list[Bar] = [(0, add, "adds", "compute", f"rank {rank} adds up its own elements")]
+        lane.append((add, add + MESSAGE, "", "copy", f"rank {rank} writes its sum to rank 0, and arrives there"))
+        if rank == 0:
+            lane.append((add + MESSAGE, arrived, "waits", "wait", "rank 0 waits at its mbarrier"))
+            lane.append((arrived, arrived + TOTAL, "reads", "async", "rank 0 adds up what it was sent"))
+        lanes.append(lane)
+    return lanes
+
+
+def panel(picture: svg.Figure, left: float, title: str, lanes: list[list[Bar]]) -> None:
+    picture.text(left + 12, 26, title, "strong")
+    for rank, lane in enumerate(lanes):
+        y = 44 + rank * LANE
+        picture.text(left + LABEL - 6, y + 15, f"rank {rank}", "small soft", "end")
+        for begin, end, text, colour, tip in lane:
+            if begin < end:
+                picture.rect(left + LABEL + begin * UNIT, y, (end - begin) * UNIT, LANE - 8, colour, tip)
+                picture.text(left + LABEL + (begin + end) / 2 * UNIT, y + 15, text, "small", "middle")
+        picture.text(left + LABEL + lane[-1][1] * UNIT + 6, y + 15, "gone", "small soft")
+
+
+def figure() -> svg.Figure:
+    picture = svg.Figure("A sum over a cluster: pulled between two meetings, and pushed with one message each", 204)
+    panel(picture, 0, "Pull: all meet twice", pull())
+    panel(picture, PANEL, "Push: only rank 0 waits", push())
+    picture.rect(LABEL + PANEL, 176, 14, 14, "copy")
+    picture.text(LABEL + PANEL + 20, 187, "sends its sum to rank 0, and arrives there", "small")
+    return picture
+
+
+if __name__ == "__main__":
+    sys.exit(svg.write(figure(), __file__))
