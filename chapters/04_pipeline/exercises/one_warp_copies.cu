@@ -4,13 +4,14 @@
 /// Given    An array `in` of `size` floats, cut into tiles of 512 (the last may be shorter). A block of 128
 ///          threads takes the tiles blockIdx.x, blockIdx.x + gridDim.x, …; Stream counts them as its tiles
 ///          0, 1, 2, … copy_tile(part, stage, …) starts the copy of a tile, shared out among the threads of
-///          `part`; compute_tile(part, stage, …) writes a tile to `out`, each element plus one, last
-///          element first.
+///          `part`. Its aligned_size_t<16> is a promise that the stage, too, lies at a multiple of 16
+///          bytes: declare the stages alignas(16) or more. compute_tile(part, stage, …) writes a tile to
+///          `out`, each element plus one, last element first.
 ///          And two measurements to decide by. Say that a block takes 1.50 µs for each tile with one stage,
 ///          and 0.60 µs with as many stages as fit.
-/// Wanted   The kernel, with as many stages as the chapter's rule asks for. Warp 0 is the producer: it fills
-///          the stages in turn and does nothing else. Warps 1 to 3 are the consumers: they compute the tiles
-///          in turn and do nothing else. All threads of a part call copy_tile or compute_tile; `rank` counts
+/// Wanted   The kernel, with 1 + L/C stages, rounded up, and no more. Warp 0 is the producer: it fills the
+///          stages in turn and does nothing else. Warps 1 to 3 are the consumers: they compute the tiles in
+///          turn and do nothing else. All threads of a part call copy_tile or compute_tile; `rank` counts
 ///          from 0 in each part.
 /// Missing  1. `stages`: how many are enough?
 ///          2. the kernel.

@@ -121,8 +121,8 @@ Pictures.start("pipeline", "Stages of a pipeline: when threads wait, and how man
         make("div", { class: "controls" }, ...Object.values(selects)), ask.node, drawing, said,
         make("p", {
             class: "help",
-            text: "Bars: a model in which any number of copies may be under way; every setting is drawn to the same scale. Dots: n_stages on an H200, " +
-                "against the best of its own rates. Choose L and C so that the bars meet the dots.",
+            text: "Bars: a model in which any number of copies may be under way; every setting is drawn to the same scale. Dots: an H200 with n_stages, " +
+                "a kernel that the chapter comes to later, against the best of its own rates. Choose L and C so that the bars meet the dots.",
         }));
     ask.again();
     fitted(drawing, (room) => { width = room; draw(); });
