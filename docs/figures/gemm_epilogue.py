@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two tiles of a block with k = 1024, by four rungs of chapter 12: what runs at the same time as what, and for how long.
+"""Two tiles of a block with k = 1024, by five rungs of chapter 12: what runs at the same time as what, and for how long.
 
 What overlaps is a model of the kernels. How long it takes comes from the measured times of two products, the long one with k = 8192
 and the short one with k = 1024: a seventh of the difference are the steps of all tiles, the rest of the short product their ends
@@ -35,7 +35,8 @@ FILL, COPY = OVERLAPPED_END / PANELS, (STORED_END - OVERLAPPED_END) / PANELS
 def rung(kernel: str, stays: bool, buffers: int) -> dict[str, Bars]:
     """The bars of two tiles. `buffers`: panels that there are; 0 where threads store to memory."""
     bars: dict[str, Bars] = {name: [] for name, _ in LANES}
-    multiply = measured(kernel)[0]
+    multiply, store = measured(kernel)
+    store -= 0 if stays else BEGIN
     now, copies = BEGIN, []
     for tile in range(2):
         ahead = 0.0 if tile and stays else BEGIN  # the ring was filled during the products of the tile before
@@ -45,8 +46,8 @@ def rung(kernel: str, stays: bool, buffers: int) -> dict[str, Bars]:
         if tile == 0 and stays:
             bars["loads"].append((now - multiply * RING, now, 1))
         if buffers == 0:
-            bars["threads store"].append((now, now + STAYING_END, tile))
-            now += STAYING_END
+            bars["threads store"].append((now, now + store, tile))
+            now += store
         for _ in range(PANELS if buffers else 0):
             if len(copies) >= buffers:
                 now = max(now, copies[-buffers][1])  # the copy from this panel has read it
@@ -83,17 +84,26 @@ def panel(picture: svg.Figure, top: float, title: str, bars: dict[str, Bars]) ->
     return y + 26
 
 
-def figure() -> svg.Figure:
-    picture = svg.Figure("Two tiles of a block, k = 1024, in four rungs of the ladder: loads, products and stores", 428)
+RUNGS = (  # title, kernel, whether a block stays, panels of a warpgroup
+    ("8, ordered: a block for each tile", "ordered", False, 0),
+    ("9, staying: the next loads begin during the products", "staying", True, 0),
+    ("10, multicast: shorter steps, longer ends", "multicast", True, 0),
+    ("11, stored: one panel", "stored", True, 1),
+    ("12, overlapped: two panels", "overlapped", True, 2),
+)
+
+
+def lanes(title: str, height: float, numbers: slice) -> svg.Figure:
+    """Some of the rungs, one below the other."""
+    picture = svg.Figure(title, height)
     top = 24.0
-    for title, kernel, stays, buffers in (
-        ("8, ordered: a block for each tile", "ordered", False, 0),
-        ("9, staying: the next loads begin during the products", "staying", True, 0),
-        ("11, stored: one panel", "stored", True, 1),
-        ("12, overlapped: two panels", "overlapped", True, 2),
-    ):
-        top = panel(picture, top, title, rung(kernel, stays, buffers))
+    for name, kernel, stays, buffers in RUNGS[numbers]:
+        top = panel(picture, top, name, rung(kernel, stays, buffers))
     return picture
+
+
+def figure() -> svg.Figure:
+    return lanes("Two tiles of a block, k = 1024, in five rungs of the ladder: loads, products and stores", 522, slice(None))
 
 
 if __name__ == "__main__":
