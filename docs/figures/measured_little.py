@@ -27,6 +27,26 @@ def marks(picture: svg.Figure, x: chart.Axis, y: chart.Axis, latency: float) -> 
         picture.text(left - 12, top + shift, f"{what}: {need / 1024:.0f} KiB", "small", "end")
 
 
+def ring(picture: svg.Figure, x: float, y: float, text: str, right: float, down: float, classes: str = "small") -> None:
+    """Draws a ring around a point that the chapter speaks of, and its name at the end of a thin line."""
+    picture.path(f"M{x - 8:.1f} {y:.1f} a8 8 0 1 0 16 0 a8 8 0 1 0 -16 0")
+    picture.line(x + 8, y, x + right - 3, y + down, "thin")
+    picture.text(x + right, y + down + 4, text, classes)
+
+
+def named(picture: svg.Figure, x: chart.Axis, y: chart.Axis) -> None:
+    """The slow copy, and the copies that the chapter compares with it; a copy's rate is that of its reading."""
+    report = next(row for row in chart.table("report_sync_copy") if row["kernel"] == "one_per_thread")
+    rate = chart.number(report, "gb_per_s") / 2
+    left, top = x.place(8192), y.place(rate)
+    picture.rect(left - 4, top - 4, 8, 8, "wrong", f"the slow copy, 2048 threads, one load of 4 bytes: reads {rate:.0f} GB/s")
+    ring(picture, left, top, "the slow copy", 42, 2, "small strong")
+    copies = {(row["threads_per_sm"], row["load_bytes"]): row for row in chart.table("turnover_flight")}
+    for which, text, right, down in (((2048, 4), "2048 threads × 4 bytes, 512 × 16", 42, 2), ((512, 4), "512 × 4", 18, 3)):
+        row = copies[which]
+        ring(picture, x.place(chart.number(row, "in_flight")), y.place(chart.number(row, "copy")), text, right, down)
+
+
 def figure() -> svg.Figure:
     latency = next(chart.number(row, "ns") for row in chart.table("latencies") if row["memory"] == "global memory")
     picture = svg.Figure("Rate of reading against bytes in flight per SM, on an H200", 432)
@@ -46,6 +66,7 @@ def figure() -> svg.Figure:
         left, top = x.place(chart.number(row, "in_flight")), y.place(rate)
         tip = f"copy, {row['threads_per_sm']} threads, one load of {row['load_bytes']} bytes: reads {rate:.0f} GB/s"
         picture.rect(left - 4, top - 4, 8, 8, "async", tip)
+    named(picture, x, y)
     names = [("wait", "only reads, 4 bytes a load"), ("copy", "only reads, 16 bytes"), ("async", "copies (their reading)")]
     chart.legend(picture, 80, 49, names, 185)
     cross(picture, 80 + 3 * 175 + 5, 45)
