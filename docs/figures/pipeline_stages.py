@@ -51,7 +51,7 @@ def panel(picture: svg.Figure, top: float, stages: int) -> float:
             issued, landed, computed = tiles[k]
             bar(picture, y, issued, landed, f"copy {k}", "copy", f"tile {k}: copy from {issued} to {landed}")
             if computed - COMPUTE > landed:
-                bar(picture, y, landed, computed - COMPUTE, "", "wait", f"tile {k} waits for the threads")
+                bar(picture, y, landed, computed - COMPUTE, "", "plain", f"tile {k} has landed and waits for the threads")
             bar(picture, y, computed - COMPUTE, computed, str(k), "compute", f"tile {k}: computed until {computed}")
     y = top + stages * LANE
     picture.text(LEFT - 8, y + 15, "threads", "small soft", "end")
@@ -73,13 +73,14 @@ def figure() -> svg.Figure:
     y = top - 14
     for x, colour, text in (
         (LEFT, "copy", "copy under way"),
-        (LEFT + 170, "compute", "computation"),
-        (LEFT + 310, "wait", "waiting"),
+        (LEFT + 128, "plain", "tile has landed"),
+        (LEFT + 252, "compute", "computation"),
+        (LEFT + 356, "wait", "threads wait"),
     ):
         picture.rect(x, y, 16, 12, colour)
         picture.text(x + 22, y + 11, text, "small")
-    picture.arrow(LEFT + 430, y + 6, LEFT + 520, y + 6, "thin")
-    picture.text(LEFT + 528, y + 11, "time", "small soft")
+    picture.arrow(LEFT + 470, y + 6, LEFT + 540, y + 6, "thin")
+    picture.text(LEFT + 548, y + 11, "time", "small soft")
     return picture
 
 
