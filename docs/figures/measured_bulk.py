@@ -8,10 +8,10 @@ import svg
 
 TOP = 80
 TILE = 2048
-WAYS = [  # the way as the measurements call it, how the chapters say it, what the threads execute for a tile
-    ("registers, 16 bytes", "load, then store", f"{TILE // 16} loads, {TILE // 16} stores", "wait"),
-    ("cp.async, 16 bytes", "cp.async", f"{TILE // 16} copies of 16 bytes", "copy"),
-    ("bulk load", "cp.async.bulk", "1 copy", "async"),
+WAYS = [  # the way as the measurements call it, how the chapters say it, what the threads execute for a tile, colour, words on its bar
+    ("registers, 16 bytes", "load, then store", f"{TILE // 16} loads, {TILE // 16} stores", "wait", "one stage: "),
+    ("cp.async, 16 bytes", "cp.async", f"{TILE // 16} copies of 16 bytes", "copy", ""),
+    ("bulk load", "cp.async.bulk", "1 copy", "async", ""),
 ]
 
 
@@ -22,9 +22,9 @@ def figure() -> svg.Figure:
     picture.text(chart.NARROW_LEFT, 26, "Share of the driver's copy", "strong")
     picture.text(chart.NARROW_LEFT, 46, "tiles of 2 KiB, one H200; right: what a tile takes", "small soft")
     chart.whole(picture, TOP, bottom, "the driver's copy")
-    for i, (way, name, issued, colour) in enumerate(WAYS):
+    for i, (way, name, issued, colour, words) in enumerate(WAYS):
         share = chart.number(rows[way], str(TILE))
-        chart.lane(picture, TOP + chart.LANE * i, (name, issued), share, f"{share:.1f} %", colour, f"{way}: {share:.1f} %")
+        chart.lane(picture, TOP + chart.LANE * i, (name, issued), share, f"{words}{share:.1f} %", colour, f"{way}: {share:.1f} %")
     return picture
 
 
