@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""One stage of a ring that two blocks of a cluster fill together, and who arrives where: chapters/10_roles/multicast.cuh."""
+"""One stage of a ring that two blocks of a cluster fill together, and who arrives where: chapters/09_clusters/multicast_ring.cuh."""
 
 import sys
 
 import svg
 
 BLOCKS, WARPS, SHARE_WIDTH, BLOCK_WIDTH = 2, 8, 300, 330
-TOP_PRODUCER, TOP_STAGE, TOP_WARPS, TOP_EMPTY = 60, 150, 290, 392
+TOP_PRODUCER, TOP_STAGE, TOP_WARPS, TOP_BRACKET, TOP_EMPTY = 60, 150, 290, 324, 392
 SHARES = ("copy", "async")  # by the block that asks
 
 
@@ -31,9 +31,12 @@ def block(picture: svg.Figure, rank: int) -> None:
         picture.rect(left + 15 + warp * step, TOP_WARPS, step - 4, 30, "compute", f"warp {warp} reads both shares")
         picture.text(left + 13 + (warp + 0.5) * step, TOP_WARPS + 20, str(warp), "small", "middle")
     picture.text(left + 15, TOP_WARPS - 8, f"{WARPS} warps read all of it, once it is full", "small")
+    picture.path(f"M {left + 15} {TOP_BRACKET} v 8 h {SHARE_WIDTH - 4} v -8")
     picture.rect(left + 15, TOP_EMPTY, SHARE_WIDTH, 34, "wait", f"the empty barrier of block {rank}")
     picture.text(left + 15 + SHARE_WIDTH / 2, TOP_EMPTY + 22, f"empty: {BLOCKS * WARPS} arrivals, {WARPS} from each block", "", "middle")
     picture.text(left + 15, TOP_EMPTY + 56, f"the producer of block {rank} waits here", "small soft")
+    picture.path(f"M {left + 15} {TOP_EMPTY + 17} h -10 V {TOP_PRODUCER + 17} h 5", "thin")
+    picture.arrow(left + 5, TOP_PRODUCER + 17, left + 15, TOP_PRODUCER + 17, "thin")
 
 
 def figure() -> svg.Figure:
@@ -45,7 +48,7 @@ def figure() -> svg.Figure:
             begin = left_of(sender) + 15 + SHARE_WIDTH / 2 + (receiver - 0.5) * 60
             end = left_of(receiver) + 15 + SHARE_WIDTH / 2 + (sender - 0.5) * 90
             picture.arrow(begin, TOP_PRODUCER + 34, end, TOP_STAGE)
-            picture.arrow(begin, TOP_WARPS + 30, end, TOP_EMPTY)
+            picture.arrow(left_of(sender) + 15 + SHARE_WIDTH / 2, TOP_BRACKET + 8, end, TOP_EMPTY)
     return picture
 
 
