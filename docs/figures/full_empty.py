@@ -69,7 +69,7 @@ def phases(ends: list[int], until: int) -> list[tuple[int, int, str, str]]:
     bars = []
     for n, (begin, end) in enumerate(zip(begins, [*ends, until], strict=True)):
         wide = end - begin > 3
-        bars.append((begin, end, f"phase {n}, parity {n % 2}" if wide else f"{n}", "async" if n % 2 == 0 else "plain"))
+        bars.append((begin, end, f"phase {n}" if wide else f"{n}", "async" if n % 2 == 0 else "plain"))
     return bars
 
 
