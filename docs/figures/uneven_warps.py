@@ -71,7 +71,7 @@ def figure() -> svg.Figure:
         fills, uses = schedule
         meets = top == 24  # after the last tile too
         until = end(schedule)
-        picture.text(8, top, f"{title}: {TILES} tiles take {until} units", "strong")
+        picture.text(8, top, f"{title}: {until} units", "strong")
         lane(picture, top + 14, "fetches", fills, "copy", until)
         for number, spans in enumerate(uses):
             last = until if meets else spans[-1][1]
@@ -87,7 +87,7 @@ def figure() -> svg.Figure:
         x += room
     picture.line(16, y + 20, 16, y + 36, "dashed")
     picture.text(30, y + 33, "all meet; the numbers are tiles", "small soft")
-    model = f"A model: a filling takes {FILL} units, a use {min(map(min, USE))} to {max(map(max, USE))}."
+    model = f"A model of {TILES} tiles: a filling takes {FILL} units, a use {min(map(min, USE))} to {max(map(max, USE))}."
     picture.text(8, y + 54, model, "small soft")
     return picture
 
