@@ -9,7 +9,6 @@ import svg
 TOP = 80
 BOXES = {  # the box that one instruction loads, as the chapter's kernels have it
     "add_one_matrix": "64 × 16: 4096 bytes",
-    "gather_rows": "64 × 16: 4096 bytes",
     "box_filter_3x3": "72 × 18: 5184 bytes",
     "copy_3d": "16 × 5 × 3: 960 bytes",
     "copy_2d": "16 × 5: 320 bytes",
@@ -20,15 +19,14 @@ BOXES = {  # the box that one instruction loads, as the chapter's kernels have i
 def figure() -> svg.Figure:
     rows = {str(row["kernel"]): row for row in chart.table("report_tma_2d")}
     bottom = TOP + chart.LANE * len(BOXES)
-    picture = svg.Figure("Bandwidth of chapter 6's kernels as a share of a plain copy, on an H200", bottom + 32, chart.NARROW)
+    picture = svg.Figure("Bandwidth of chapter 6's kernels as a share of a plain copy, on an H200", bottom + 6, chart.NARROW)
     picture.text(chart.NARROW_LEFT, 26, "Share of a plain copy, and a block's box", "strong")
     picture.text(chart.NARROW_LEFT, 46, "100 million ints, one H200", "small soft")
     chart.whole(picture, TOP, bottom, "the device-to-device copy")
     for i, (name, box) in enumerate(BOXES.items()):
         rate, share = chart.number(rows[name], "gb_per_s"), chart.number(rows[name], "share")
-        colour, tip = "copy" if name.startswith("copy") else "async", f"{name}: {rate:.0f} GB/s, {share:.1f} %"
-        chart.lane(picture, TOP + chart.LANE * i, (name, box), share, f"{rate:,.0f} GB/s, {share:.1f} %", colour, tip)
-    chart.legend(picture, chart.NARROW_LEFT, bottom + 16, [("async", "a box of 4 KiB or more"), ("copy", "a small box")], 180)
+        tip = f"{name}: {rate:.0f} GB/s, {share:.1f} %"
+        chart.lane(picture, TOP + chart.LANE * i, (name, box), share, f"{rate:,.0f} GB/s, {share:.1f} %", "async", tip)
     return picture
 
 

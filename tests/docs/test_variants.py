@@ -10,7 +10,6 @@ TABLES = {
     "01_sync_copy": ("report_sync_copy",),
     "02_cp_async": ("report_cp_async",),
     "05_tma_1d": ("report_tma_1d", "axpy_ring"),
-    "06_tma_2d": ("report_tma_2d",),
     "08_transpose": ("ladder_large",),
     "09_clusters": ("report_clusters",),
 }
