@@ -28,6 +28,9 @@ def figure() -> svg.Figure:
         if tiles == 0:
             for bar, (count, _) in zip(("2nd", "3rd", "4th", "5th"), points, strict=False):
                 picture.text(x.place(count), y.start - 8, f"{bar} bar", "small soft", "middle")
+        if tiles == 4:
+            count, share = max(points)
+            picture.text(x.place(count) + 10, y.place(share) + 6, "4 stages, 4 tiles", "small soft")
     picture.text(92, 54, "blocks that", "small soft")
     chart.legend(picture, 166, 54, [(colour, name) for _, colour, name, _ in SERIES], 150)
     return picture
