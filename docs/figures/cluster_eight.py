@@ -12,8 +12,10 @@ def stage(picture: svg.Figure, y: float, read: int, asks: int) -> None:
     for sender, colour in enumerate(turns.SHARES):
         turns.bar(picture, y + 11 * sender, (0, turns.COPY), "", colour, f"batch 0, the half that block {sender} asked for, under way", 11)
     turns.bar(picture, y, (turns.COPY, asks), "batch 0", "plain", "batch 0 in the stage")
+    turns.bar(picture, y + 11, (asks, read), "", "plain", "batch 0, the half that block 1 asked for, still in the stage", 11)
     colour, tip = ("wrong", "block 0's half of batch 2 lands on batch 0, which warps still read") if read > asks else ("copy", "block 0's half of batch 2 under way")
-    turns.bar(picture, y, (asks, asks + turns.COPY), "half of batch 2", colour, tip)
+    turns.bar(picture, y, (asks, asks + turns.COPY), "", colour, tip, 11)
+    picture.text(turns.LEFT + (asks + turns.COPY) * turns.UNIT + 8, y + 11, "half of batch 2", "small")
 
 
 def panel(picture: svg.Figure, top: float, block: int) -> float:
