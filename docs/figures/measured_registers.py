@@ -9,7 +9,7 @@ import svg
 KERNELS = (
     ("meeting_ring", "wait", "no roles: all threads meet for each tile"),
     ("roles_ring", "wrong", "a warp that only loads"),
-    ("registers_moved", "compute", "a warpgroup that only loads, and registers moved by setmaxnreg"),
+    ("registers_moved", "compute", "a warp that only loads, and what it took given back"),
 )
 
 

@@ -15,6 +15,7 @@ COPY, STAGES, WARPS, TILES = 3, 3, 4, 8
 WORK = [[1, 3, 1, 2, 1, 1, 3, 1], [2, 1, 1, 3, 1, 2, 1, 1], [1, 1, 3, 1, 2, 1, 1, 3], [3, 1, 1, 1, 1, 3, 1, 1]]
 UNITS = 26  # of time that are shown
 LEFT, UNIT, LANE = 84, 24, 24
+LEGEND = (("copy", "a copy is under way"), ("compute", "a warp uses tile k"), ("wait", "a warp waits"))
 
 
 def schedule(meet: bool) -> tuple[list[tuple[int, int]], list[list[tuple[int, int]]]]:
@@ -61,9 +62,14 @@ def panel(picture: svg.Figure, top: float, title: str, meet: bool) -> float:
 
 
 def figure() -> svg.Figure:
-    picture = svg.Figure("A ring at which all warps meet for each tile, and the same ring with roles", 440)
+    picture = svg.Figure("A ring at which all warps meet for each tile, and the same ring with roles", 462)
     top = panel(picture, 30, "All meet for each tile", True)
-    panel(picture, top, "A producer, and warps that wait for tiles only", False)
+    top = panel(picture, top, "A producer, and warps that wait for tiles only", False)
+    x = LEFT
+    for colour, name in LEGEND:
+        picture.rect(x, top - 14, 12, 12, colour)
+        picture.text(x + 18, top - 4, name, "small")
+        x += 180
     return picture
 
 
