@@ -37,6 +37,10 @@ _WORDS = {
     "bytes_cp_async_zeros": ("byte of zeros written by cp.async", "bytes of zeros written by cp.async"),
     "bytes_bulk_load": ("byte loaded by bulk copies", "bytes loaded by bulk copies"),
     "bytes_bulk_store": ("byte stored by bulk copies", "bytes stored by bulk copies"),
+    "bytes_bulk_shared": (
+        "byte copied to another block's shared memory",
+        "bytes copied to another block's shared memory",
+    ),
     "bytes_bulk_reduce": ("byte added by bulk reductions", "bytes added by bulk reductions"),
     "bytes_multicast": (
         "byte that multicast gave to a further block",
