@@ -11,8 +11,8 @@
 ///          comes before the wait, the rest after it. The order of the steps is yours.
 /// Missing  The wait, wait_for_previous(), once; and the order of the steps. The first kernel stays as it is.
 /// Judged   By the results for several sizes, and by the emulator having nothing to report; by counters: each
-///          element is read once, and the table once for each block; by the kernels' PTX: the first one lets the
-///          second begin before it loads, and the second waits once, after it has loaded the table.
+///          element is read once, and the table once for each block; by the kernels' PTX: the first one lets
+///          the second begin before it loads, and the second waits once, after it has loaded the table.
 #include <cstddef>
 
 constexpr int block_threads = 128;

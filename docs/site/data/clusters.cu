@@ -141,7 +141,7 @@ __global__ void pull(const unsigned* in, unsigned* out) {
         cluster.sync();
 }
 
-/// Each thread stores a value into its right neighbour's tile, whose barrier counts it, and waits for its own.
+/// Each thread stores a value into its right neighbour's tile, which counts it, and waits for its own.
 template <bool entry, bool exit>
 __global__ void push(const unsigned* in, unsigned* out) {
     __shared__ alignas(16) unsigned tile[tile_size];
