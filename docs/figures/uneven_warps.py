@@ -57,9 +57,9 @@ def lane(picture: svg.Figure, y: float, name: str, spans: Spans, colour: str, un
     last = 0
     for k, (begin, stop) in enumerate([*spans, (until, until)]):
         if last < begin and (colour != "copy" or k < len(spans)):
-            picture.rect(LEFT + last * UNIT, y, (begin - last) * UNIT, LANE - 2, "wait")
+            picture.rect(LEFT + last * UNIT, y, (begin - last) * UNIT, LANE - 2, "wait", f"{name} waits")
         if begin < stop:
-            picture.rect(LEFT + begin * UNIT, y, (stop - begin) * UNIT, LANE - 2, colour)
+            picture.rect(LEFT + begin * UNIT, y, (stop - begin) * UNIT, LANE - 2, colour, f"{name}, tile {k}")
             picture.text(LEFT + (begin + stop) / 2 * UNIT, y + 16, str(k), "small", "middle")
         last = stop
 
