@@ -19,8 +19,10 @@ _WORD = re.compile(r"[A-Za-z0-9_]+(?:(?:\.|::)[A-Za-z0-9_]+)*")
 _NOISE = re.compile(r"[\d.]+\w?|(?:0x)?[0-9a-f]{8,}|r\d+|ur\d+|p\d|rd\d+|_+|[^\W\d]")
 """Numbers, registers and single letters: outside of headings nobody looks for them."""
 _STOP = frozenset(
-    "a an and are as at be by can do does for from has have how i if in into is it its my not of on or so than that the their "
-    "then there they this to was what when where which who why will with you your".split()
+    "a about all also an and another any are as at be because been but by can did do does each every for from had has "
+    "have he here how i if in into is it its let more most my nor not of on once only or other own same so some still "
+    "such than that the their them then there these they this those though to too until us very was we were what when "
+    "where which who whose why will with would yet you your".split()
 )
 _CHAPTER, _TITLE, _ALSO, _PAGE, _TEXT, _CODE = 20.0, 9.0, 11.0, 2.0, 3.0, 1.5
 """What a word is worth in a chapter's name, in a heading, in search.toml, on a page of that name, in prose and in a listing."""
@@ -50,6 +52,9 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 4 and word.endswith("e") else word
 
 
+_STOP_STEMS = frozenset(map(stem, _STOP))
+
+
 def words(text: str) -> Iterator[str]:
     """The words of a text as they are compared: names with dots whole, and then in their parts."""
     for match in _WORD.finditer(text):
@@ -64,7 +69,7 @@ def words(text: str) -> Iterator[str]:
 
 
 def kept(text: str) -> Iterator[str]:
-    return (word for word in words(text) if word not in _STOP and not _NOISE.fullmatch(word))
+    return (word for word in words(text) if word not in _STOP_STEMS and not _NOISE.fullmatch(word))
 
 
 def extra_words(root: Path) -> dict[str, dict[str, list[str]]]:
@@ -82,12 +87,12 @@ def _weights(page: Page, section: Section, also: Iterable[str], usual: float) ->
             found[word] += worth * count / (count + length)
     own = set(words(f"{page.title} {page.name}"))
     if section.title:
-        for word in set(words(section.title)) - _STOP:
+        for word in set(words(section.title)) - _STOP_STEMS:
             found[word] += _TITLE * (0.8 if section.level > 3 else 1)
-    for word in own - _STOP:
+    for word in own - _STOP_STEMS:
         found[word] += _PAGE if section.title else _CHAPTER if page.chapter else _TITLE
     for text in also:
-        for word in {next(words(match[0])) for match in _WORD.finditer(text)} - _STOP:
+        for word in {next(words(match[0])) for match in _WORD.finditer(text)} - _STOP_STEMS:
             found[word] += _CHAPTER if page.chapter and not section.title else _ALSO
     factor = _LESS.get(page.name, 1.0)
     return {word: weight * factor for word, weight in found.items()}
