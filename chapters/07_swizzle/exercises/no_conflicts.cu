@@ -2,14 +2,13 @@
 /// Exercise: columns without bank conflicts.
 ///
 /// Given    A block loads a tile of 32 rows of `chunks` chunks, four unsigned ints each, and writes the sum
-///          of each column, modulo 2^32, to sums[(row of tiles) * width + column]. It has a warp for each
-///          chunk of a row. Thread t brings chunk t % chunks of row t / chunks. Then warp w adds the columns
-///          of chunk w; lane r reads row r. What lies outside of the matrix counts as 0. `pitch` is a
-///          multiple of 4. `chunks` is 10, 12, 8, 5 or any other number up to 24. Eight neighbouring lanes
-///          are served together, by loads and by stores.
+///          of each column, modulo 2^32, to sums[(row of tiles) * width + column]. Thread t brings chunk
+///          t % chunks of row t / chunks. Then warp w adds the columns of chunk w; lane r reads row r. What
+///          lies outside of the matrix counts as 0. `pitch` is a multiple of 4, `chunks` any number up to 24.
+///          Eight neighbouring lanes are served together, by loads and by stores.
 /// Wanted   The results are right, but lanes that read one column of chunks meet: how many, depends on
-///          `chunks`. Find an order of the chunks within their rows for which neither stores nor loads have a
-///          bank conflict, whatever `chunks` is. The block has room for the tile alone: none for a pad.
+///          `chunks`. Find an order of the chunks within their rows without any bank conflict, whatever
+///          `chunks` is. The block has room for the tile alone: none for a pad.
 /// Missing  The place of a chunk, made of row, chunk, chunks and constants. Begin with 10 chunks a row.
 /// Judged   By the result; by counters: no bank conflict, each chunk written once and read once.
 #include <cstdint>

@@ -22,13 +22,24 @@ Timeline::Timeline(State& state) : state_(state), order_(state) {
     });
 }
 
+namespace {
+
+/// Its launch has ended, and it will itself when the kernel before does. One that ends with its launch is not
+/// stalled in between: the host would go on too early, and what it launches then would begin beside others
+/// that stand behind the same end.
+bool outlasts_primary(const Task& task) {
+    return task.launch_ended && task.primary && task.primary->stage != Task::Stage::done;
+}
+
+} // namespace
+
 bool Timeline::is_stalled(const Task& task) {
     switch (task.stage) {
     case Task::Stage::done:
         return true;
     case Task::Stage::begun:
         if (const auto* kernel = std::get_if<KernelWork>(&task.work))
-            return task.launch_ended || Device::has_stalled(*kernel->launch);
+            return outlasts_primary(task) || Device::has_stalled(*kernel->launch);
         return !std::holds_alternative<QuickWork>(task.work);
     case Task::Stage::queued:
         return std::ranges::any_of(task.before, [](const TaskRef& each) {
@@ -195,7 +206,7 @@ bool Timeline::outlasts(const TaskRef& task) {
     for (const TaskRef& each : std::exchange(task->followers, {}))
         if (const auto* kernel = std::get_if<KernelWork>(&each->work))
             Device::grids(*kernel->launch).end_prerequisites();
-    if (!task->primary || task->primary->stage == Task::Stage::done)
+    if (!outlasts_primary(*task))
         return true;
     task->primary->ended_early.push_back(task);
     changed_.notify_all();
