@@ -7,8 +7,8 @@
 ///          lies outside of the matrix counts as 0. `pitch` is a multiple of 4, `chunks` any number up to 24.
 ///          Eight neighbouring lanes are served together, by loads and by stores.
 /// Wanted   The results are right, but lanes that read one column of chunks meet: how many, depends on
-///          `chunks`. Find an order of the chunks within their rows without any bank conflict, whatever
-///          `chunks` is. The block has room for the tile alone: none for a pad.
+///          `chunks`. Find an order of the chunks within their rows for which neither loads nor stores have a
+///          bank conflict. The block has room for the tile alone: none for a pad.
 /// Missing  The place of a chunk, made of row, chunk, chunks and constants. Begin with 10 chunks a row.
 /// Judged   By the result; by counters: no bank conflict, each chunk written once and read once.
 #include <cstdint>
