@@ -168,9 +168,9 @@ class _Deck:
         body = (
             f'<p class="kind">{_KINDS[exercise.kind]}, {exercise.minutes} minutes</p>'
             f"{self._inline(exercise.task, 'p')}<dl>{rows}</dl>"
+            f'<div class="start"><button class="clock" data-minutes="{exercise.minutes}">{exercise.minutes}:00</button>'
             f"<pre>./workbook watch {exercise.name}</pre>"
-            '<p class="soft">Read the report before you ask. There are three hints.</p>'
-            f'<button class="clock" data-minutes="{exercise.minutes}">{exercise.minutes}:00</button>'
+            '<p class="soft">Read the report before you ask. There are three hints.</p></div>'
         )
         return self._frame(f"`{exercise.name}`: {exercise.title}", body, when, "exercise")
 
