@@ -2,6 +2,7 @@
 /// Chapter 9's measurements: the distance to another block's shared memory, what the size of a cluster does
 /// to a histogram and a sum, and multicast against loads by each block.
 #include "bench_causes.cuh"
+#include "bench_l2.cuh"
 #include "bench_publish.cuh"
 #include "bench_streams.cuh"
 #include "bench_tiles.cuh"
@@ -152,6 +153,7 @@ void sizes(Bench& bench) {
         histogram_with(bench, values, cluster, ceiling);
         sum_with(bench, values, "cluster_sum", launch_cluster_sum, cluster, ceiling);
         sum_with(bench, values, "remote_arrive", launch_remote_arrive, cluster, ceiling);
+        sum_with(bench, values, "sum_in_l2", launch_sum_in_l2, cluster, ceiling);
     }
 }
 
@@ -159,6 +161,7 @@ void sizes(Bench& bench) {
 void causes(Bench& bench) {
     const Values values(bench.size(std::size_t{1} << 27, std::size_t{1} << 14));
     histogram_causes(bench, values.in);
+    tables_in_l2(bench, values.in);
     launches(bench);
 }
 

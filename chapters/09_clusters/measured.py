@@ -51,6 +51,35 @@ def _causes_of_histogram_table(tables: Tables) -> Table:
     return table
 
 
+def _tables_in_l2_table(tables: Tables) -> Table:
+    """Histograms in the memory of the smallest cluster that holds the table, and in L2."""
+    table = Table(
+        "Histograms of tables of any size: counted in shared memory, spread over as few blocks as hold it, or by atomics in L2",
+        {"bins": "bins", "values": "values", "cluster": "blocks of the cluster", "there": heading("in the cluster", "ms"), "l2": heading("in L2", "ms")},
+    )
+    rows = tables["histogram_l2"].rows
+    l2 = {(row["bins"], row["values"]): row.get("median_ms") for row in rows if row["cluster"] == 0}
+    for row in rows:
+        if row["cluster"] != 0:
+            table.rows.append(
+                {name: row[name] for name in ("bins", "values", "cluster")} | {"there": row.get("median_ms"), "l2": l2.get((row["bins"], row["values"]))}
+            )
+    return table
+
+
+def _tables_in_l2_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(_tables_in_l2_table(tables).rows)
+
+    def against(bins: int, cluster: int, values: str = "even") -> float | None:
+        """How much longer L2 takes than the cluster."""
+        return ratio(rows.figure("l2", bins=bins, values=values, cluster=cluster), rows.figure("there", bins=bins, values=values, cluster=cluster))
+
+    yield Claim("l2-fits", "8192 bins: atomics in L2 take longer than each block's own table", against(8192, 1), ">=", 5, "times")
+    yield Claim("l2-pair", "65,536 bins, which two blocks hold: atomics in L2 take longer than a pair", against(65536, 2), ">=", 1.5, "times")
+    yield Claim("l2-four", "131,072 bins: atomics in L2 take less time than a cluster of four", against(131072, 4), "<=", 0.8, "times")
+    yield Claim("l2-sixteen", "524,288 bins: atomics in L2 take less time than a cluster of sixteen", against(524288, 16), "<=", 0.6, "times")
+
+
 def _clusters_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["multicast"].rows)
     alone, shared = "each block loads", "multicast"
@@ -146,6 +175,9 @@ def _histogram_claims(tables: Tables) -> Iterator[Claim]:
         1.1,
         "times",
     )
+    for size in (2, 8):
+        figure = ratio(rows.time(kernel="remote_arrive", cluster=size), rows.time(kernel="sum_in_l2", cluster=size))
+        yield Claim(f"sum-l2-{size}", f"one sum for {size} blocks: a remote arrival takes longer than an atomic addition of each block in L2", figure, ">=", 2, "times")
 
 
 def _publishing_claims(tables: Tables) -> Iterator[Claim]:
@@ -163,7 +195,7 @@ def _publishing_claims(tables: Tables) -> Iterator[Claim]:
 
 
 BENCH = Bench(
-    raw=("multicast", "handover", "stream_limits", "histogram_causes"),
+    raw=("multicast", "handover", "stream_limits", "histogram_causes", "histogram_l2"),
     tables={
         "multicast_batches": (("multicast",), pivot(
             "multicast",
@@ -192,6 +224,7 @@ BENCH = Bench(
             "gb_per_s",
         )),
         "histogram_where": (("histogram_causes",), _causes_of_histogram_table),
+        "histogram_l2_read": (("histogram_l2",), _tables_in_l2_table),
     },
     claims=(
         (("multicast",), _clusters_claims),
@@ -202,6 +235,7 @@ BENCH = Bench(
         (("histogram_causes",), _causes_claims),
         (("exchange",), _exchange_claims),
         (("cluster_size",), _histogram_claims),
+        (("histogram_l2",), _tables_in_l2_claims),
         (("publishing",), _publishing_claims),
     ),
 )

@@ -1,6 +1,7 @@
 /// @file bench.cu
 /// Chapter 12's measurements: the ladder against cuBLAS, and what limits its rungs.
 #include "bench_causes.cuh"
+#include "bench_clock.cuh"
 #include "bench_data.cuh"
 #include "conditions.hpp"
 #include "cublas.hpp"
@@ -138,6 +139,16 @@ void halves(Bench& bench) {
     }
 }
 
+/// Is it the copies that hold rung 3 back?
+void rung_3(Bench& bench) {
+    bench.table(
+        "gemm_rung3", "Rung 3, whole and with stages that are filled once",
+        workbook::joined<workbook::BenchColumn>(
+            {{"extent", "m x n x k"}, {"kernel", "rung"}, {"part", "what is done"}}, product_columns()));
+    Product<bf16> product(sized(bench, extents[0]));
+    compare_filled_once(bench, product);
+}
+
 void bands(Bench& bench) {
     bench.table("gemm_bands", "Rows of tiles in a band, by size",
                 workbook::joined<workbook::BenchColumn>(
@@ -152,22 +163,35 @@ void bands(Bench& bench) {
 }
 
 /// A thousand products without a pause, more than a second of them: the power that is reported is a mean.
+/// Time and clock are those of the second half, by the SMs' counters.
 template <class Multiply>
 std::vector<workbook::BenchCell> sustained(Bench& bench, const Management& management, Extent extent,
                                            Multiply&& multiply) {
-    const auto timing = bench.time(
-        std::size_t{1} << 40, [&](cudaStream_t) { multiply(); }, 1000);
-    auto cells = product_cells(timing, extent);
-    if (const auto found = management.now(); timing && found) {
-        cells.emplace_back("sm_mhz", static_cast<double>(found->sm_mhz));
+    const int half = bench.mode() == BenchMode::measure ? 500 : 1;
+    Counters counters(2);
+    counters.forget();
+    for (int i = 0; i < half; ++i)
+        multiply();
+    counters.read(0);
+    for (int i = 0; i < half; ++i)
+        multiply();
+    counters.read(1);
+    workbook::synchronize("products in a row");
+    const auto found = management.now();
+    ClockSamples clock;
+    clock.add(counters.passed().front(), half);
+    auto cells = clock.cells(bench, extent);
+    if (found) {
+        cells.emplace_back("nvml_mhz", static_cast<double>(found->sm_mhz));
         cells.emplace_back("watts", found->watts);
     }
     return cells;
 }
 
 std::vector<workbook::BenchColumn> sustained_columns() {
-    return workbook::joined<workbook::BenchColumn>(
-        {{"sm_mhz", "SM clock at the end", "MHz"}, {"watts", "power", "W"}}, product_columns());
+    return {{"median_ms", "time", "ms"},          {"tflops", "rate", "TFLOP/s"},
+            {"sm_mhz", "SM clock", "MHz"},        {"cycles", "cycles", "thousands"},
+            {"nvml_mhz", "clock by NVML", "MHz"}, {"watts", "power", "W"}};
 }
 
 /// The same product of different numbers.
@@ -214,6 +238,47 @@ void clocks(Bench& bench) {
         run(cublas_name, [&] { cublas.multiply(of.a, of.b, of.out, of.extent); });
     for (std::size_t i = slow_rungs; i < std::size(rungs); ++i)
         run(rungs[i].name, [&] { rungs[i].launch(of); });
+}
+
+/// The clock within bursts: of all rungs, and from launch to launch of some.
+void bursts(Bench& bench) {
+    bench.table("gemm_burst_clock", "Cycles and clock within a burst, of each rung in turns",
+                workbook::joined<workbook::BenchColumn>(
+                    {{"extent", "m x n x k"}, {"pace", "bursts"}, {"kernel", "rung"}}, clock_columns()));
+    bench.table("gemm_burst_course", "A burst after a pause of 40 ms, launch by launch",
+                workbook::joined<workbook::BenchColumn>(
+                    {{"extent", "m x n x k"}, {"kernel", "rung"}, {"launch", "launch"}}, clock_columns()));
+    const Cublas cublas(!bench.dry());
+    const auto rounds = [&](int real) { return bench.mode() == BenchMode::measure ? real : 1; };
+    for (const Extent extent : {extents[0], extents[3]}) {
+        Product<bf16> product(sized(bench, extent));
+        const auto contenders = clock_contenders(cublas, product.operands(), slow_rungs);
+        for (const Pace& pace : paces) {
+            const auto found = clocks_in_turns(bench, contenders, bench.dry() ? 1 : turns(extent).launches,
+                                               rounds(pace.rounds), pace.pause_ms, false);
+            for (std::size_t i = 0; i < contenders.size(); ++i)
+                bench.row(
+                    "gemm_burst_clock",
+                    workbook::joined<workbook::BenchCell>(
+                        {{"extent", product.name()}, {"pace", pace.name}, {"kernel", contenders[i].name}},
+                        found[i].front().cells(bench, product.extent())));
+            if (bench.mode() != BenchMode::measure)
+                return;
+        }
+    }
+    constexpr int launches = 24;
+    Product<bf16> product(extents[0]);
+    const auto contenders =
+        clock_contenders(cublas, product.operands(), slow_rungs,
+                         {"warp_products", "one_stage", "staged", "ordered", "overlapped"});
+    const auto found = clocks_in_turns(bench, contenders, launches, paces[1].rounds, paces[1].pause_ms, true);
+    for (std::size_t i = 0; i < contenders.size(); ++i)
+        for (int launch = 0; launch < launches; ++launch)
+            bench.row(
+                "gemm_burst_course",
+                workbook::joined<workbook::BenchCell>(
+                    {{"extent", product.name()}, {"kernel", contenders[i].name}, {"launch", launch + 1}},
+                    found[i][static_cast<std::size_t>(launch)].cells(bench, product.extent())));
 }
 
 /// The best of the algorithms that cuBLASLt proposes, by a few launches of each.
@@ -269,10 +334,12 @@ constexpr workbook::BenchPart parts[] = {
     {"ladder", "all rungs and cuBLAS at five sizes", ladder},
     {"stages", "stages and blocks on an SM", stages},
     {"halves", "loads alone, products alone", halves},
+    {"rung3", "what holds rung 3 back", rung_3},
     {"bands", "the order of tiles", bands},
     {"eight_bits", "operands of 8 bits", eight_bits},
     {"data", "zeros, ones and random numbers", data},
     {"clocks", "each rung's clock and power", clocks},
+    {"bursts", "the clock within a burst", bursts},
 };
 
 } // namespace

@@ -100,6 +100,21 @@ inline void compare_halves(workbook::Bench& bench, Product<bf16>& product) {
     compare_labelled(bench, "gemm_halves", product, all);
 }
 
+/// Rung 3, whole and with stages that are filled once.
+inline void compare_filled_once(workbook::Bench& bench, Product<bf16>& product) {
+    const Operands of = product.operands();
+    const workbook::LaunchShape shape{.grid = grid_of<warp_products::T>(of.extent),
+                                      .block = warp_products::threads,
+                                      .dynamic_shared =
+                                          warp_products::stage_count * sizeof(Stage<warp_products::T>)};
+    const auto filled_once = [of, shape] {
+        workbook::launch(halves::warp_products_filled_once, shape, of.extent, of.a, of.b, of.out);
+    };
+    compare_labelled(bench, "gemm_rung3", product,
+                     {{{"warp_products", [of] { launch_warp_products(of); }}, {{"part", "all"}}},
+                      {{"warp_products, each stage filled once", filled_once}, {{"part", "products"}}}});
+}
+
 inline void compare_bands(workbook::Bench& bench, Product<bf16>& product) {
     const Operands of = product.operands();
     std::vector<Labelled> all;

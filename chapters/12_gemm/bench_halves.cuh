@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rungs/tuned.cuh"
+#include "rungs/warp_products.cuh"
 
 namespace gemm::halves {
 
@@ -96,6 +97,45 @@ void launch(const Operands& of, unsigned band) {
                      clusters_that_stay(order, C::blocks, C::threads, sizeof(typename C::Memory)), k, order,
                      operand_map(of.a, m, k, T::rows / C::across),
                      operand_map(of.b, n, k, T::columns / C::down), operand_map(of.out, m, n, 64));
+}
+
+/// warp_products_gemm, but each stage is filled once and multiplied again and again: waits, barriers and
+/// products stay, only the copies and their addresses are gone.
+static __global__ void __launch_bounds__(warp_products::threads)
+    warp_products_filled_once(Extent extent, const bf16* a, const bf16* b, bf16* out) {
+    using namespace warp_products;
+    extern __shared__ __align__(1024) unsigned char shared[];
+    auto* stages = reinterpret_cast<Stage<warp_products::T>*>(shared);
+    const Corner corner{blockIdx.y * T::rows, blockIdx.x * T::columns};
+    const unsigned steps = pieces(extent.k, T::depth);
+    const auto load = [&](unsigned step) {
+        if (step < min(steps, static_cast<unsigned>(stage_count))) {
+            Stage<T>& stage = stages[step % stage_count];
+            copy_operand(stage.a, a, corner.row, extent.m, extent.k, step * T::depth);
+            copy_operand(stage.b, b, corner.column, extent.n, extent.k, step * T::depth);
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+    };
+    for (int i = 0; i < stage_count - 1; ++i)
+        load(i);
+    const unsigned warp = threadIdx.x / 32, down = warp / 4 * 64, across = warp % 4 * 32;
+    float sums[4][4][4] = {};
+    for (unsigned step = 0; step < steps; ++step) {
+        asm volatile("cp.async.wait_group %0;" ::"n"(stage_count - 2) : "memory");
+        __syncthreads();
+        load(step + stage_count - 1);
+        multiply_stage(sums, stages[step % stage_count], down, across);
+    }
+    const unsigned lane = threadIdx.x % 32;
+    for (int y = 0; y < 4; ++y)
+        for (int x = 0; x < 4; ++x)
+            for (int i = 0; i < 4; i += 2) {
+                const unsigned row = corner.row + down + y * 16 + lane / 4 + i * 4;
+                const unsigned column = corner.column + across + x * 8 + lane % 4 * 2;
+                if (row < extent.m && column < extent.n)
+                    *reinterpret_cast<__nv_bfloat162*>(out + std::size_t{row} * extent.n + column) =
+                        __floats2bfloat162_rn(sums[y][x][i], sums[y][x][i + 1]);
+            }
 }
 
 } // namespace gemm::halves

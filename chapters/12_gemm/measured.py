@@ -28,6 +28,7 @@ COUNTERS = {
     "dram__bytes_read.sum": ("dram_read", "read from DRAM (bytes)"),
 }
 _TENSOR_CORES = 4  # of an SM, whose cycles are added up
+_OPERATIONS_OF_A_CYCLE = 132 * 4096  # of bf16, all SMs of an H200
 
 # The rungs whose warps wait at barriers for their operands.
 SAMPLED = ("one_stage", "staged", "roles", "wide_tile", "ordered", "staying", "multicast", "stored", "overlapped", "tuned")
@@ -108,17 +109,65 @@ def _large(tables: Tables) -> Table:
     return table
 
 
+def _busy(row: Row) -> float | None:
+    """The share of an SM's cycles that the tensor cores need at their full rate, in per cent."""
+    m, n, k = (float(part) for part in str(row["extent"]).split(" x "))
+    cycles = 1000 * number(row.get("cycles"))
+    return 100 * 2 * m * n * k / (_OPERATIONS_OF_A_CYCLE * cycles) if cycles else None
+
+
 def _clocks(tables: Tables) -> Table:
     """What each rung takes in cycles of its own clock."""
     table = Table(
-        f"Each rung alone, a thousand times without a pause, {LARGE}",
-        {"kernel": "rung", "tflops": heading("rate", "TFLOP/s"), "sm_mhz": heading("SM clock", "MHz"), "watts": heading("power", "W"), "cycles": heading("cycles", "thousands")},
+        f"Each rung alone, a thousand times without a pause, {LARGE}: the second half, by the SMs' counters",
+        {
+            "kernel": "rung",
+            "tflops": heading("rate", "TFLOP/s"),
+            "sm_mhz": heading("SM clock", "MHz"),
+            "cycles": heading("cycles", "thousands"),
+            "busy": heading("tensor cores busy", "%"),
+            "watts": heading("power", "W"),
+            "nvml_mhz": heading("clock by NVML, right after", "MHz"),
+        },
     )
     for row in tables["gemm_clocks"].rows:
-        line = {name: row.get(name) for name in table.headings}
-        if row.get("sm_mhz") is not None and row.get("median_ms") is not None:
-            line["cycles"] = number(row["median_ms"]) * number(row["sm_mhz"])
-        table.rows.append(line)
+        table.rows.append({name: row.get(name) for name in table.headings} | {"busy": _busy(row)})
+    return table
+
+
+def _bursts(tables: Tables) -> Table:
+    """Rate, clock and cycles within bursts, with pauses and without."""
+    headings = {"kernel": "rung"}
+    for pace, id in ((COOL, "cool"), (HOT, "hot")):
+        headings |= {
+            f"{id}_tflops": heading(f"{pace}: rate", "TFLOP/s"),
+            f"{id}_mhz": heading("clock", "MHz"),
+            f"{id}_cycles": heading("cycles", "thousands"),
+            f"{id}_busy": heading("tensor cores busy", "%"),
+        }
+    table = Table(f"Within bursts, {LARGE}: rate, clock and cycles by the SMs' counters", headings)
+    lines: dict[str, Row] = {}
+    for row in tables["gemm_burst_clock"].where(extent=LARGE):
+        id = "cool" if row["pace"] == COOL else "hot"
+        line = lines.setdefault(str(row["kernel"]), {"kernel": row["kernel"]})
+        line |= {f"{id}_tflops": row.get("tflops"), f"{id}_mhz": row.get("sm_mhz"), f"{id}_cycles": row.get("cycles"), f"{id}_busy": _busy(row)}
+    table.rows = list(lines.values())
+    return table
+
+
+def _course(tables: Tables) -> Table:
+    """The clock from launch to launch of a burst."""
+    shown = (1, 2, 4, 8, 12, 16, 20, 24)
+    table = Table(
+        f"Bursts after a pause of 40 ms, {LARGE}: the clock of some of their launches",
+        {"kernel": "rung"} | {str(launch): heading(f"launch {launch}", "MHz") for launch in shown},
+    )
+    lines: dict[str, Row] = {}
+    for row in tables["gemm_burst_course"].rows:
+        line = lines.setdefault(str(row["kernel"]), {"kernel": row["kernel"]})
+        if row["launch"] in shown:
+            line[str(row["launch"])] = row.get("sm_mhz")
+    table.rows = list(lines.values())
     return table
 
 
@@ -212,13 +261,42 @@ def _clocks_claims(tables: Tables) -> Iterator[Claim]:
 
     watts = [number(row["watts"]) for row in tables["gemm_clocks"].rows if row.get("watts") is not None]
     yield Claim("gemm-power", "power of all rungs and of cuBLAS: the most against the least", max(watts) / min(watts) if watts else None, "<=", 1.02, "times")
-    yield Claim("gemm-clock-ordered", "the SM clock of ordered against that of wide_tile", more("wide_tile", "ordered"), ">=", 1.03, "times")
+    yield Claim("gemm-clock-ordered", "the SM clock of ordered against that of wide_tile", more("wide_tile", "ordered"), ">=", 1.02, "times")
     same = ratio(as_float(cycles.get("ordered")), as_float(cycles.get("wide_tile")))
     yield Claim("gemm-cycles-ordered", "cycles of ordered against those of wide_tile", same, ">=", 0.97, "times")
-    yield Claim("gemm-clock-roles", "the SM clock of one_stage against that of roles", more("roles", "one_stage"), ">=", 1.1, "times")
+    yield Claim("gemm-clock-roles", "the SM clock of one_stage against that of roles", more("roles", "one_stage"), ">=", 1.05, "times")
     yield Claim("gemm-clock-staged", "the SM clock of one_stage against that of staged", more("staged", "one_stage"), ">=", 1.05, "times")
     fewer = ratio(as_float(cycles.get("one_stage")), as_float(cycles.get("staged")))
     yield Claim("gemm-cycles-staged", "cycles of one_stage against those of staged", fewer, ">=", 1.08, "times")
+
+
+def _bursts_claims(tables: Tables) -> Iterator[Claim]:
+    cool, hot = (Rows(tables["gemm_burst_clock"].where(extent=LARGE, pace=pace)) for pace in (COOL, HOT))
+    busy = {str(row["kernel"]): as_float(row.get("cool_busy")) for row in _bursts(tables).rows}
+
+    def clock(kernel: str, than: str) -> float | None:
+        return ratio(cool.figure("sm_mhz", kernel=kernel), cool.figure("sm_mhz", kernel=than))
+
+    def longer(kernel: str) -> float | None:
+        return ratio(cool.figure("cycles", kernel=kernel), hot.figure("cycles", kernel=kernel))
+
+    yield Claim("gemm-burst-busy", "with pauses: cycles in which overlapped's tensor cores must be busy", busy.get("overlapped"), ">=", 92, "%")
+    slower = ratio(hot.figure("sm_mhz", kernel="overlapped"), cool.figure("sm_mhz", kernel="overlapped"))
+    yield Claim("gemm-burst-hot", "the clock of overlapped without pauses against that with them", slower, "<=", 0.9, "times")
+    for kernel in ("one_stage", "staged", "roles"):
+        yield Claim(f"gemm-burst-waits-{kernel}", f"cycles of {kernel} with pauses, at a higher clock, against those without", longer(kernel), ">=", 1.08, "times")
+    for kernel in ("warp_products", "ordered", "overlapped"):
+        yield Claim(f"gemm-burst-same-{kernel}", f"cycles of {kernel} with pauses against those without", longer(kernel), "<=", 1.02, "times")
+    yield Claim("gemm-burst-ordered", "with pauses: the clock of ordered against that of wide_tile", clock("ordered", "wide_tile"), ">=", 1.03, "times")
+    cycles = ratio(cool.figure("cycles", kernel="wide_tile"), cool.figure("cycles", kernel="ordered"))
+    yield Claim("gemm-burst-ordered-cycles", "with pauses: cycles of wide_tile against those of ordered", cycles, "<=", 1.04, "times")
+    yield Claim("gemm-burst-staged", "with pauses: the clock of one_stage against that of staged", clock("one_stage", "staged"), ">=", 1.05, "times")
+
+
+def _rung_3_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["gemm_rung3"].rows)
+    yield Claim("gemm-rung3-copies", "warp_products against itself with each stage filled once", ratio(rows.time(part="all"), rows.time(part="products")), ">=", 1.3, "times")
+    yield Claim("gemm-rung3-products", "warp_products with each stage filled once, against cuBLAS", rows.figure("share", part="products"), "<=", 60, "%")
 
 
 def _stages_claims(tables: Tables) -> Iterator[Claim]:
@@ -290,7 +368,7 @@ def _derive(trials: Tables) -> Tables:
 
 
 BENCH = Bench(
-    raw=("gemm_ladder", "gemm_bits", "gemm_counters", "gemm_places", "gemm_stages", "gemm_halves", "gemm_bands", "gemm_data", "gemm_clocks", "gemm_eight_bits"),
+    raw=("gemm_ladder", "gemm_bits", "gemm_counters", "gemm_places", "gemm_stages", "gemm_halves", "gemm_bands", "gemm_data", "gemm_clocks", "gemm_eight_bits", "gemm_burst_clock", "gemm_burst_course", "gemm_rung3"),
     tables={
         "gemm_cool": (("gemm_ladder",), _shares(COOL, "with pauses between bursts")),
         "gemm_hot": (("gemm_ladder",), _shares(HOT, "without pauses")),
@@ -315,6 +393,9 @@ BENCH = Bench(
         )),
         "gemm_data_read": (("gemm_data",), without_spread("gemm_data")),
         "gemm_clocks_read": (("gemm_clocks",), _clocks),
+        "gemm_bursts_read": (("gemm_burst_clock",), _bursts),
+        "gemm_course_read": (("gemm_burst_course",), _course),
+        "gemm_rung3_read": (("gemm_rung3",), without_spread("gemm_rung3")),
         "gemm_eight_bits_read": (("gemm_eight_bits",), without_spread("gemm_eight_bits")),
     },
     claims=(
@@ -323,6 +404,8 @@ BENCH = Bench(
         (("gemm_counters",), _counter_claims),
         (("gemm_places",), _places_claims),
         (("gemm_clocks",), _clocks_claims),
+        (("gemm_burst_clock",), _bursts_claims),
+        (("gemm_rung3",), _rung_3_claims),
         (("gemm_stages",), _stages_claims),
         (("gemm_halves",), _halves_claims),
         (("gemm_bands",), _bands_claims),

@@ -4,6 +4,7 @@ A block lies between two HTML comments, each on a line of its own:
 
     <!-- code: FILE SYMBOL... -->          definitions of functions, structs or constants; NAME#2 is the second of that name
     <!-- code: FILE [tag] -->              the lines between `// [tag]` and `// [/tag]`
+    <!-- code: FILE SYMBOL... unmarked -->  without the comments that say which line a finding names: it is asked for
     <!-- diff: OLD NEW -->                 what the file NEW changes of OLD, apart from its name and its head
     <!-- diff: FILE OLD NEW -->            the same for two definitions of one file
     <!-- output: COMMAND -->               the command and its standard output; it runs in the repository's root
@@ -28,6 +29,9 @@ from .errors import WeaveError
 
 KINDS = ("code", "diff", "output", "captured", "markdown", "mistake", "ptx", "sass", "counters", "measured", "predict")
 END = "<!-- end -->"
+UNMARKED = "unmarked"
+EXPECT = re.compile(r"\s*// expect(?: \w+)?: \S+")
+"""What tells the tests which finding the emulator must tell of a line."""
 
 _MARK = re.compile(r"^<!-- (?P<kind>[a-z]+): (?P<argument>.*\S) -->$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")

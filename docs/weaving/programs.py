@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import WeaveError
+from .marks import EXPECT
 
 WIDTH = 110
 _TIMEOUT = 900
-_EXPECT = re.compile(r"\s*// expect: \S+")
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{8,}\b")
 
 
@@ -164,7 +164,7 @@ class Runner:
         for line in self.normalise(done.err).split("\n"):
             if line.lstrip().startswith("--> /"):
                 raise WeaveError(f"'{line.strip()}': {program} was compiled in another directory; build it anew")
-            lines += _wrapped(_EXPECT.sub("", line))
+            lines += _wrapped(EXPECT.sub("", line))
         return lines
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from . import code, differences, questions, tables
 from .errors import Unavailable, WeaveError
 from .machine_code import Disassembler, require_compiler
-from .marks import Block, blocks, fenced
+from .marks import EXPECT, UNMARKED, Block, blocks, fenced
 from .programs import Runner
 
 _LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".hpp": "cpp", ".cpp": "cpp", ".py": "python", ".build": "meson"}
@@ -78,13 +78,19 @@ class Weaver:
             except OSError as error:
                 raise WeaveError(f"{name}: {(error.strerror or str(error)).lower()}") from None
         text = self._sources[path]
+        unmarked = symbols[1:] and symbols[-1] == UNMARKED
+        if unmarked:
+            symbols.pop()
         if not symbols:
             raise WeaveError("takes a file and a symbol, or a file and a [tag]")
         try:
             parts = [self._part(path, text, symbol) for symbol in symbols]
         except WeaveError as error:
             raise WeaveError(f"{name}: {error}") from None
-        return fenced("\n\n".join(parts).split("\n"), _LANGUAGES.get(path.suffix, ""))
+        listing = "\n\n".join(parts)
+        if unmarked:
+            listing = EXPECT.sub("", listing)
+        return fenced(listing.split("\n"), _LANGUAGES.get(path.suffix, ""))
 
     def _part(self, path: Path, text: str, symbol: str) -> str:
         if match := re.fullmatch(r"\[([a-z0-9_-]+)\]", symbol):

@@ -222,6 +222,17 @@ class Tree(unittest.TestCase):
         self.assertLess(chapter[-1].html.index("error[race-shared]"), chapter[-1].html.index(folded))
         self.assertEqual(sum(section.html.count("<details") for section in pages["index"].sections), 0)
 
+    def test_a_listing_that_is_asked_about_bears_no_answer(self) -> None:
+        report = "<!-- mistake: one -->\n```\nerror[race-shared] in kernel first(int*)\n  --> chapters/01_one/one.cu:1: write\n      | __global__ void first() {}\n```\n<!-- end -->\n\n"
+        self.put("chapters/01_one/one.cu", "__global__ void first() {}\n")
+        for mark, bears in (("first", True), ("first unmarked", False)):
+            listing = f"<!-- code: one.cu {mark} -->\n```cuda\n__global__ void first() {{}}\n```\n<!-- end -->\n\n"
+            self.put("chapters/01_one/README.md", f"{CHAPTER}\n## Wrong\n{listing}{report}")
+            pages, _ = self.render()
+            html = pages["one"].sections[-1].html
+            shown = html[html.index('data-mistake="one"') : html.index("error[race-shared]")]
+            self.assertEqual("▲ write" in shown, bears, shown)
+
     def test_each_part_of_an_appendix_is_folded_and_what_is_before_it_is_not(self) -> None:
         self.put("chapters/01_one/README.md", """# Chapter 1: one
 

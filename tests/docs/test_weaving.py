@@ -87,6 +87,12 @@ class Tree(unittest.TestCase):
         )
         self.assertEqual(self.weave(text, check=True), (0, ""))
 
+    def test_a_listing_that_is_asked_about_does_not_say_which_line_a_finding_names(self) -> None:
+        self.put("chapters/01_demo/wrong.cu", "void f() {\n    g(); // expect early: deadlock\n    h();  // expect: misaligned\n}\n")
+        text = self.woven("<!-- code: wrong.cu f unmarked -->\n<!-- end -->\n")
+        self.assertIn("\nvoid f() {\n    g();\n    h();\n}\n", text)
+        self.assertIn("h();  // expect: misaligned", self.woven("<!-- code: wrong.cu f -->\n<!-- end -->\n"))
+
     def test_check_finds_a_stale_block_and_writes_nothing(self) -> None:
         text = self.woven("a\n<!-- code: demo.cuh add -->\n<!-- end -->\n")
         self.put("chapters/01_demo/demo.cuh", CODE.replace("+ 1", "+ 2"))

@@ -8,7 +8,7 @@ from . import highlight
 _PLACE = re.compile(r"^  --> (?P<file>[^:]+):(?P<line>\d+): (?P<role>.*(?:\n(?!      \||  -->|  what to do).*)*)(?:\n      \| (?P<code>.*))?", re.MULTILINE)
 
 
-_EXPECT = re.compile(r"\s*// expect: \S+")
+_EXPECT = re.compile(r"\s*// expect(?: \w+)?: \S+")
 """What tells the tests which finding the emulator must tell of a line; beside the finding itself it would say that twice."""
 
 

@@ -135,7 +135,8 @@ class Renderer:
     def _translate(self, result: Rendered, tokens: list[Token]) -> list[Token]:
         kept: list[Token] = []
         origin = mistake = ""
-        listed: tuple[int, Token, str] | None = None  # The last listing: where it is in `kept`, its code, its origin.
+        listed: tuple[int, Token, str, bool] | None = None  # The last listing: where it is in `kept`, its code, its origin, is it asked about.
+        unmarked = False
         measured = folded = asked = False
         index = 0
         while index < len(tokens):
@@ -162,15 +163,17 @@ class Renderer:
                     index = _after_paragraph(tokens, index + 1)
                     continue
                 origin = self._origin(result.page, match["argument"]) if match["kind"] == "code" else ""
+                unmarked = match["argument"].endswith(" unmarked")
                 mistake = match["argument"] if match["kind"] == "mistake" else ""
             elif token.type == "html_block" and token.content.strip().startswith("<!--"):
                 origin, measured = "", False
             elif token.type == "fence":
                 summary = "Machine code" if token.info.strip() == "sass" else ""
                 if origin:
-                    listed = len(kept), token, origin
+                    listed = len(kept), token, origin, unmarked
                 elif mistake and listed:
-                    kept[listed[0]] = _html(mistakes.annotated(mistake, listed[1].content, listed[2], token.content))
+                    said = "" if listed[3] else token.content  # A question comes before the answer.
+                    kept[listed[0]] = _html(mistakes.annotated(mistake, listed[1].content, listed[2], said))
                     if result.reported:
                         summary = "The emulator's report"
                     result.reported = True
