@@ -37,7 +37,7 @@ def _latencies_table(tables: Tables) -> Table:
 
 def _little_best_table(tables: Tables) -> Table:
     table = Table(
-        "Bandwidth of reading against the bytes in flight: the fastest way to have so many",
+        "Bandwidth of reading against the bytes in flight: the fastest kernel for each number",
         {
             "in_flight": heading("in flight per SM", "bytes"),
             "threads_per_sm": "threads per SM",

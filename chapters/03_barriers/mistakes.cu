@@ -66,7 +66,7 @@ __global__ void tx_count_too_small(const int* in, int* out) {
     const std::uint32_t size = sizeof(tiles[0]);
     init_barrier(&bar, 1);
     if (threadIdx.x == 0) {
-        mbarrier_arrive_expect_tx(sem_release, scope_cta, space_shared, &bar, size); // should be 2 * size
+        mbarrier_arrive_expect_tx(sem_release, scope_cta, space_shared, &bar, size);
         for (int k = 0; k < 2; ++k) {
             const int* src = in + k * block_threads;
             cp_async_bulk(space_shared, space_global, tiles[k], src, size, &bar); // expect: tx-count-mismatch
@@ -107,8 +107,8 @@ __global__ void parity_never_flipped(const int* in, int* out) {
         }
         __syncthreads();                                  // the copy was issued
         while (!mbarrier_try_wait_parity(&bar, parity)) { // expect early: deadlock
-        }                                                 // parity should become 1 for the next round
-        out[threadIdx.x] = buf[threadIdx.x];              // expect: read-before-completion
+        }
+        out[threadIdx.x] = buf[threadIdx.x]; // expect: read-before-completion
         __syncthreads();
     }
 }

@@ -6,7 +6,7 @@ import sys
 import chart
 import svg
 
-KERNELS = (("meeting_ring", "wait", "all threads meet for each tile"), ("roles_ring", "compute", "full and empty barriers, and a warp that loads"))
+KERNELS = (("meeting_ring", "wait", "meeting_ring: all meet for each tile"), ("roles_ring", "compute", "roles_ring: full and empty barriers, a warp that loads"))
 
 
 def figure() -> svg.Figure:
@@ -23,7 +23,7 @@ def figure() -> svg.Figure:
         for i, work in enumerate(works):
             rate = chart.number(rows[kernel], work)
             columns.draw(picture, i, side, rate, colour, f"{rate / 1000:.2f}", f"{name}, {work}: {rate:,.0f} GB/s")
-    chart.legend(picture, 80, 56, [(colour, name) for _, colour, name in KERNELS], 230)
+    chart.legend(picture, 80, 56, [(colour, name) for _, colour, name in KERNELS], 250)
     return picture
 
 

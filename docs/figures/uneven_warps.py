@@ -56,7 +56,7 @@ def lane(picture: svg.Figure, y: float, name: str, spans: Spans, colour: str, un
     picture.text(LEFT - 8, y + 16, name, "small", "end")
     last = 0
     for k, (begin, stop) in enumerate([*spans, (until, until)]):
-        if last < begin and (colour != "copy" or k < len(spans)):
+        if last < begin:
             picture.rect(LEFT + last * UNIT, y, (begin - last) * UNIT, LANE - 2, "wait", f"{name} waits")
         if begin < stop:
             picture.rect(LEFT + begin * UNIT, y, (stop - begin) * UNIT, LANE - 2, colour, f"{name}, tile {k}")
@@ -72,7 +72,7 @@ def figure() -> svg.Figure:
         meets = top == 24  # after the last tile too
         until = end(schedule)
         picture.text(8, top, f"{title}: {until} units", "strong")
-        lane(picture, top + 14, "fetches", fills, "copy", until)
+        lane(picture, top + 14, "fetches", fills, "copy", until if meets else fills[-1][1])
         for number, spans in enumerate(uses):
             last = until if meets else spans[-1][1]
             lane(picture, top + 14 + LANE * (number + 1), f"warp {number}", spans, "compute", last)

@@ -5,6 +5,7 @@ import unittest
 from pathlib import Path
 
 import tools
+from weaving.marks import KINDS
 
 ROOT = tools.ROOT
 RULES = ROOT / "docs/pages/style.md"
@@ -27,6 +28,18 @@ def found(phrase: str, text: str) -> list[int]:
     return [prose.count("\n", 0, match.start()) + 1 for match in re.finditer(rf"(?<!\w){words}(?!\w)", prose, ignored)]
 
 
+LONGEST = 4000
+_WOVEN = re.compile(rf"<!-- (?:{'|'.join(KINDS)}): .*?<!-- end -->", re.DOTALL)
+_ASIDE = re.compile(r"```.*?```|<!--.*?-->|<[^>]*>|!\[[^\]]*\]\([^)]*\)|\]\([^)\s]*\)|^[> ]*\|[^\n]*", re.DOTALL | re.MULTILINE)
+
+
+def length(text: str) -> int:
+    """The words of a chapter before its appendix: the running text and the answers in its folds, without listings, tables, figures
+    and what is woven in (predictions, too)."""
+    prose = _ASIDE.sub(" ", _WOVEN.sub(" ", text.partition("\n## Appendix")[0]))
+    return len(re.findall(r"[A-Za-z][\w'’-]*", re.sub(r"`[^`]*`", "x", prose)))
+
+
 class Style(unittest.TestCase):
     def test_no_page_has_a_word_of_the_list(self) -> None:
         listed = phrases(RULES.read_text("utf-8"))
@@ -46,6 +59,16 @@ class Style(unittest.TestCase):
         self.assertEqual(found("but for", "All\nright, But\nfor one."), [2])
         self.assertEqual(found("but for", "`but for` \"but for\" [x](but-for) butter forms"), [])
         self.assertEqual(phrases("| not | but |\n|---|---|\n| *a b*, *c* | *d* |\n"), ["a b", "c"])
+
+    def test_no_chapter_is_longer_than_its_limit_before_the_appendix(self) -> None:
+        texts = {page.parent.name: page.read_text("utf-8") for page in ROOT.glob("chapters/*/README.md")}
+        self.assertGreater(len(texts), 11)
+        self.assertEqual({name: words for name, text in texts.items() if (words := length(text)) > LONGEST}, {})
+        self.assertTrue(all("\n## Appendix" in text and length(text) > 2000 for text in texts.values()))
+
+    def test_a_chapter_s_words_are_those_of_its_running_text(self) -> None:
+        text = "One `two three` [four](five.md).\n\n| six |\n\n<!-- code: a b -->\n```\nseven\n```\n<!-- end -->\n\n<details><summary>Eight</summary>\n\nnine\n"
+        self.assertEqual(length(text + "\n## Appendix\nten\n"), 5)
 
 
 if __name__ == "__main__":
