@@ -1,6 +1,7 @@
 /// @file bench.cu
 /// Chapter 10's measurements: what roles, registers that move, turns, multicast, claims and overlapping
-/// kernels bring, each against a twin that differs in this alone.
+/// kernels bring, each against a twin that differs in this alone. (Turns differ in the panels too: theirs are
+/// half as wide.)
 #include "dependent.cuh"
 #include "multicast.cuh"
 #include "references.hpp"

@@ -24,7 +24,7 @@ enum class Loads {
 /// How warps tell producers of other blocks that they have read a stage.
 enum class Handover {
     plain, ///< as production code does: no qualifiers, so release and acquire in the scope of the block
-    letter ///< release and acquire in the scope of the cluster, as PTX asks for between blocks
+    letter ///< on the empty side release and acquire in the scope of the cluster, as PTX asks between blocks
 };
 
 /// This block's place in its cluster, and the clusters' places in the grid.

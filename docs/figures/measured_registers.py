@@ -18,7 +18,7 @@ def figure() -> svg.Figure:
     counts = [name for name in rows["roles_ring"] if str(name).isdigit()]
     picture = svg.Figure("Time of three kernels with the same work, by the number of values that each thread keeps in registers", 396)
     picture.text(20, 28, "The same work on an H200, with more and more values in the registers of each thread", "strong")
-    y = chart.Axis(0, 6, 324, 112, [(v, f"{v}") for v in range(0, 7, 2)])
+    y = chart.Axis(0, 6, 324, 112, [(v, f"{v}") for v in range(0, 7, 3)])
     slot = 120
     x = chart.Axis(0, len(counts), 80, 80 + slot * len(counts), [(i + 0.5, f"{count}") for i, count in enumerate(counts)])
     chart.grid(picture, x, y, "values that each thread keeps", "ms")

@@ -52,7 +52,7 @@ def figure() -> svg.Figure:
     panel(
         picture,
         24,
-        ("wait_group 0 behind each group", f"{waited:.0f} cycles a group. In {lost:.0f} of them the tensor cores have nothing to do."),
+        ("wait_group 0 after each group", f"{waited:.0f} cycles a group. In {lost:.0f} of them the tensor cores have nothing to do."),
         one,
         [at + lost / 2 for at in one],
         [at + waited for at in one],
@@ -63,7 +63,7 @@ def figure() -> svg.Figure:
     panel(
         picture,
         168,
-        ("wait_group 1 behind each group, wait_group 0 at the end", f"{busy:.0f} cycles a group: when one ends, the next is there. While you use one group, the next is multiplied."),
+        ("wait_group 1 after each group, wait_group 0 at the end", f"{busy:.0f} cycles a group: when one ends, the next is there. While you use one group, the next is multiplied."),
         [0, 0, *ends[: GROUPS - 2]],
         begins,
         ends,
