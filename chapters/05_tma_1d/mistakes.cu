@@ -56,7 +56,7 @@ __global__ void reused_before_read(const int* in, int* out) {
         __syncthreads();
         if (threadIdx.x == 0) {
             cp_async_bulk(space_global, space_shared, out, tile, bytes); // expect: reuse-before-read-done
-            cp_async_bulk_commit_group();                                // no wait_group.read
+            cp_async_bulk_commit_group();
         }
         __syncthreads();
     }

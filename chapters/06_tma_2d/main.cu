@@ -143,10 +143,15 @@ Comparison check_overhanging_box(Matrices& matrices) {
     return workbook::check_exact(matrices.tile, expected);
 }
 
+/// What was seen: the run came to its end, and what is in the tile.
 std::string note_overhanging_box(Matrices& matrices) {
-    return "the barrier counted " + std::to_string(tile_bytes) + " bytes, " +
-           std::to_string(inside_corner(matrices) * sizeof(int)) +
-           " of them from the matrix; the others are zeros";
+    if (matrices.input().empty())
+        return {};
+    const std::vector<int> tile = matrices.tile.download();
+    return "the wait for " + std::to_string(tile_bytes) + " bytes ended, with " +
+           std::to_string(inside_corner(matrices) * sizeof(int)) + " of them in the matrix; " +
+           std::to_string(std::ranges::count(tile, 0)) + " of " + std::to_string(tile.size()) +
+           " elements are 0, " + std::to_string(std::ranges::count(tile, -1)) + " still -1";
 }
 
 // ---- a matrix ----

@@ -204,9 +204,9 @@ inline constexpr int halo_elements = halo_width * halo_height;
 template <class T>
 __device__ inline void load_with_halo(T* halo, const CUtensorMap& map, const std::int32_t (&at)[2],
                                       std::uint64_t* bar) {
-    const std::int32_t corner[] = {at[0] - halo_margin, at[1] - 1}; // negative in the first tiles
+    const std::int32_t begin[] = {at[0] - halo_margin, at[1] - 1}; // negative in the first tiles
     expect(bar, halo_elements * sizeof(T));
-    ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, halo, &map, corner, bar);
+    ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, halo, &map, begin, bar);
 }
 
 /// out = the sum of each element and its eight neighbours. Neighbours outside of the matrix arrive as zeros,

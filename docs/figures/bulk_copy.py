@@ -25,7 +25,7 @@ def mark(picture: svg.Figure, x: float, y: float, number: str) -> None:
 
 def figure() -> svg.Figure:
     """Memory at the left and in the middle, the two proxies above and below, the steps as a list."""
-    picture = svg.Figure("A bulk copy in, a computation, a bulk copy out, and the two proxies", height=470)
+    picture = svg.Figure("A bulk copy in, a computation, a bulk copy out, and the two proxies", height=496)
     picture.rect(12, 16, 696, 92, "plain")
     picture.text(24, 36, "generic proxy", "strong")
     picture.text(24, 54, "ordinary loads and stores", "small soft")
@@ -37,10 +37,10 @@ def figure() -> svg.Figure:
     picture.box(344, 156, 160, 56, "tile", "copy code")
     picture.box(540, 156, 140, 56, "bar", "wait code")
 
-    picture.rect(12, 248, 696, 84, "async")
-    picture.text(24, 324, "async proxy", "strong")
-    picture.text(136, 324, "bulk copies", "small soft")
-    picture.box(190, 262, 160, 50, "TMA", "plain strong")
+    picture.rect(12, 274, 696, 84, "async")
+    picture.text(24, 350, "async proxy", "strong")
+    picture.text(136, 350, "bulk copies", "small soft")
+    picture.box(190, 288, 160, 50, "TMA", "plain strong")
 
     # generic side
     picture.arrow(400, 82, 400, 156)
@@ -49,31 +49,33 @@ def figure() -> svg.Figure:
     picture.arrow(560, 82, 596, 156)
     mark(picture, 577, 116, "1")
     # the requests: from the threads to TMA
-    picture.arrow(236, 82, 236, 262)
+    picture.arrow(236, 82, 236, 288)
     mark(picture, 236, 176, "2")
-    picture.path("M288 82 V253", "dashed")
-    picture.arrow(288, 248, 288, 262)
+    picture.path("M288 82 V279", "dashed")
+    picture.arrow(288, 274, 288, 288)
     mark(picture, 288, 176, "6")
     # the load: global to TMA to tile, and its count on the barrier
-    picture.arrow(130, 220, 200, 262)
-    mark(picture, 164, 240, "3")
-    picture.arrow(336, 262, 380, 212)
-    mark(picture, 356, 240, "3")
-    picture.path("M350 300 H610 V221")
-    picture.arrow(610, 226, 610, 212)
-    mark(picture, 610, 268, "3")
+    picture.arrow(130, 220, 200, 288)
+    mark(picture, 166, 254, "3")
+    picture.arrow(336, 288, 380, 212)
+    mark(picture, 357, 252, "3")
+    picture.path("M350 326 H650 V221")
+    picture.arrow(650, 226, 650, 212)
+    mark(picture, 650, 294, "3")
     # the store: tile to TMA to global
-    picture.path("M460 212 V284 H359", "dashed")
-    picture.arrow(364, 284, 350, 284)
-    mark(picture, 430, 284, "7")
-    picture.line(440, 232, 480, 232)
-    mark(picture, 490, 232, "5")
-    picture.path("M190 294 H60 V229", "dashed")
+    picture.path("M430 212 V310 H359", "dashed")
+    picture.arrow(364, 310, 350, 310)
+    mark(picture, 430, 296, "7")
+    # the fence: a bar across the way from the threads' writes to the store
+    picture.rect(390, 240, 230, 24, "compute")
+    picture.text(402, 257, "5", "strong")
+    picture.text(420, 257, "proxy fence of each writer", "small")
+    picture.path("M190 320 H60 V229", "dashed")
     picture.arrow(60, 234, 60, 220)
     mark(picture, 60, 262, "7")
 
     for row, (number, text, call) in enumerate(STEPS):
-        y = 356 + 16 * row
+        y = 382 + 16 * row
         picture.text(24, y, number, "small strong")
         picture.text(44, y, text, "small")
         picture.text(430, y, call, "small soft")

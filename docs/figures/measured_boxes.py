@@ -36,7 +36,7 @@ def figure() -> svg.Figure:
     chart.grid(picture, x, y, "bytes of the box that a block loads and stores", "GB/s")
     line = [(b, roof(per_block, ceiling, b)) for b in (0, corner, x.high)]
     picture.path("M" + " L".join(f"{x.place(a):.1f} {y.place(b):.1f}" for a, b in line), "dashed")
-    picture.text(x.place(1300), y.place(ceiling) - 8, f"the copy, {ceiling:,.0f} GB/s", "small")
+    picture.text(x.place(1300), y.place(ceiling) - 8, f"the driver's copy, {ceiling:,.0f} GB/s", "small")
     picture.text(x.place(480) + 12, y.place(1600) + 4, f"a block every {per_block:.1f} ns", "small")
 
     def mark(size: float, rate: float, side: float, colour: str, tip: str) -> None:

@@ -8,7 +8,7 @@ import svg
 
 BLOCKS_TAKE = 16  # tiles; the one grid of blocks that end with which every number of stages was tried
 NAMES = (
-    ("plain", "chapter 1, one load per thread"),
+    ("plain", "dashed: chapter 1's copy, blocks stay"),
     ("wait", "registers"),
     ("wrong", "bulk, 1 KiB"),
     ("async", "bulk, 2 to 16 KiB"),
@@ -28,10 +28,10 @@ def figure() -> svg.Figure:
     rows = chart.table("copy_paths")
     ceiling = max(chart.number(row, "gb_per_s") for row in rows if str(row["path"]).startswith("copy"))
     picture = svg.Figure("Copies by way of shared memory against the bytes that the stages of an SM hold, on an H200", 402)
-    picture.text(20, 28, f"Share of the driver's copy; blocks take {BLOCKS_TAKE} tiles, 16 bytes per access", "strong")
+    picture.text(20, 28, f"Share of the driver's copy; solid lines: blocks take {BLOCKS_TAKE} tiles, 16 bytes per access", "strong")
     x = chart.Axis(4096, 131072, 80, 690, chart.doublings(4096, 131072, 1), logarithmic=True)
     y = chart.Axis(0, 100, 350, 80, [(v, f"{v} %") for v in range(0, 101, 20)])
-    chart.grid(picture, x, y, "stages of all blocks on an SM", "of the copy")
+    chart.grid(picture, x, y, "stages of all blocks on an SM (dashed line: loads into registers on an SM)", "of the copy")
 
     def line(points: list[tuple[float, float]], colour: str, name: str, dashed: bool = False) -> None:
         kept = [(a, 100 * rate / ceiling) for a, rate in points if x.low <= a <= x.high]
@@ -48,7 +48,7 @@ def figure() -> svg.Figure:
     line(measured("registers, 16 bytes"), "wait", "registers")
     for tile in (16384, 8192, 4096, 2048, 1024):
         line(measured("bulk load", tile), "async" if tile > 1024 else "wrong", f"bulk, tiles of {chart.bytes_text(tile)}")
-    for (colour, name), left in zip(NAMES, (80, 300, 400, 520), strict=True):
+    for (colour, name), left in zip(NAMES, (80, 346, 442, 548), strict=True):
         chart.legend(picture, left, 49, [(colour, name)], 0)
     return picture
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Chapter 6's kernels as bars: the share of the copy that tensor copies reach, with the bytes of their boxes."""
+"""Chapter 6's kernels as bars: the share of the driver's copy that tensor copies reach, with the bytes of their boxes."""
 
 import sys
 
@@ -19,10 +19,10 @@ BOXES = {  # the box that one instruction loads, as the chapter's kernels have i
 def figure() -> svg.Figure:
     rows = {str(row["kernel"]): row for row in chart.table("report_tma_2d")}
     bottom = TOP + chart.LANE * len(BOXES)
-    picture = svg.Figure("Bandwidth of chapter 6's kernels as a share of a plain copy, on an H200", bottom + 6, chart.NARROW)
-    picture.text(chart.NARROW_LEFT, 26, "Share of a plain copy, and a block's box", "strong")
+    picture = svg.Figure("Bandwidth of chapter 6's kernels as a share of the driver's copy, on an H200", bottom + 6, chart.NARROW)
+    picture.text(chart.NARROW_LEFT, 26, "Share of the driver's copy, and the box", "strong")
     picture.text(chart.NARROW_LEFT, 46, "100 million ints, one H200", "small soft")
-    chart.whole(picture, TOP, bottom, "the device-to-device copy")
+    chart.whole(picture, TOP, bottom, "the driver's copy")
     for i, (name, box) in enumerate(BOXES.items()):
         rate, share = chart.number(rows[name], "gb_per_s"), chart.number(rows[name], "share")
         tip = f"{name}: {rate:.0f} GB/s, {share:.1f} %"
