@@ -30,7 +30,7 @@ def found(phrase: str, text: str) -> list[int]:
 
 LONGEST = 4000
 _WOVEN = re.compile(rf"<!-- (?:{'|'.join(KINDS)}): .*?<!-- end -->", re.DOTALL)
-_ASIDE = re.compile(r"```.*?```|<!--.*?-->|<[^>]*>|!\[[^\]]*\]\([^)]*\)|\]\([^)\s]*\)|^[> ]*\|[^\n]*", re.DOTALL | re.MULTILINE)
+_ASIDE = re.compile(r"```.*?```|<!--.*?-->|</?[a-z][^>\n]*>|!\[[^\]]*\]\([^)]*\)|\]\([^)\s]*\)|^[> ]*\|[^\n]*", re.DOTALL | re.MULTILINE)
 
 
 def length(text: str) -> int:
