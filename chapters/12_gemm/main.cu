@@ -18,9 +18,11 @@ using namespace gemm;
 using workbook::Comparison;
 using workbook::DeviceBuffer;
 
-/// A result of at most `size` elements, nearly square, and as deep as it is high.
+/// A result of at most `size` elements, nearly square, and as deep as it is wide.
 Extent extent_of(std::size_t size) {
-    const auto edge = static_cast<unsigned>(std::sqrt(static_cast<double>(size)));
+    auto edge = static_cast<unsigned>(std::sqrt(static_cast<double>(size)));
+    if (std::size_t{edge + 1} * ((edge + 1) / 8 * 8) <= size)
+        ++edge; // its columns are fewer than its rows
     return {edge, edge / 8 * 8, edge / 8 * 8};
 }
 
@@ -76,7 +78,7 @@ int main(int argc, char** argv) {
         .size_unit = "elements of the result",
         .size_with_clock = 4096 * 4096,
         // Edges that are no multiple of any tile, and more steps than the longest ring has stages.
-        .size_without_clock = 393 * 393,
+        .size_without_clock = 393 * 392,
         .device_bytes_per_element = 3 * sizeof(bf16),
         .host_bytes_per_element = 4 * sizeof(bf16),
         .needs = {.compute_major = 9, .dynamic_shared = sizeof(overlapped::Memory)}};

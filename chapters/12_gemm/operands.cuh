@@ -64,7 +64,7 @@ template <class T, int sums>
 __device__ void multiply(float (&d)[sums], const T* a, const T* b, bool adds) {
     using workbook::MatrixType;
     constexpr auto type = sizeof(T) == 1 ? MatrixType::e4m3 : MatrixType::bf16;
-    constexpr auto layout = workbook::k_major(Swizzle::bytes128, 8);
+    constexpr auto layout = workbook::k_major(Swizzle::bytes128, 8); // with a swizzle the 8 is not used
     const std::uint64_t from_a = workbook::matrix_descriptor(a, layout);
     const std::uint64_t from_b = workbook::matrix_descriptor(b, layout);
 #pragma unroll

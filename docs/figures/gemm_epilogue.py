@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Two tiles of a block with k = 1024, by five rungs of chapter 12: what runs at the same time as what, and for how long.
 
-What overlaps is a model of the kernels. How long it takes comes from the measured times of two products, the long one with k = 8192
-and the short one with k = 1024: a seventh of the difference are the steps of all tiles, the rest of the short product their ends
+What overlaps is a model of the kernels. How long it takes comes from the measured cycles of two problems, the long one with k = 8192
+and the short one with k = 1024: a seventh of the difference are the steps of all tiles, the rest of the short problem their ends
 (chapter 12, 'Steps and ends'). An SM makes TILES of them in turn. What a block that stays saves is drawn as the first loads of a
 new block, and what two panels save as the time in which the copies read one: panels are PANELS for each tile.
 """
@@ -14,15 +14,15 @@ import svg
 
 TILES, PANELS = 16, 4
 RING = 4 / 16  # four stages hold a quarter of the 16 steps of a tile: so far loads run ahead
-LEFT, UNIT, LANE = 100, 17.5, 20
+LEFT, UNIT, LANE = 100, 9.7, 20
 Bars = list[tuple[float, float, int]]  # begin, end, tile
 LANES = (("loads", "copy"), ("products", "compute"), ("threads store", "wait"), ("copies read", "async"))
 
 
 def measured(kernel: str) -> tuple[float, float]:
-    """Of one tile with k = 1024 the steps and the end, in microseconds."""
-    times = {row["extent"]: 1000 * chart.number(row, "median_ms") for row in chart.table("gemm_ladder") if (row["kernel"], row["pace"]) == (kernel, "with pauses")}
-    long, short = times["8192 x 8192 x 8192"], times["8192 x 8192 x 1024"]
+    """Of one tile with k = 1024 the steps and the end, in thousands of cycles."""
+    cycles = {row["extent"]: chart.number(row, "cycles") for row in chart.table("gemm_burst_clock") if (row["kernel"], row["pace"]) == (kernel, "with pauses")}
+    long, short = cycles["8192 x 8192 x 8192"], cycles["8192 x 8192 x 1024"]
     steps = (long - short) / 7
     return steps / TILES, (short - steps) / TILES
 
@@ -69,16 +69,16 @@ def end_of(bars: dict[str, Bars]) -> float:
 
 def panel(picture: svg.Figure, top: float, title: str, bars: dict[str, Bars]) -> float:
     picture.text(12, top, title, "strong")
-    picture.text(svg.WIDTH - 12, top, f"{end_of(bars):.1f} µs", "small strong", "end")
+    picture.text(svg.WIDTH - 12, top, f"{1000 * round(end_of(bars), 1):,.0f} cycles", "small strong", "end")
     y = top + 8
     for name, colour in LANES:
         if not bars[name]:
             continue
         picture.text(LEFT - 8, y + 14, name, "small soft", "end")
         for begin, end, tile in bars[name]:
-            tip = f"{name}, tile {tile}: from {begin:.1f} to {end:.1f} µs"
+            tip = f"{name}, tile {tile}: from {begin:.1f} to {end:.1f} thousand cycles"
             picture.rect(LEFT + begin * UNIT, y, (end - begin) * UNIT, LANE - 4, colour, tip)
-            if end - begin > 2.6:
+            if end - begin > 4.7:
                 picture.text(LEFT + (begin + end) / 2 * UNIT, y + 13, f"tile {tile}", "small", "middle")
         y += LANE
     return y + 26
@@ -87,7 +87,7 @@ def panel(picture: svg.Figure, top: float, title: str, bars: dict[str, Bars]) ->
 RUNGS = (  # title, kernel, whether a block stays, panels of a warpgroup
     ("8, ordered: a block for each tile", "ordered", False, 0),
     ("9, staying: the next loads begin during the products", "staying", True, 0),
-    ("10, multicast: shorter steps, longer ends", "multicast", True, 0),
+    ("10, multicast: the same, with longer ends", "multicast", True, 0),
     ("11, stored: one panel", "stored", True, 1),
     ("12, overlapped: two panels", "overlapped", True, 2),
 )

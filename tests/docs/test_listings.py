@@ -227,12 +227,16 @@ class GemmStep(unittest.TestCase):
         written = re.findall(r"^\| \[\d+ `(\w+)`\].* (\S+) % \|$", text, re.MULTILINE)
         expected = [(name, f"{100 * rates[name] / rates['cuBLAS']:.1f}") for name in gemm_step.rungs((gemm_step.ROOT / gemm_step.LADDER).read_text("utf-8"))]
         self.assertEqual(written, expected)
-        busy = {row["kernel"]: row["busy"] for row in gemm_step.rows(gemm_step.load(gemm_step.ROOT)["gemm_large"])}
-        idle = re.findall(r"^\| \[\d+ `(\w+)`\].*\| (\S+) \| \S+ % \|$", text, re.MULTILINE)
-        # A dash where nothing is told: kernels without tensor cores, and the last rung, whose kernel is another at each size.
-        told = [(name, share) for name, share in idle if share != "–"]
-        self.assertEqual(told, [(name, f"{100 - float(busy[name]):.0f}") for name, _ in told])
-        self.assertEqual([name for name, share in idle if share == "–"], ["naive", "shared_tile", "tuned"])
+        burst = {row["kernel"]: row for row in gemm_step.rows(gemm_step.load(gemm_step.ROOT)["gemm_bursts_read"])}
+        told = re.findall(r"^\| \[\d+ `(\w+)`\].*\| (\S+) \| (\S+) \| \S+ % \|$", text, re.MULTILINE)
+        # A dash where nothing is told: the two rungs that are too slow for turns.
+        clock = [(name, f"{float(burst[name]['cool_cycles']) / 1000:.2f}", f"{float(burst[name]['cool_mhz']):.0f}") if name in burst else (name, "–", "–") for name, _ in expected]
+        self.assertEqual(told, clock)
+        # The small tables after each rung: the same numbers, and the bytes from DRAM.
+        large = {row["kernel"]: row for row in gemm_step.rows(gemm_step.load(gemm_step.ROOT)["gemm_large"])}
+        for name, cycles, mhz, read in re.findall(r"^\| \d+ `(\w+)` \| \d+ % \| \d+ % \| (\S+) \| (\S+) \| (\S+) \|$", text, re.MULTILINE):
+            dram = large[name]["dram"]
+            self.assertEqual((name, cycles, mhz, read), (*dict((n, (n, c, m)) for n, c, m in clock)[name], f"{float(dram):.1f}" if dram is not None else "–"))
 
 
 if __name__ == "__main__":
