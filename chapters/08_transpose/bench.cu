@@ -2,6 +2,7 @@
 /// Chapter 8's measurements: the ladder at several sizes, and what a reader might use instead.
 #include "any_transpose.cuh"
 #include "bench_causes.cuh"
+#include "bench_padded.cuh"
 #include "bench_sides.cuh"
 #include "bench_widths.cuh"
 #include "cublas.hpp"
@@ -229,6 +230,7 @@ void any(Bench& bench) {
 constexpr workbook::BenchPart parts[] = {
     {"ladder", "all rungs at 32768 x 32768 float32", ladder},
     {"crowding", "some rungs with fewer blocks on each SM", crowding},
+    {"padded", "padded_tile, one thing changed at a time", padded_variants},
     {"staying", "blocks that stay, with a warp for each job", staying},
     {"columns", "which columns of tiles follow each other", columns},
     {"sizes", "all rungs at other sizes, and for bfloat16", sizes},
