@@ -1,6 +1,8 @@
 /// @file bench.cu
 /// Chapter 3's measurements: what barriers and fences take in cycles, how long it takes to hand the turn to
 /// another warp, and what separates the twins producer_consumer and producer_consumer_mbarrier.
+#include "bench_split.cuh"
+#include "bench_uneven.cuh"
 #include "pair_mixes.cuh"
 #include "sync_cost.cuh"
 #include "twins.cuh"
@@ -23,41 +25,6 @@ using namespace sync_cost;
 using workbook::Bench;
 using workbook::BenchCell;
 using workbook::DeviceBuffer;
-
-constexpr int repetitions = 31;
-constexpr int warm_ups = 2;
-
-/// Calls `once`, which gives a number of cycles, and returns the quartiles; nothing where nothing is timed
-/// or a result was wrong.
-template <class Once>
-std::optional<workbook::Timing> quartiles(Bench& bench, Once&& once) {
-    const bool timed = bench.mode() == workbook::BenchMode::measure;
-    std::vector<double> cycles;
-    for (int i = 0; i < (timed ? warm_ups + repetitions : 1); ++i) {
-        const std::optional<double> found = once();
-        if (!found)
-            return std::nullopt;
-        if (i >= warm_ups)
-            cycles.push_back(*found);
-    }
-    return timed ? std::optional(workbook::summarize(cycles)) : std::nullopt;
-}
-
-std::vector<BenchCell> cycle_cells(const std::optional<workbook::Timing>& timing) {
-    if (!timing)
-        return {};
-    return {{"cycles", timing->median_ms},
-            {"lower_cycles", timing->lower_ms},
-            {"upper_cycles", timing->upper_ms},
-            {"repetitions", timing->repetitions}};
-}
-
-std::vector<workbook::BenchColumn> cycle_columns() {
-    return {{"cycles", "time", "cycles"},
-            {"lower_cycles", "lower quartile", "cycles"},
-            {"upper_cycles", "upper quartile", "cycles"},
-            {"repetitions", "repetitions"}};
-}
 
 // ---- chains of one operation ----
 
@@ -212,17 +179,6 @@ void turns_part(Bench& bench) {
 
 // ---- the twins ----
 
-/// Adds to *wrong how many elements are not those of the input, reversed tile by tile.
-__global__ void count_not_reversed(const unsigned* out, std::size_t size, unsigned long long* wrong) {
-    const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
-    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size; i += step) {
-        const std::size_t start = i / barriers::buffer_size * barriers::buffer_size;
-        const std::size_t count = size - start < barriers::buffer_size ? size - start : barriers::buffer_size;
-        if (out[i] != workbook::random_word(start + count - 1 - (i - start)))
-            atomicAdd(wrong, 1ull);
-    }
-}
-
 struct Twin {
     const char* wait;
     const char* loops;
@@ -246,7 +202,8 @@ void time_twin(Bench& bench, const Twin& twin, const DeviceBuffer<unsigned>& in,
     out.poison();
     DeviceBuffer<unsigned long long> wrong(std::vector<unsigned long long>{0});
     launch(nullptr);
-    workbook::launch(count_not_reversed, workbook::striding(in.size()), out.data(), in.size(), wrong.data());
+    workbook::launch(twins::count_not_reversed, workbook::striding(in.size()), out.data(), in.size(),
+                     wrong.data());
     if (wrong.download().front() > 0)
         return bench.wrong(std::string(twin.wait) + ", loads " + std::to_string(twin.loads) +
                            ": wrong result");
@@ -289,6 +246,8 @@ constexpr workbook::BenchPart parts[] = {
     {"fences", "the cycles of fences", fences_part},
     {"turns", "from one warp to another, and a look that waits", turns_part},
     {"twins", "producers and consumers: what separates the twins", twins_part},
+    {"split", "one warp comes late: work behind the wait, or before it", split_wait::split_part},
+    {"uneven", "producers and consumers, if consumers are unevenly busy", uneven::uneven_part},
     {"pair_mixes", "two copies, with and without a second array that is written", barriers::pair_mixes},
 };
 

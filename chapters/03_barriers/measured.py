@@ -128,13 +128,89 @@ def _twins_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("twins-gain", "producer_consumer_mbarrier gains by eight loads at a time", twin, ">=", 1.3, "times")
 
 
+def _split_table(tables: Tables) -> Table:
+    """What a wait takes that is split, and one that is not, beside the sum and the greater of the two times."""
+    table = Table(
+        "Cycles of a round in which one warp comes late and all have work of their own: the work behind the wait, and before it",
+        {
+            "late": "the late warp's multiply-adds",
+            "own": "everybody's own",
+            "late_cycles": heading("these alone", "cycles"),
+            "own_cycles": heading("those alone", "cycles"),
+            "joined": heading("arrive and wait, then work", "cycles"),
+            "split": heading("arrive, work, wait", "cycles"),
+        },
+    )
+    lines: dict[tuple[Value, Value], Row] = {}
+    for row in tables["split_wait"].rows:
+        line = lines.setdefault((row["late"], row["own"]), {name: row.get(name) for name in ("late", "own", "late_cycles", "own_cycles")})
+        line[str(row["kernel"])] = row.get("cycles")
+    table.rows = [line for (late, _), line in lines.items() if late in (0, 200, 800)]
+    return table
+
+
+def _uneven_table(tables: Tables) -> Table:
+    """A tile's time with empty barriers and with a meeting of all, both fed by bulk copies."""
+    table = Table(
+        "The ring of the chapter, fed by bulk copies: the time of a tile of one block, by how a buffer is handed back",
+        {
+            "blocks_per_sm": "blocks on an SM",
+            "buffers": "buffers",
+            "spread": "work of the warps",
+            "work": "multiply-adds a tile",
+            "pair": heading("full and empty barriers", "ns"),
+            "meeting": heading("`__syncthreads()`", "ns"),
+            "longer": "times as long",
+        },
+    )
+    lines: dict[tuple[Value, ...], Row] = {}
+    for row in tables["uneven_ring"].rows:
+        if row["source"] != "one bulk copy" or row["work"] not in (0, 128, 512):
+            continue
+        about = {name: row[name] for name in ("blocks_per_sm", "buffers", "spread", "work")}
+        line = lines.setdefault(tuple(about.values()), about)
+        line["meeting" if row["handover"] == "__syncthreads()" else "pair"] = row.get("tile_ns")
+    for line in lines.values():
+        line["longer"] = ratio(as_float(line.get("meeting")), as_float(line.get("pair")))
+    table.rows = list(lines.values())
+    return table
+
+
+def _split_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["split_wait"].rows)
+
+    def cycles(kernel: str, late: int, own: int) -> float | None:
+        return rows.figure("cycles", kernel=kernel, late=late, own=own)
+
+    alone = rows.figure("late_cycles", kernel="split", late=400, own=200)
+    own = rows.figure("own_cycles", kernel="split", late=400, own=200)
+    both = None if alone is None or own is None else alone + own
+    yield Claim("split-sum", "a late warp of 400 multiply-adds, 200 of everybody's own behind the wait: the round against the sum", ratio(cycles("joined", 400, 200), both), ">=", 0.9, "times")
+    yield Claim("split-greater", "the same work before the wait: the round against the late warp alone", ratio(cycles("split", 400, 200), alone), "<=", 1.1, "times")
+    yield Claim("split-nothing", "nobody late: work before the wait gains next to nothing", ratio(cycles("joined", 0, 400), cycles("split", 0, 400)), "<=", 1.05, "times")
+
+
+def _uneven_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(_uneven_table(tables).rows)
+
+    def longer(blocks: int, buffers: int, spread: str, work: int) -> float | None:
+        return rows.figure("longer", blocks_per_sm=blocks, buffers=buffers, spread=spread, work=work)
+
+    yield Claim("uneven-two", "one block on an SM, uneven warps, two buffers: a meeting after each tile takes longer", longer(1, 2, "uneven", 512), ">=", 1.2, "times")
+    yield Claim("uneven-four", "the same with four buffers", longer(1, 4, "uneven", 512), ">=", 1.35, "times")
+    yield Claim("uneven-even", "the same with even warps: it takes hardly longer", longer(1, 4, "even", 512), "<=", 1.05, "times")
+    yield Claim("uneven-crowd", "eight blocks on an SM, uneven warps, two buffers: it takes hardly longer", longer(8, 2, "uneven", 512), "<=", 1.08, "times")
+
+
 BENCH = Bench(
-    raw=("sync_cycles", "fence_cycles", "twins", "pair_mixes"),
+    raw=("sync_cycles", "fence_cycles", "twins", "pair_mixes", "split_wait", "uneven_ring"),
     tables={
         "sync_cost": (("sync_cycles",), _sync_cost_table),
         "fence_cost": (("fence_cycles",), _fence_cost_table),
         "twins_loads": (("twins",), _twins_loads_table),
         "pair_rates": (("pair_mixes",), _pair_rates_table),
+        "split_read": (("split_wait",), _split_table),
+        "uneven_read": (("uneven_ring",), _uneven_table),
     },
     claims=(
         (("pair_mixes",), _pair_mixes_claims),
@@ -143,5 +219,7 @@ BENCH = Bench(
         (("turn_cycles",), _turns_claims),
         (("try_wait_misses",), _misses_claims),
         (("twins",), _twins_claims),
+        (("split_wait",), _split_claims),
+        (("uneven_ring",), _uneven_claims),
     ),
 )

@@ -5,6 +5,8 @@
 
 #include "barriers.cuh"
 
+#include "workbook/bench_data.cuh"
+
 #include <cuda/barrier>
 #include <cuda/ptx>
 
@@ -146,6 +148,19 @@ __global__ void __launch_bounds__(block_threads, 8) meeting(Tiles tiles) {
         } else if (k > 0)
             consume(words[(k - 1) % 2], tiles, k - 1);
         __syncthreads();
+    }
+}
+
+// ---- for their measurements ----
+
+/// Adds to *wrong how many elements are not those of the input, reversed tile by tile.
+__global__ void count_not_reversed(const unsigned* out, std::size_t size, unsigned long long* wrong) {
+    const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size; i += step) {
+        const std::size_t start = i / buffer_size * buffer_size;
+        const std::size_t count = size - start < buffer_size ? size - start : buffer_size;
+        if (out[i] != workbook::random_word(start + count - 1 - (i - start)))
+            atomicAdd(wrong, 1ull);
     }
 }
 

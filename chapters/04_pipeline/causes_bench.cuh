@@ -163,6 +163,7 @@ inline constexpr Cause causes[] = {
     {"own copies", 4, between<4, true, false>, 1, 0},
     {"wide accesses", 4, between<4, false, true>, 1, 0},
     {"both", 4, between<4, true, true>, 1, 0},
+    {"both, one stage", 1, between<1, true, true>, 1, 0},
     {"specialized_warps", 1, specialized_warps<1>, 1, 0},
     {"specialized_warps", 2, specialized_warps<2>, 1, 0},
     {"specialized_warps", 3, specialized_warps<3>, 1, 0},

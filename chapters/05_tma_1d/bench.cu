@@ -2,6 +2,8 @@
 /// Measurements of chapters 2 to 5: every way of copying for every size of tile and number of stages, and the
 /// rings of chapter 5 with different grids.
 #include "axpy_at_once.cuh"
+#include "bench_copies.cuh"
+#include "bench_fenced.cuh"
 #include "copy_paths.cuh"
 #include "overwritten.cuh"
 #include "tma_1d.cuh"
@@ -19,6 +21,8 @@
 
 namespace {
 
+using copy_paths::Arrays;
+using copy_paths::copy_row;
 using copy_paths::Path;
 using workbook::Bench;
 using workbook::BenchCell;
@@ -49,111 +53,29 @@ std::vector<Kernel> all_kernels() {
     return kernels;
 }
 
-/// Adds to *wrong how many 16-byte chunks are not those of the input, turned around tile by tile.
-__global__ void count_not_turned(const uint4* in, const uint4* out, std::size_t chunks, int per_tile,
-                                 unsigned long long* wrong) {
-    const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
-    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < chunks; i += step) {
-        const std::size_t tile = i / per_tile;
-        const uint4 a = in[tile * per_tile + (per_tile - 1 - i % per_tile)];
-        const uint4 b = out[i];
-        if (a.x != b.x || a.y != b.y || a.z != b.z || a.w != b.w)
-            atomicAdd(wrong, 1ull);
-    }
-}
-
-/// What is copied, and where to.
-struct Arrays {
-    explicit Arrays(std::size_t words) : in(words), out(words), wrong(1) {
-        workbook::launch(workbook::fill_random_words<unsigned>, workbook::striding(words), in.data(), words);
-    }
-    [[nodiscard]] std::size_t bytes() const { return 2 * in.size_bytes(); }
-    [[nodiscard]] copy_paths::Job job(int tile_bytes) {
-        return {reinterpret_cast<const std::byte*>(in.data()), reinterpret_cast<std::byte*>(out.data()),
-                in.size_bytes() / static_cast<std::size_t>(tile_bytes), tile_bytes};
-    }
-    [[nodiscard]] bool turned(int tile_bytes) {
-        wrong.upload(std::vector<unsigned long long>{0});
-        const std::size_t chunks = in.size_bytes() / copy_paths::chunk_bytes;
-        workbook::launch(count_not_turned, workbook::striding(chunks),
-                         reinterpret_cast<const uint4*>(in.data()),
-                         reinterpret_cast<const uint4*>(out.data()), chunks,
-                         tile_bytes / copy_paths::chunk_bytes, wrong.data());
-        return wrong.download().front() == 0;
-    }
-    DeviceBuffer<unsigned> in;
-    DeviceBuffer<unsigned> out;
-    DeviceBuffer<unsigned long long> wrong;
-};
-
-/// Blocks that fit on an SM with this much dynamic shared memory.
-int blocks_per_sm(void (*kernel)(copy_paths::Job), std::size_t shared) {
-    // The kernel's own barriers count against the default limit too, so it is raised for all.
-    workbook::check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                         cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                         static_cast<int>(shared)),
-                    "asking for shared memory");
-    int blocks = 0;
-    workbook::check(
-        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, copy_paths::block_threads, shared),
-        "asking how many blocks fit");
-    return blocks;
-}
-
 /// @param each tiles that a block takes before it makes room for the next; 0: as many blocks as fit stay
 void copy_with(Bench& bench, Arrays& arrays, const Kernel& kernel, int tile_bytes, std::size_t each,
                double ceiling) {
     const std::size_t shared = static_cast<std::size_t>(tile_bytes) * static_cast<std::size_t>(kernel.stages);
     if (shared > 220 * 1024)
         return;
-    const int blocks = blocks_per_sm(kernel.kernel, shared);
-    const copy_paths::Job job = arrays.job(tile_bytes);
-    const auto staying = static_cast<std::size_t>(bench.device().multiprocessors * blocks);
-    const std::size_t most = each > 0 ? (job.tiles + each - 1) / each : staying;
-    const auto launch = [&](cudaStream_t) {
-        workbook::launch(kernel.kernel,
-                         {.grid = static_cast<unsigned>(std::min(most, job.tiles)),
-                          .block = copy_paths::block_threads,
-                          .dynamic_shared = shared},
-                         job);
-    };
-    arrays.out.poison();
-    launch(nullptr);
-    const char* name = copy_paths::path_names[static_cast<int>(kernel.path)];
-    if (!arrays.turned(tile_bytes))
-        return bench.wrong(std::string(name) + ", tiles of " + std::to_string(tile_bytes) + " bytes, " +
-                           std::to_string(kernel.stages) + " stages: wrong result");
-    const auto timing = bench.time_checked(arrays.bytes(), launch);
-    bench.row("copy_paths",
-              workbook::joined<BenchCell>({{"path", name},
-                                           {"tile_bytes", tile_bytes},
-                                           {"stages", kernel.stages},
-                                           {"blocks_per_sm", blocks},
-                                           {"tiles_per_block", each},
-                                           {"in_flight", shared * static_cast<std::size_t>(blocks)}},
-                                          workbook::timing_cells(timing, arrays.bytes(), ceiling)));
-}
-
-double copy_row(Bench& bench, const std::string& table, const char* column, const char* name,
-                std::size_t bytes) {
-    const auto timing = bench.ceiling(bytes);
-    const double rate = timing ? timing->bytes_per_second(bytes) : 0;
-    bench.row(table,
-              workbook::joined<BenchCell>({{column, name}}, workbook::timing_cells(timing, bytes, rate)));
-    return rate;
+    copy_paths::tiles_row(bench, arrays,
+                          {.table = "copy_paths",
+                           .name = copy_paths::path_names[static_cast<int>(kernel.path)],
+                           .kernel = kernel.kernel,
+                           .stages = kernel.stages,
+                           .tile_bytes = tile_bytes,
+                           .each = each,
+                           .blocks = copy_paths::blocks_per_sm(kernel.kernel, shared),
+                           .dynamic_shared = shared},
+                          ceiling);
 }
 
 void paths(Bench& bench) {
     bench.table(
         "copy_paths",
         "Copies by way of shared memory: how a tile gets there, its size, and how many are on their way",
-        workbook::joined<workbook::BenchColumn>({{"path", "way to shared memory"},
-                                                 {"tile_bytes", "tile", "bytes"},
-                                                 {"stages", "stages"},
-                                                 {"blocks_per_sm", "blocks per SM"},
-                                                 {"tiles_per_block", "tiles per block, 0: blocks stay"},
-                                                 {"in_flight", "stages of an SM", "bytes"}},
-                                                workbook::timing_columns()));
+        copy_paths::tiles_columns());
     Arrays arrays(bench.size(std::size_t{1} << 28, std::size_t{1} << 14)); // 1 GiB each
     const double ceiling = copy_row(bench, "copy_paths", "path", "copy before", arrays.bytes());
     for (const Kernel& kernel : all_kernels())
@@ -337,6 +259,7 @@ void overwritten_words(Bench& bench) {
 
 constexpr workbook::BenchPart parts[] = {
     {"paths", "every way of copying, tile by tile", paths},
+    {"fenced", "bulk loads with and without a fence after the reads", copy_paths::fenced_loads},
     {"ring", "the rings of bulk loads with different grids", ring},
     {"overwritten", "reads of a tile that the next copy overtakes", overwritten_words},
     {"prefetch", "the next tile prefetched into L2, or not", prefetch},

@@ -145,8 +145,12 @@ __device__ void wait_for_tile(std::size_t k, std::uint64_t* full) {
 }
 
 /// Each block takes every gridDim.x-th tile, with up to `stages` tiles on their way.
-template <Path path, int stages>
+/// @tparam fenced each reader executes a proxy fence between its reads and the barrier behind which the next
+///                bulk load into the stage is issued
+template <Path path, int stages, bool fenced = false>
 __global__ void __launch_bounds__(block_threads) copy_tiles(const Job job) {
+    static_assert(!fenced || path == Path::bulk,
+                  "only there do threads read what a bulk copy then overwrites");
     extern __shared__ __align__(128) std::byte memory[];
     __shared__ std::uint64_t full[stages];
     const auto tile = [&](std::size_t k) { return blockIdx.x + k * gridDim.x; };
@@ -178,7 +182,9 @@ __global__ void __launch_bounds__(block_threads) copy_tiles(const Job job) {
             store_by_bulk(stage(k), job, tile(k));
         else
             store_by_threads(stage(k), job, tile(k));
-        __syncthreads(); // all have read the stage
+        if constexpr (fenced)
+            ptx::fence_proxy_async(ptx::space_shared); // each reader: my reads before the next load,
+        __syncthreads();                               // all have read the stage
     }
     if (path == Path::bulk_both && threadIdx.x == 0)
         ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());

@@ -116,19 +116,51 @@ def _overwritten_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("reads-fenced", "with a fence no word is of the next tile", max(wrong(True), default=None), "<=", 0, "words")
 
 
+def _fenced_table(tables: Tables) -> Table:
+    """Bulk loads with and without the proxy fence of the readers."""
+    table = Table(
+        "Bulk loads into a ring, without and with the readers' proxy fence before the next load",
+        {
+            "blocks_per_sm": "blocks on an SM",
+            "tile_bytes": heading("tile", "bytes"),
+            "stages": "stages",
+            "tiles_per_block": "tiles of a block, 0: it stays",
+            "no": heading("without", "% of the copy"),
+            "yes": heading("with the fence", "% of the copy"),
+        },
+    )
+    lines: dict[tuple[Value, ...], Row] = {}
+    for row in tables["fenced_loads"].rows:
+        if row.get("fence") in ("yes", "no"):
+            about = {name: row[name] for name in ("blocks_per_sm", "tile_bytes", "stages", "tiles_per_block")}
+            lines.setdefault(tuple(about.values()), about)[str(row["fence"])] = row.get("share")
+    table.rows = sorted(lines.values(), key=lambda line: [number(line[name]) for name in ("blocks_per_sm", "tile_bytes", "stages", "tiles_per_block")])
+    return table
+
+
+def _fenced_claims(tables: Tables) -> Iterator[Claim]:
+    lines = _fenced_table(tables).rows
+    lost = [number(line.get("no")) - number(line.get("yes")) for line in lines if line["blocks_per_sm"] == 6]
+    yield Claim("fenced-cost", "six blocks on an SM: what the readers' fence takes at most", max(lost, default=None), "<=", 1.0, "points")
+    best = Rows(lines).figure("yes", blocks_per_sm=6, tile_bytes=4096, stages=2, tiles_per_block=4)
+    yield Claim("fenced-best", "tiles of 4 KiB, two stages, six blocks, four tiles each, with the fence", best, ">=", 98, "% of the copy")
+
+
 BENCH = Bench(
-    raw=("copy_paths", "prefetch"),
+    raw=("copy_paths", "prefetch", "fenced_loads"),
     tables={
         "copy_paths_best": (("copy_paths",), _copy_paths_best_table),
         "copy_paths_tiles": (("copy_paths",), _copy_paths_against_table("tile_bytes", "Share of the copy in per cent against the tile, at the best number of stages")),
         "copy_paths_stages": (("copy_paths",), _copy_paths_against_table("stages", "Share of the copy in per cent against the number of stages, at the best tile")),
         "copy_paths_grids": (("copy_paths",), grids("copy_paths", "path", "way to shared memory")),
         "prefetch_gain": (("prefetch",), _prefetch_gain_table),
+        "fenced_read": (("fenced_loads",), _fenced_table),
     },
     claims=(
         (("copy_paths",), _paths_claims),
         (("axpy_ring",), _ring_claims),
         (("prefetch",), _prefetch_claims),
+        (("fenced_loads",), _fenced_claims),
         (("overwritten",), _overwritten_claims),
         (("copy_paths",), lambda tables: copies_agree("copy_paths", tables["copy_paths"].rows, "path")),
         (("axpy_ring",), lambda tables: copies_agree("axpy_ring", tables["axpy_ring"].rows)),

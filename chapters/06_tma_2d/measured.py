@@ -41,10 +41,23 @@ def _shift_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("shift-sector", "boxes that are read from the next sector on cost the same", slower(103, 32), "<=", 1.05, "times")
 
 
+def _plain_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["plain_tiles"].rows)
+
+    def longer(kernel: str, than: str) -> float | None:
+        return ratio(rows.time(kernel=kernel), rows.time(kernel=than))
+
+    yield Claim("plain-one", "plain loads and stores, all loads first, against add_one_matrix", longer("add_one_plain, all loads first", "add_one_matrix"), "<=", 1.02, "times")
+    yield Claim("plain-serial", "the same one by one", longer("add_one_plain, one by one", "add_one_matrix"), ">=", 1.15, "times")
+    yield Claim("plain-halo", "the filter whose threads bring the halo, against box_filter_3x3", longer("box_filter_plain, 66 columns", "box_filter_3x3"), ">=", 1.1, "times")
+    yield Claim("plain-l1", "the filter that reads nine neighbours from L1", longer("box_filter_from_l1", "box_filter_3x3"), ">=", 1.3, "times")
+
+
 BENCH = Bench(
     claims=(
         (("box_ranks",), _boxes_claims),
         (("box_fit",), _fits_claims),
         (("box_shift",), _shift_claims),
+        (("plain_tiles",), _plain_claims),
     ),
 )

@@ -57,11 +57,12 @@ __global__ void padded_variant(const float* in, float* out, Tiling tiles) {
     }
 }
 
-template <int rows, bool lean, Walk walk>
-void padded_row(Bench& bench, Sides<float>& sides, double ceiling) {
-    const auto kernel = padded_variant<rows, lean, walk>;
+/// Times one kernel; `name` is what it is, `work` which of the two amounts it does.
+inline void padded_row(Bench& bench, Sides<float>& sides, double ceiling, const char* name, const char* work,
+                       Walk walk, int rows, void (*kernel)(const float*, float*, Tiling)) {
     const Tiling tiles = tiling(sides.extent(), tile_edge);
-    const workbook::LaunchShape shape{.grid = tiles.count(), .block = dim3(tile_edge, rows)};
+    const workbook::LaunchShape shape{.grid = tiles.count(),
+                                      .block = dim3(tile_edge, static_cast<unsigned>(rows))};
     int blocks = 0;
     workbook::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, tile_edge * rows, 0),
                     "asking how many blocks fit");
@@ -71,11 +72,12 @@ void padded_row(Bench& bench, Sides<float>& sides, double ceiling) {
     };
     launch(nullptr);
     if (const auto wrong = sides.wrong_words(); wrong > 0)
-        return bench.wrong("padded_variant: " + std::to_string(wrong) + " wrong elements");
+        return bench.wrong(std::string(name) + ": " + std::to_string(wrong) + " wrong elements");
     const auto timing = bench.time_checked(sides.bytes(), launch, 21);
     bench.row("padded_variants",
               workbook::joined<workbook::BenchCell>(
-                  {{"work", lean ? "less" : "padded_tile's"},
+                  {{"kernel", name},
+                   {"work", work},
                    {"walk", walk == Walk::along_rows ? "along rows" : "down columns"},
                    {"threads", tile_edge * rows},
                    {"blocks_per_sm", blocks},
@@ -85,14 +87,19 @@ void padded_row(Bench& bench, Sides<float>& sides, double ceiling) {
 
 template <bool lean, Walk walk>
 void padded_rows(Bench& bench, Sides<float>& sides, double ceiling) {
-    padded_row<8, lean, walk>(bench, sides, ceiling);
-    padded_row<4, lean, walk>(bench, sides, ceiling);
-    padded_row<2, lean, walk>(bench, sides, ceiling);
+    const auto row = [&](int rows, auto kernel) {
+        padded_row(bench, sides, ceiling, "the loops unrolled", lean ? "less" : "as padded_tile", walk, rows,
+                   kernel);
+    };
+    row(8, padded_variant<8, lean, walk>);
+    row(4, padded_variant<4, lean, walk>);
+    row(2, padded_variant<2, lean, walk>);
 }
 
 inline void padded_variants(Bench& bench) {
     bench.table("padded_variants", "padded_tile, one thing changed at a time",
-                workbook::joined<workbook::BenchColumn>({{"work", "work"},
+                workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
+                                                         {"work", "work"},
                                                          {"walk", "blocks go"},
                                                          {"threads", "threads of a block"},
                                                          {"blocks_per_sm", "blocks on an SM"},
@@ -101,6 +108,8 @@ inline void padded_variants(Bench& bench) {
     Sides<float> sides(bench.size(Extent{32768, 32768}, Extent{100, 132}));
     const auto copy = bench.ceiling(sides.bytes());
     const double ceiling = copy ? copy->bytes_per_second(sides.bytes()) : 0;
+    padded_row(bench, sides, ceiling, "padded_tile", "as padded_tile", Walk::along_rows, tile_rows,
+               padded_tile<float>);
     padded_rows<false, Walk::along_rows>(bench, sides, ceiling);
     padded_rows<true, Walk::along_rows>(bench, sides, ceiling);
     padded_rows<false, Walk::down_columns>(bench, sides, ceiling);

@@ -8,7 +8,7 @@ from cli.bench_chapters import Bench, Tuner
 from cli.bench_claims import copies_agree
 from cli.bench_file import Claim, Row, Table, Tables, Value, heading
 from cli.bench_rows import Rows, as_float, ratio, some
-from cli.bench_tables import TIMES, best, copy_rate, number, pivot, share_of
+from cli.bench_tables import TIMES, best, copy_rate, number, pivot, share_of, without_spread
 
 from .tuner import trials
 
@@ -229,12 +229,31 @@ def _columns_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("columns-whole", "whole tiles that ask nothing gain little: far_columns with neighbours against kept_reads", faster(MIDDLE, "kept_reads", near), "<=", 1.01, "times")
 
 
+def _padded_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["padded_variants"].rows)
+
+    def share(threads: int, work: str = "as padded_tile", walk: str = "along rows") -> float | None:
+        return rows.figure("share", kernel="the loops unrolled", threads=threads, work=work, walk=walk)
+
+    def points(more: float | None, less: float | None) -> float | None:
+        return None if more is None or less is None else more - less
+
+    own = rows.figure("share", kernel="padded_tile")
+    yield Claim("padded-loops", "padded_tile with its loops unrolled, and nothing else changed", points(share(256), own), ">=", 3, "points")
+    yield Claim("padded-silence", "64 KiB asked for on an SM in place of 32, by as many threads", points(share(128), share(256)), ">=", 3, "points")
+    yield Claim("padded-enough", "128 KiB in place of 64", points(share(64), share(128)), "<=", 1, "points")
+    yield Claim("padded-work", "less work, with 32 KiB asked for", points(share(256, "less"), share(256)), ">=", 1, "points")
+    yield Claim("padded-work-gone", "less work, with 64 KiB asked for", points(share(128, "less"), share(128)), "<=", 0.5, "points")
+    yield Claim("padded-order", "blocks that go down columns, with 64 KiB asked for", points(share(128, walk="down columns"), share(128)), ">=", 3, "points")
+
+
 BENCH = Bench(
-    raw=("ladder", "crowding", "staying", "column_order", "any", "widths"),
+    raw=("ladder", "crowding", "padded_variants", "staying", "column_order", "any", "widths"),
     tables={
         "ladder_large": (("ladder",), _ladder_table),
         "ladder_sizes": (("ladder",), _ladder_sizes_table),
         "any_shares": (("any",), _any_table),
+        "padded_read": (("padded_variants",), without_spread("padded_variants")),
         "ladder_crowding": (("crowding",), pivot(
             "crowding",
             "Some rungs with fewer blocks on each SM",
@@ -267,6 +286,7 @@ BENCH = Bench(
         )),
     },
     claims=(
+        (("padded_variants",), _padded_claims),
         (("ladder",), _ladder_claims),
         (("ladder",), _ladder_sizes_claims),
         (("any",), _any_claims),

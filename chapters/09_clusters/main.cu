@@ -28,6 +28,8 @@ constexpr int cluster_size = 4;   ///< of all kernels that are not about the siz
 constexpr int probe_steps = 4096; ///< of the latency probe
 constexpr int stream_blocks = 2 * cluster_size;
 constexpr BatchRing ring{.words = 1024, .stages = 4};
+constexpr BatchRing pair_ring{.words = 8192, .stages = 3}; ///< 32 KiB each: one that waits for its bytes
+constexpr std::size_t stays_in_l2 = std::size_t{1} << 22;  ///< elements: 16 MiB
 
 /// Values whose histogram slopes, so that the picture shows something: small ones are the most common.
 std::vector<unsigned> sloping_values(std::size_t size, std::uint64_t seed) {
@@ -38,6 +40,12 @@ std::vector<unsigned> sloping_values(std::size_t size, std::uint64_t seed) {
     return values;
 }
 
+/// The blocks of a stream in pairs: one on each SM, or, without a clock, two pairs.
+std::size_t pair_blocks(const workbook::RunContext& run) {
+    const int sms = run.has_clock ? workbook::device_attribute(cudaDevAttrMultiProcessorCount) : 4;
+    return static_cast<std::size_t>(sms / 2 * 2);
+}
+
 /// The arrays that the kernels work on.
 struct Arrays {
     explicit Arrays(const workbook::RunContext& run)
@@ -46,7 +54,7 @@ struct Arrays {
           y_host(workbook::random_values<float>(run.size, run.seed + 2, {.specials = true})),
           values(integers), x(x_host), y(y_host), floats(run.size), words(run.size * cluster_size),
           sums(cluster_count(run.size, cluster_size)), bins(bin_count), totals(stream_blocks),
-          seen(std::min<std::size_t>(run.size, 1000)) {}
+          pair_totals(pair_blocks(run)), seen(std::min<std::size_t>(run.size, 1000)) {}
 
     workbook::RunContext run;
     std::vector<unsigned> integers;
@@ -59,11 +67,14 @@ struct Arrays {
     DeviceBuffer<unsigned> words; ///< one copy of the array per block of a cluster
     DeviceBuffer<unsigned> sums;
     DeviceBuffer<unsigned> bins;
-    DeviceBuffer<unsigned> totals; ///< what each block of a stream saw
+    DeviceBuffer<unsigned> totals;      ///< what each block of a stream saw
+    DeviceBuffer<unsigned> pair_totals; ///< the same for a stream in pairs
     DeviceBuffer<Exchange> seen;
     std::string latencies{};
 
     std::span<const unsigned> in() const { return values.span(); }
+    /// The part of the array that every block of a pair needs.
+    std::span<const unsigned> in_l2() const { return in().first(std::min(values.size(), stays_in_l2)); }
     /// The part of `words` that a kernel fills which writes as much as it reads.
     std::span<unsigned> out() { return words.span().first(values.size()); }
 };
@@ -155,6 +166,27 @@ constexpr workbook::KernelEntry<Arrays> stream_row(const char* name, const char*
                     const unsigned total =
                         std::accumulate(arrays.integers.begin(), arrays.integers.end(), 0u);
                     return workbook::check_exact(arrays.totals, std::vector<unsigned>(stream_blocks, total));
+                }};
+}
+
+/// The row of a stream in pairs, through the ring that gains most from them: every block adds up in_l2().
+template <void (*launch)(std::span<const unsigned>, std::span<unsigned>, BatchRing, int)>
+constexpr workbook::KernelEntry<Arrays> pair_row(const char* name, const char* shows) {
+    return {.name = name,
+            .shows = shows,
+            .bytes = [](const Arrays& arrays) { return arrays.in_l2().size_bytes(); },
+            .prepare =
+                [](Arrays& arrays) {
+                    arrays.pair_totals.upload(std::vector<unsigned>(arrays.pair_totals.size()));
+                },
+            .launch = [](Arrays& arrays) { launch(arrays.in_l2(), arrays.pair_totals.span(), pair_ring, 2); },
+            .check =
+                [](Arrays& arrays) {
+                    const std::span<const unsigned> part =
+                        std::span(arrays.integers).first(arrays.in_l2().size());
+                    const unsigned total = std::accumulate(part.begin(), part.end(), 0u);
+                    return workbook::check_exact(arrays.pair_totals,
+                                                 std::vector<unsigned>(arrays.pair_totals.size(), total));
                 }};
 }
 
@@ -290,6 +322,10 @@ constexpr workbook::KernelEntry<Arrays> kernels[] = {
     stream_row<launch_stream_multicast>("stream_multicast", "a ring filled by multicast, 4 blocks"),
     stream_row<launch_stream_batches<Loads::shared, Handover::letter>>(
         "stream_by_letter", "the same, handed back by the letter of PTX"),
+    pair_row<launch_stream_batches<Loads::alone, Handover::plain>>("pair_alone",
+                                                                   "3 stages of 32 KiB, each block loads"),
+    pair_row<launch_stream_batches<Loads::shared, Handover::plain>>("pair_multicast",
+                                                                    "the same by multicast, in pairs"),
     histogram_row<1>("histogram_1", "8192 bins in one block"),
     histogram_row<2>("histogram_2", "8192 bins over 2 blocks"),
     histogram_row<4>("histogram_4", "8192 bins over 4 blocks"),

@@ -13,7 +13,7 @@ BLOCK_WIDTH, BLOCK_GAP, BLOCK_TOP = 150, 24, 60
 # What is measured, as the measurements call it, and as the figure does.
 MEMORIES = (
     ("shared memory", "own shared memory"),
-    ("shared memory of a neighbour", "a neighbour's shared memory"),
+    ("shared memory of a neighbour", "a neighbour's, in a pair"),
     ("L2 cache", "L2 cache"),
     ("global memory", "global memory"),
 )

@@ -75,6 +75,7 @@ def panel(picture: svg.Figure, top: float, block: int) -> float:
         name(picture, y, f"stage {index}")
         stage(picture, y, block, index, asked, reads)
     picture.line(at, first - 3, at, first + 2 * LANE - 2)
+    picture.text(max(at, LEFT + max(read[1][1] for read in reads) * UNIT) + 8, y + 15, "batch 3 is left out", "small soft")
     for (text, of, _), read in zip(GROUPS, reads, strict=True):
         if of != block:
             continue

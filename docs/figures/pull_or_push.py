@@ -58,7 +58,7 @@ def panel(picture: svg.Figure, left: float, title: str, lanes: list[list[Bar]]) 
 def figure() -> svg.Figure:
     picture = svg.Figure("A sum over a cluster: pulled between two meetings, and pushed with one message each", 204)
     panel(picture, 0, "Pull: all meet twice", pull())
-    panel(picture, PANEL, "Push: only rank 0 waits", push())
+    panel(picture, PANEL, "Push: all have met, only rank 0 waits", push())
     picture.rect(LABEL + PANEL, 176, 14, 14, "copy")
     picture.text(LABEL + PANEL + 20, 187, "sends its sum to rank 0, and arrives there", "small")
     return picture
