@@ -13,6 +13,12 @@ WAYS = [  # the way as the measurements call it, how the chapters say it, what t
     ("cp.async, 16 bytes", "cp.async", f"{TILE // 16} copies of 16 bytes", "copy", ""),
     ("bulk load", "cp.async.bulk", "1 copy", "async", ""),
 ]
+FENCED = {"blocks_per_sm": 6, "tile_bytes": TILE, "stages": 4, "tiles_per_block": 4}  # bulk loads whose readers fence
+
+
+def fenced() -> float:
+    """The share that bulk loads reach with the fence that their readers owe the next load."""
+    return next(chart.number(row, "yes") for row in chart.table("fenced_read") if FENCED.items() <= row.items())
 
 
 def figure() -> svg.Figure:
@@ -23,7 +29,7 @@ def figure() -> svg.Figure:
     picture.text(chart.NARROW_LEFT, 46, "tiles of 2 KiB, one H200; right: what a tile takes", "small soft")
     chart.whole(picture, TOP, bottom, "the driver's copy")
     for i, (way, name, issued, colour, words) in enumerate(WAYS):
-        share = chart.number(rows[way], str(TILE))
+        share = fenced() if colour == "async" else chart.number(rows[way], str(TILE))
         chart.lane(picture, TOP + chart.LANE * i, (name, issued), share, f"{words}{share:.1f} %", colour, f"{way}: {share:.1f} %")
     return picture
 
