@@ -232,11 +232,25 @@ class GemmStep(unittest.TestCase):
         # A dash where nothing is told: the two rungs that are too slow for turns.
         clock = [(name, f"{float(burst[name]['cool_cycles']) / 1000:.2f}", f"{float(burst[name]['cool_mhz']):.0f}") if name in burst else (name, "–", "–") for name, _ in expected]
         self.assertEqual(told, clock)
-        # The small tables after each rung: the same numbers, and the bytes from DRAM.
-        large = {row["kernel"]: row for row in gemm_step.rows(gemm_step.load(gemm_step.ROOT)["gemm_large"])}
-        for name, cycles, mhz, read in re.findall(r"^\| \d+ `(\w+)` \| \d+ % \| \d+ % \| (\S+) \| (\S+) \| (\S+) \|$", text, re.MULTILINE):
-            dram = large[name]["dram"]
-            self.assertEqual((name, cycles, mhz, read), (*dict((n, (n, c, m)) for n, c, m in clock)[name], f"{float(dram):.1f}" if dram is not None else "–"))
+        # The small tables after each rung: the same numbers, and what takes the cycles that the tensor cores do not need.
+        shares = {(row["extent"], row["kernel"]): row["share"] for row in measured if row["pace"] == "with pauses"}
+        bursts = gemm_step.rows(gemm_step.load(gemm_step.ROOT)["gemm_burst_clock"])
+        cycles = {(row["extent"], row["kernel"]): float(row["cycles"]) for row in bursts if row["pace"] == "with pauses"}
+        extents = ("8192 x 8192 x 8192", "8192 x 8192 x 1024")
+        small = re.findall(r"^\| (\d+) `(\w+)` \| (\d+) % \| (\d+) % \| (\S+) \| (\S+) \| (\d+) \| (.*) \| (.*) \|$", text, re.MULTILINE)
+        self.assertEqual(len(small), 19)
+        for number, name, *said in small:
+            long, short = (cycles[extent, name] for extent in extents)
+            waves = (21 * 192 * 128 if name == "tuned" else 16 * 128 * 256) * 4 / 1000
+            bounds = said[-1].startswith("≥")
+            self.assertEqual(bounds, said[-2].startswith("≤"))
+            self.assertTrue(bounds or int(number) >= 8)
+            ends = round(short) - round(waves / 8) if bounds else short - (long - short) / 7
+            long = round(long) if bounds else long
+            parts = [f"{part:.0f}".replace("-", "−") for part in (waves - 8192**3 / (132 * 2048) / 1000, ends, long - waves - ends)]
+            of_cublas = [f"{shares[extent, name]:.0f}" for extent in extents]
+            numbers = {each: (count, mhz) for each, count, mhz in clock}[name]
+            self.assertEqual([part.removeprefix("≤ ").removeprefix("≥ ") for part in said], [*of_cublas, *numbers, *parts])
 
 
 if __name__ == "__main__":
