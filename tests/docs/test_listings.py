@@ -228,14 +228,12 @@ class GemmStep(unittest.TestCase):
         expected = [(name, f"{100 * rates[name] / rates['cuBLAS']:.1f}") for name in gemm_step.rungs((gemm_step.ROOT / gemm_step.LADDER).read_text("utf-8"))]
         self.assertEqual(written, expected)
         burst = {row["kernel"]: row for row in gemm_step.rows(gemm_step.load(gemm_step.ROOT)["gemm_bursts_read"])}
-        told = re.findall(r"^\| \[\d+ `(\w+)`\].*\| (\S+) \| (\S+) \| \S+ % \|$", text, re.MULTILINE)
-        # A dash where nothing is told: the two rungs that are too slow for turns.
-        clock = [(name, f"{float(burst[name]['cool_cycles']) / 1000:.2f}", f"{float(burst[name]['cool_mhz']):.0f}") if name in burst else (name, "–", "–") for name, _ in expected]
-        self.assertEqual(told, clock)
-        # The small tables after each rung: the same numbers, and what takes the cycles that the tensor cores do not need.
-        shares = {(row["extent"], row["kernel"]): row["share"] for row in measured if row["pace"] == "with pauses"}
+        clock = {name: (f"{float(row['cool_cycles']) / 1000:.2f}", f"{float(row['cool_mhz']):.0f}") for name, row in burst.items()}
+        # The small tables after each rung are of one run: share, cycles, clock, and what takes the cycles that the tensor cores do not need.
         bursts = gemm_step.rows(gemm_step.load(gemm_step.ROOT)["gemm_burst_clock"])
         cycles = {(row["extent"], row["kernel"]): float(row["cycles"]) for row in bursts if row["pace"] == "with pauses"}
+        rate = {(row["extent"], row["kernel"]): float(row["tflops"]) for row in bursts if row["pace"] == "with pauses"}
+        shares = {(extent, name): 100 * each / rate[extent, "cuBLAS"] for (extent, name), each in rate.items()}
         extents = ("8192 x 8192 x 8192", "8192 x 8192 x 1024")
         small = re.findall(r"^\| (\d+) `(\w+)` \| (\d+) % \| (\d+) % \| (\S+) \| (\S+) \| (\d+) \| (.*) \| (.*) \|$", text, re.MULTILINE)
         self.assertEqual(len(small), 19)
@@ -249,8 +247,16 @@ class GemmStep(unittest.TestCase):
             long = round(long) if bounds else long
             parts = [f"{part:.0f}".replace("-", "−") for part in (waves - 8192**3 / (132 * 2048) / 1000, ends, long - waves - ends)]
             of_cublas = [f"{shares[extent, name]:.0f}" for extent in extents]
-            numbers = {each: (count, mhz) for each, count, mhz in clock}[name]
-            self.assertEqual([part.removeprefix("≤ ").removeprefix("≥ ") for part in said], [*of_cublas, *numbers, *parts])
+            self.assertEqual([part.removeprefix("≤ ").removeprefix("≥ ") for part in said], [*of_cublas, *clock[name], *parts])
+        # The line between two rungs: the second one's cycles at the first one's clock.
+        between = re.findall(r"^\| \*(\d+) at (\d+)'s clock\* \| (\d+) % \| \| (\S+) \| (\S+) \| \| \| \|$", text, re.MULTILINE)
+        ladder = [name for name, _ in expected]
+        self.assertEqual([int(number) for number, *_ in between], list(range(5, 14)))
+        for number, before, *said in between:
+            self.assertEqual(int(before), int(number) - 1)
+            old, new = ladder[int(before) - 1], ladder[int(number) - 1]
+            share = shares[extents[0], old] * cycles[extents[0], old] / cycles[extents[0], new]
+            self.assertEqual(said, [f"{share:.0f}", clock[new][0], clock[old][1]])
 
 
 if __name__ == "__main__":
