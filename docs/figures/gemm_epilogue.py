@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Two tiles of a block with k = 1024, by five rungs of chapter 12: what runs at the same time as what, and for how long.
+"""Two tiles with k = 1024 on an SM, by five rungs of chapter 12: what runs at the same time as what, and for how long.
+
+Of a block that stays they are two from the middle: the ring is full when the first begins, and is filled again during the second.
 
 What overlaps is a model of the kernels. How long it takes comes from the measured cycles of two problems, the long one with k = 8192
 and the short one with k = 1024: a seventh of the difference are the steps of all tiles, the rest of the short problem their ends
@@ -37,14 +39,14 @@ def rung(kernel: str, stays: bool, buffers: int) -> dict[str, Bars]:
     bars: dict[str, Bars] = {name: [] for name, _ in LANES}
     multiply, store = measured(kernel)
     store -= 0 if stays else BEGIN
-    now, copies = BEGIN, []
+    ahead = 0.0 if stays else BEGIN  # a block that stays filled the ring during the products of the tile before
+    now, copies = ahead, []
     for tile in range(2):
-        ahead = 0.0 if tile and stays else BEGIN  # the ring was filled during the products of the tile before
         bars["loads"].append((now - ahead, now + multiply * (1 - RING), tile))
         bars["products"].append((now, now + multiply, tile))
         now += multiply
-        if tile == 0 and stays:
-            bars["loads"].append((now - multiply * RING, now, 1))
+        if stays:
+            bars["loads"].append((now - multiply * RING, now, tile + 1))
         if buffers == 0:
             bars["threads store"].append((now, now + store, tile))
             now += store

@@ -11,6 +11,7 @@ CHAPTER = {  # kernels of chapter 6 that move a box by each block: the bytes of 
     "copy_2d": (320, 12, 22, "start"),
     "copy_3d": (960, 12, 22, "start"),
     "copy_4d": (1920, 0, 24, "middle"),
+    "copy_5d": (3840, 0, 24, "middle"),
     "add_one_matrix": (4096, 0, -14, "middle"),
 }
 ROOM = 32  # blocks on an SM
