@@ -150,7 +150,7 @@ BENCH = Bench(
     raw=("copy_paths", "prefetch", "fenced_loads"),
     tables={
         "copy_paths_best": (("copy_paths",), _copy_paths_best_table),
-        "copy_paths_tiles": (("copy_paths",), _copy_paths_against_table("tile_bytes", "Share of the copy in per cent against the tile, at the best number of stages")),
+        "copy_paths_tiles": (("copy_paths",), _copy_paths_against_table("tile_bytes", "Share of the copy in per cent against the tile, at the best number of stages and of tiles per block")),
         "copy_paths_stages": (("copy_paths",), _copy_paths_against_table("stages", "Share of the copy in per cent against the number of stages, at the best tile")),
         "copy_paths_grids": (("copy_paths",), grids("copy_paths", "path", "way to shared memory")),
         "prefetch_gain": (("prefetch",), _prefetch_gain_table),

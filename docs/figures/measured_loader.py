@@ -26,7 +26,7 @@ def figure() -> svg.Figure:
     counts = sorted(found, key=int)
     picture = svg.Figure("How much faster a kernel with a warp that only loads is than the one without roles, in per cent of the rate", 290, PAPER)
     picture.text(14, 26, "Gained by roles: a ninth warp, no meetings", "strong")
-    picture.text(14, 46, "rate, in per cent of that without roles, on an H200", "small soft")
+    picture.text(14, 46, "rise of the rate, in per cent, on an H200", "small soft")
     slot = 26
     y = chart.Axis(0, 13, 230, 82, [(v, f"{v}") for v in (0, 5, 10)])
     x = chart.Axis(0, len(counts), 46, 46 + slot * len(counts), [(i + 0.5, f"{count}") for i, count in enumerate(counts)])
