@@ -40,7 +40,24 @@ def length(text: str) -> int:
     return len(re.findall(r"[A-Za-z][\w'’-]*", re.sub(r"`[^`]*`", "x", prose)))
 
 
+_NO_LIST = re.compile(r"^ *(?:\+ |\* |\d{3,}[.)] )")
+
+
+def broken_into_lists(text: str) -> list[int]:
+    """Lines of prose that Markdown takes for an item of a list: a sum or a number that a new line begins with. Our lists have hyphens."""
+    prose = re.sub(r"```.*?```", lambda match: "\n" * match[0].count("\n"), text, flags=re.DOTALL)
+    return [number for number, line in enumerate(prose.split("\n"), 1) if _NO_LIST.match(line)]
+
+
 class Style(unittest.TestCase):
+    def test_no_line_of_prose_becomes_a_list(self) -> None:
+        pages = [ROOT / "README.md", *ROOT.glob("chapters/*/README.md"), *ROOT.glob("docs/pages/*.md"), *ROOT.glob("common/**/*.md")]
+        self.assertGreater(len(pages), 25)
+        self.assertEqual([f"{page.relative_to(ROOT)}:{line}" for page in pages for line in broken_into_lists(page.read_text("utf-8"))], [])
+
+    def test_a_sum_or_a_number_at_the_beginning_of_a_line_is_found(self) -> None:
+        self.assertEqual(broken_into_lists("bank (row\n+ column) mod 32, a multiple of\n1024. Row 5\n```\n+ 1\n```\n* x\n- y\n1. z\n"), [2, 3, 7])
+
     def test_no_page_has_a_word_of_the_list(self) -> None:
         listed = phrases(RULES.read_text("utf-8"))
         self.assertGreater(len(listed), 15)
