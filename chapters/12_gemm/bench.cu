@@ -262,16 +262,17 @@ void bursts(Bench& bench) {
                     workbook::joined<workbook::BenchCell>(
                         {{"extent", product.name()}, {"pace", pace.name}, {"kernel", contenders[i].name}},
                         found[i].front().cells(bench, product.extent())));
-            if (bench.mode() != BenchMode::measure)
+            if (bench.mode() == BenchMode::once)
                 return;
         }
     }
-    constexpr int launches = 24;
-    Product<bf16> product(extents[0]);
+    const int launches = bench.dry() ? 1 : 24;
+    Product<bf16> product(sized(bench, extents[0]));
     const auto contenders =
         clock_contenders(cublas, product.operands(), slow_rungs,
                          {"warp_products", "one_stage", "staged", "ordered", "overlapped"});
-    const auto found = clocks_in_turns(bench, contenders, launches, paces[1].rounds, paces[1].pause_ms, true);
+    const auto found =
+        clocks_in_turns(bench, contenders, launches, rounds(paces[1].rounds), paces[1].pause_ms, true);
     for (std::size_t i = 0; i < contenders.size(); ++i)
         for (int launch = 0; launch < launches; ++launch)
             bench.row(
