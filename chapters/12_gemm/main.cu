@@ -21,8 +21,8 @@ using workbook::DeviceBuffer;
 /// A result of at most `size` elements, nearly square, and as deep as it is wide.
 Extent extent_of(std::size_t size) {
     auto edge = static_cast<unsigned>(std::sqrt(static_cast<double>(size)));
-    if (std::size_t{edge + 1} * ((edge + 1) / 8 * 8) <= size)
-        ++edge; // its columns are fewer than its rows
+    if (std::size_t{edge + 1} * ((edge + 1) / 8 * 8) == size)
+        ++edge; // the size says it exactly: one row more than the columns, such as 393 × 392
     return {edge, edge / 8 * 8, edge / 8 * 8};
 }
 
