@@ -25,7 +25,7 @@ def figure() -> svg.Figure:
     found = gains()
     counts = sorted(found, key=int)
     picture = svg.Figure("How much faster a kernel with a warp that only loads is than the one without roles, in per cent of the rate", 290, PAPER)
-    picture.text(14, 26, "Gained by roles: a ninth warp, no meetings", "strong")
+    picture.text(14, 26, "Gained by roles", "strong")
     picture.text(14, 46, "rise of the rate, in per cent, on an H200", "small soft")
     slot = 26
     y = chart.Axis(0, 13, 230, 82, [(v, f"{v}") for v in (0, 5, 10)])
