@@ -7,8 +7,11 @@
 #include "cublas.hpp"
 #include "ladder.cuh"
 
+#include "workbook/interleaved.hpp"
+
 #include <cuda/ptx>
 
+#include <algorithm>
 #include <chrono>
 #include <iterator>
 #include <string>
@@ -135,18 +138,15 @@ clocks_in_turns(workbook::Bench& bench, const std::vector<workbook::Contender>& 
     const std::size_t parts = each ? static_cast<std::size_t>(launches) : 1;
     Counters counters(parts + 1);
     std::vector<std::vector<ClockSamples>> found(contenders.size(), std::vector<ClockSamples>(parts));
-    std::vector<std::size_t> order(contenders.size());
-    for (std::size_t i = 0; i < order.size(); ++i)
-        order[i] = i;
-    workbook::Random random(2);
+    workbook::TurnOrder order(contenders.size(), 2);
     for (int round = 0; round <= rounds; ++round) {
-        for (std::size_t i = order.size(); i > 1; --i)
-            std::swap(order[i - 1], order[random.below(i)]);
-        for (const std::size_t i : order) {
+        for (const std::size_t i : order.next()) {
             const auto passed = burst(counters, contenders[i], launches, pause_ms, each);
             for (std::size_t part = 0; part < parts; ++part) {
-                if (passed[part].sms == 0)
-                    return bench.wrong("no SM showed its counters twice"), found;
+                if (passed[part].sms == 0) {
+                    bench.wrong("no SM showed its counters twice");
+                    return found;
+                }
                 if (round > 0)
                     found[i][part].add(passed[part], each ? 1 : launches);
             }

@@ -9,7 +9,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <numeric>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -30,22 +33,35 @@ struct Contender {
     std::function<void()> run;
 };
 
+/// Whose turn it is, round by round: all of them, in another order every time.
+class TurnOrder {
+  public:
+    TurnOrder(std::size_t contenders, std::uint64_t seed) : order_(contenders), random_(seed) {
+        std::iota(order_.begin(), order_.end(), std::size_t{0});
+    }
+    /// The numbers of the contenders in the order of the next round; valid until the one after.
+    [[nodiscard]] std::span<const std::size_t> next() {
+        for (std::size_t i = order_.size(); i > 1; --i)
+            std::swap(order_[i - 1], order_[random_.below(i)]);
+        return order_;
+    }
+
+  private:
+    std::vector<std::size_t> order_;
+    Random random_;
+};
+
 /// Times of one launch of each contender: in each round each runs one burst, in another order every time. A
 /// sample is a burst's mean. Empty if the device has no clock.
 [[nodiscard]] inline std::vector<Timing> measure_in_turns(const std::vector<Contender>& contenders,
                                                           const TurnPlan& plan = {}) {
     if (!device_has_clock())
         return {};
-    std::vector<std::size_t> order(contenders.size());
-    for (std::size_t i = 0; i < order.size(); ++i)
-        order[i] = i;
+    TurnOrder order(contenders.size(), 1);
     std::vector<std::vector<double>> samples(contenders.size());
-    Random random(1);
     wait_for_freed_memory();
     for (int round = 0; round <= plan.rounds; ++round) {
-        for (std::size_t i = order.size(); i > 1; --i)
-            std::swap(order[i - 1], order[random.below(i)]);
-        for (const std::size_t i : order) {
+        for (const std::size_t i : order.next()) {
             if (plan.pause_ms > 0)
                 std::this_thread::sleep_for(std::chrono::milliseconds(plan.pause_ms));
             Event start, stop;
