@@ -18,12 +18,13 @@ using namespace gemm;
 using workbook::Comparison;
 using workbook::DeviceBuffer;
 
-/// A result of at most `size` elements, nearly square, and as deep as it is wide.
+/// A result of at most `size` elements, nearly square, and as deep as it is wide: 393 × 392 for 393 * 392. Below
+/// 64 elements there is no multiple of eight columns, and the result is empty.
 Extent extent_of(std::size_t size) {
-    auto edge = static_cast<unsigned>(std::sqrt(static_cast<double>(size)));
-    if (std::size_t{edge + 1} * ((edge + 1) / 8 * 8) == size)
-        ++edge; // the size says it exactly: one row more than the columns, such as 393 × 392
-    return {edge, edge / 8 * 8, edge / 8 * 8};
+    const auto edge = static_cast<unsigned>(std::sqrt(static_cast<double>(size)));
+    const unsigned columns = edge / 8 * 8;
+    const auto rows = static_cast<unsigned>(columns > 0 ? size / columns : edge);
+    return {rows, columns, columns};
 }
 
 struct Matrices {

@@ -78,6 +78,12 @@ REASONS = (
         0.1,
         "`cp.async` of 64 bytes that begin inside a sector: as if a line of 128 bytes counted what it gives in whole sectors, which makes two or three",
     ),
+    Reason(
+        "cluster_sum|remote_arrive",
+        "shared_load_conflicts",
+        1,
+        "the unit counts an access again that had to make room for others; by instruction hardware has a wavefront for each request",
+    ),
     Reason("cluster_sum|remote_arrive", "shared_load_.*", 0.61, "eight neighbouring words, which the assembler joins to three loads"),
     Reason("mma_e4m3", "tensor_.*", 1, "`mma.sync` of e4m3: the assembler makes two of f16; only `wgmma` has instructions for 8 bits"),
     Reason("mma_s4", "tensor_.*", 1, "`mma.sync` of s4: the assembler makes two of s8"),
