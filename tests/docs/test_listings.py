@@ -229,34 +229,32 @@ class GemmStep(unittest.TestCase):
         self.assertEqual(written, expected)
         burst = {row["kernel"]: row for row in gemm_step.rows(gemm_step.load(gemm_step.ROOT)["gemm_bursts_read"])}
         clock = {name: (f"{float(row['cool_cycles']) / 1000:.2f}", f"{float(row['cool_mhz']):.0f}") for name, row in burst.items()}
-        # The small tables after each rung are of one run: share, cycles, clock, and what takes the cycles that the tensor cores do not need.
+        # The small tables after each rung have the shares of the ladder's run, and cycles, clock and ends of the run with the counters.
+        extents = ("8192 x 8192 x 8192", "8192 x 8192 x 1024")
+        shares = {(row["extent"], row["kernel"]): float(row["share"]) for row in measured if row["pace"] == "with pauses"}
         bursts = gemm_step.rows(gemm_step.load(gemm_step.ROOT)["gemm_burst_clock"])
         cycles = {(row["extent"], row["kernel"]): float(row["cycles"]) for row in bursts if row["pace"] == "with pauses"}
-        rate = {(row["extent"], row["kernel"]): float(row["tflops"]) for row in bursts if row["pace"] == "with pauses"}
-        shares = {(extent, name): 100 * each / rate[extent, "cuBLAS"] for (extent, name), each in rate.items()}
-        extents = ("8192 x 8192 x 8192", "8192 x 8192 x 1024")
-        small = re.findall(r"^\| (\d+) `(\w+)` \| (\d+) % \| (\d+) % \| (\S+) \| (\S+) \| (\d+) \| (.*) \| (.*) \|$", text, re.MULTILINE)
-        self.assertEqual(len(small), 19)
-        for number, name, *said in small:
-            long, short = (cycles[extent, name] for extent in extents)
-            waves = (21 * 192 * 128 if name == "tuned" else 16 * 128 * 256) * 4 / 1000
-            bounds = said[-1].startswith("≥")
-            self.assertEqual(bounds, said[-2].startswith("≤"))
-            self.assertTrue(bounds or int(number) >= 8)
-            ends = round(short) - round(waves / 8) if bounds else short - (long - short) / 7
-            long = round(long) if bounds else long
-            parts = [f"{part:.0f}".replace("-", "−") for part in (waves - 8192**3 / (132 * 2048) / 1000, ends, long - waves - ends)]
-            of_cublas = [f"{shares[extent, name]:.0f}" for extent in extents]
-            self.assertEqual([part.removeprefix("≤ ").removeprefix("≥ ") for part in said], [*of_cublas, *clock[name], *parts])
-        # The line between two rungs: the second one's cycles at the first one's clock.
-        between = re.findall(r"^\| \*(\d+) at (\d+)'s clock\* \| (\d+) % \| \| (\S+) \| (\S+) \| \| \| \|$", text, re.MULTILINE)
+        mhz = {(row["extent"], row["kernel"]): float(row["sm_mhz"]) for row in bursts if row["pace"] == "with pauses"}
         ladder = [name for name, _ in expected]
-        self.assertEqual([int(number) for number, *_ in between], list(range(5, 14)))
-        for number, before, *said in between:
-            self.assertEqual(int(before), int(number) - 1)
-            old, new = ladder[int(before) - 1], ladder[int(number) - 1]
-            share = shares[extents[0], old] * cycles[extents[0], old] / cycles[extents[0], new]
-            self.assertEqual(said, [f"{share:.0f}", clock[new][0], clock[old][1]])
+        small = re.findall(r"^\| (\d+) `(\w+)` \| (\d+) % \| (\d+) % \| (\S+) \| (\d+) \|(?: (\d+) \|)?$", text, re.MULTILINE)
+        self.assertEqual([int(number) for number, *_ in small], [number for after in range(4, 14) for number in (after - 1, after)])
+        for i, (number, name, *said) in enumerate(small):
+            self.assertEqual(name, ladder[int(number) - 1])
+            long, short = (cycles[extent, name] for extent in extents)
+            ends = f"{short - (long - short) / 7:.0f}" if i >= 2 * (9 - 4) else ""
+            self.assertEqual(said, [*(f"{shares[extent, name]:.0f}" for extent in extents), *clock[name], ends])
+        # The appendix divides the cycles of rungs 8 to 12, and has bounds for rungs 4 to 7, in whole thousands.
+        divided = re.findall(r"^\| (\d+) `(\w+)` \|" + r" (\d+) \|" * 6 + "$", text, re.MULTILINE)
+        self.assertEqual([int(number) for number, *_ in divided], [8, 9, 10, 11, 12, 4, 5, 6, 7])
+        waves = 16 * 128 * 256 * 4 / 1000
+        for number, name, *said in divided:
+            self.assertEqual(name, ladder[int(number) - 1])
+            long, short = (cycles[extent, name] for extent in extents)
+            step = (long - short) / 7
+            ends = round(short) - round(waves / 8)
+            parts = [step, short - step] if int(number) >= 8 else [ends, round(long) - waves - ends]
+            clocks = (mhz[extent, name] for extent in extents)
+            self.assertEqual(said, [f"{value:.0f}" for value in (long, short, *parts, *clocks)])
 
 
 if __name__ == "__main__":
