@@ -306,6 +306,40 @@ __device__ inline void write_sums(const unsigned (&sums)[per_warp], int first_co
     }
 }
 
+/// The sum of each column of a matrix, from tiles with rows of 128 bytes: without swizzle or in the 128-byte
+/// mode. A block takes 32 columns, tile after tile down the matrix. A warp takes four of them and reads down:
+/// lane r reads its four ints of row r in one access. column_sums is the same loop for every layout.
+template <Swizzle mode>
+__global__ void short_column_sums(const __grid_constant__ CUtensorMap map, int width, int height,
+                                  unsigned* out) {
+    __shared__ alignas(1024) int tile[32 * 32];
+    __shared__ std::uint64_t bar;
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&bar, 1);
+        ptx::fence_proxy_async(ptx::space_shared);
+    }
+    const int x = static_cast<int>(blockIdx.x) * 32;
+    const int row = static_cast<int>(threadIdx.x) % 32;        // a lane for each row
+    const int column = static_cast<int>(threadIdx.x) / 32 * 4; // the first of my warp's four
+    const int first =
+        mode == Swizzle::none ? row * 32 + column : workbook::swizzled_index<int>(row, column, mode);
+    uint4 sums = {};
+    std::uint32_t parity = 0;
+    for (int y = 0; y < height; y += 32, parity ^= 1) {
+        ptx::fence_proxy_async(ptx::space_shared); // my reads come before what the next copy writes
+        __syncthreads();                           // all have read the tile before
+        if (threadIdx.x == 0) {
+            ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
+                                           sizeof(tile));
+            ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, tile, &map, {x, y}, &bar);
+        }
+        wait(&bar, parity);
+        const uint4 four = *reinterpret_cast<const uint4*>(tile + first);
+        sums = {sums.x + four.x, sums.y + four.y, sums.z + four.z, sums.w + four.w};
+    }
+    write_sums<Access::bytes16>({sums.x, sums.y, sums.z, sums.w}, x, width, out);
+}
+
 /// The sum of each column of a matrix; a block takes 32 columns, tile after tile down the matrix. A warp
 /// reads down the columns of a tile: lane r reads row r. One copy brings a tile, however many panels it has.
 template <Swizzle mode, int pad, Access access>
@@ -360,6 +394,19 @@ __global__ void column_sums_padded(const int* data, std::size_t pitch, int width
 inline void check_sums(Matrix<const int> matrix, std::span<unsigned> out) {
     if (out.size() != matrix.width)
         throw std::invalid_argument("column_sums: out must have one element per column");
+}
+
+/// out[x] = the sum of column x modulo 2^32. A matrix without rows leaves `out` alone. `mode` is none or
+/// bytes128.
+template <Swizzle mode>
+void launch_short_column_sums(Matrix<const int> matrix, std::span<unsigned> out) {
+    static_assert(tile_columns(mode) == sum_columns, "rows of 128 bytes");
+    check_sums(matrix, out);
+    if (!matrix.empty())
+        workbook::launch(short_column_sums<mode>,
+                         {.grid = workbook::blocks_for(matrix.width, sum_columns), .block = block_threads},
+                         tile_map(matrix, sum_columns, mode), static_cast<int>(matrix.width),
+                         static_cast<int>(matrix.height), out.data());
 }
 
 /// out[x] = the sum of column x modulo 2^32, for matrices whose pitch is a multiple of 32. A matrix without

@@ -65,6 +65,21 @@ def _cycle_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("wgmma-waited", "groups that are waited for one by one take longer than their products", min(lost, default=None), ">=", 1.05, "times")
 
 
+def _turns_claims(tables: Tables) -> Iterator[Claim]:
+    """Copies that write what the products read do not take turns with these reads: chapter 12's tile of 192 x 128 leaves no time for that."""
+    rows_of_a, n = 192, 128  # of the tile that `tuned` takes for this extent: three warpgroups, 64 rows each
+    reading = (64 + n) * 32 / _READ_AT_ONCE
+    writing = (rows_of_a + n) * 32 / _READ_AT_ONCE / (rows_of_a / 64)
+    in_turn = 100 * (n / 2) / (reading + writing)
+    extent = 8192
+    products = extent**3 / (64 * n * 16) / 132
+    usual = {"kernel": "tuned", "extent": f"{extent} x {extent} x {extent}"}
+    rows = [row for name in ("gemm_burst_clock", "gemm_clocks") for row in tables[name].where(**usual)]
+    busy = [100 * products * (n / 2) / (1000 * number(row["cycles"])) for row in rows if row.get("cycles") is not None]
+    sentence = f"tensor cores busy in chapter 12's tuned: more than the {in_turn:.0f} % that turns of copies and products would allow"
+    yield Claim("wgmma-no-turns", sentence, min(busy, default=None), ">=", 90, "%")
+
+
 def _cycles_table(tables: Tables) -> Table:
     """Cycles of one wgmma, one warpgroup on each SM, by N."""
     rows = [
@@ -126,5 +141,5 @@ BENCH = Bench(
         "wgmma_rates_others": (("issue_rate",), _others_table),
         "wgmma_cycles": (("issue_rate",), _cycles_table),
     },
-    claims=((("issue_rate",), _rate_claims), (("issue_rate", "wgmma_latency"), _cycle_claims)),
+    claims=((("issue_rate",), _rate_claims), (("issue_rate", "wgmma_latency"), _cycle_claims), (("gemm_burst_clock", "gemm_clocks"), _turns_claims)),
 )

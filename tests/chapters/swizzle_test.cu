@@ -337,6 +337,12 @@ TEST_CASE("column_sums in every mode, 16 and 4 bytes a lane") {
     });
 }
 
+TEST_CASE("short_column_sums, plain and with the 128-byte swizzle") {
+    require_device(hopper);
+    check_column_sums(launch_short_column_sums<Swizzle::none>);
+    check_column_sums(launch_short_column_sums<Swizzle::bytes128>);
+}
+
 TEST_CASE("column_sums refuses an output of another size") {
     DeviceBuffer<unsigned> sums;
     const Matrix<const int> wide{nullptr, 3, 0, 4};
