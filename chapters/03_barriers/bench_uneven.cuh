@@ -54,9 +54,14 @@ struct Consumer {
     }
 };
 
-/// What both sides share. The second kernel below has no use for `empty`, and for `full` only with copies.
-template <Source source, int buffers>
-struct Ring {
+/// What both sides share.
+/// @tparam meets all meet after each tile; then `empty` is not used, and `full` only if copies bring the
+/// tiles
+template <Source source, int stages, bool meets>
+struct SourceRing {
+    static constexpr int buffers = stages;
+    static constexpr bool counts_full = source == Source::bulk || !meets;
+
     alignas(128) unsigned words[buffers][buffer_size];
     Gate<Wait::parity> empty[buffers];
     Gate<Wait::parity> full[buffers];
@@ -68,22 +73,30 @@ struct Ring {
         }
         __syncthreads();
     }
-    /// True for those who call bring().
+    /// True for those of the first warp who call bring().
     __device__ static bool brings() { return source == Source::bulk ? threadIdx.x == 0 : true; }
 
-    /// Brings tile k. The copy's announcement is the arrival at its full barrier.
+    /// Brings tile k, and arrives at its full barrier: a copy's announcement is the arrival.
     __device__ void bring(const Tiles& tiles, std::size_t k) {
         unsigned* buffer = words[k % buffers];
+        std::uint64_t* bar = &full[k % buffers].bar;
         if constexpr (source == Source::bulk) {
-            std::uint64_t* bar = &full[k % buffers].bar;
             constexpr std::uint32_t bytes = buffer_size * sizeof(unsigned);
             ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, bar, bytes);
             ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, buffer, tiles.in + tiles.start(k), bytes,
                                bar);
-        } else
+        } else {
             bring_tile<16>(buffer, tiles, k);
+            if constexpr (counts_full)
+                mbarrier_arrive(bar);
+        }
     }
-    __device__ void await_full(std::size_t k) { full[k % buffers].await(k / buffers % 2); }
+    __device__ void await_full(std::size_t k) {
+        if constexpr (counts_full)
+            full[k % buffers].await(k / buffers % 2);
+    }
+    __device__ void await_empty(std::size_t k) { empty[k % buffers].await(k / buffers % 2 ^ 1); }
+    __device__ void arrive_at_empty(std::size_t k) { empty[k % buffers].arrive(); }
 
     /// What a consumer does with tile k when it is there.
     __device__ void use(Consumer& consumer, const Tiles& tiles, std::size_t k, const Work& work) {
@@ -93,18 +106,35 @@ struct Ring {
     }
 };
 
+/// All meet after each tile; a tile is asked for `buffers` - 1 tiles ahead.
+template <class Ring>
+__global__ void __launch_bounds__(block_threads, 8) by_meeting(Tiles tiles, Work work) {
+    constexpr std::size_t ahead = Ring::buffers - 1;
+    __shared__ Ring ring;
+    ring.set_up();
+    Consumer consumer;
+    for (std::size_t k = 0; k < ahead || tiles.has(k - ahead); ++k) {
+        if (threadIdx.x < producer_threads) {
+            if (tiles.has(k) && ring.brings())
+                ring.bring(tiles, k);
+        } else if (k >= ahead && tiles.has(k - ahead)) {
+            ring.await_full(k - ahead);
+            ring.use(consumer, tiles, k - ahead, work);
+        }
+        __syncthreads();
+    }
+}
+
 /// Full and empty barriers: a warp may be ahead of another by as many tiles as there are buffers.
-template <Source source, int buffers>
+template <class Ring>
 __global__ void __launch_bounds__(block_threads, 8) by_pair(Tiles tiles, Work work) {
-    __shared__ Ring<source, buffers> ring;
+    __shared__ Ring ring;
     ring.set_up();
     if (threadIdx.x < producer_threads) {
         if (ring.brings())
             for (std::size_t k = 0; tiles.has(k); ++k) {
-                ring.empty[k % buffers].await(k / buffers % 2 ^ 1);
+                ring.await_empty(k);
                 ring.bring(tiles, k);
-                if constexpr (source == Source::loads)
-                    ring.full[k % buffers].arrive();
             }
         return;
     }
@@ -112,29 +142,7 @@ __global__ void __launch_bounds__(block_threads, 8) by_pair(Tiles tiles, Work wo
     for (std::size_t k = 0; tiles.has(k); ++k) {
         ring.await_full(k);
         ring.use(consumer, tiles, k, work);
-        ring.empty[k % buffers].arrive();
-    }
-}
-
-/// All meet after each tile; a tile is asked for `buffers` - 1 tiles ahead. What a copy brings needs a full
-/// barrier here too.
-template <Source source, int buffers>
-__global__ void __launch_bounds__(block_threads, 8) by_meeting(Tiles tiles, Work work) {
-    constexpr std::size_t ahead = buffers - 1;
-    __shared__ Ring<source, buffers> ring;
-    ring.set_up();
-    const bool produces = threadIdx.x < producer_threads;
-    Consumer consumer;
-    for (std::size_t k = 0; k < ahead || tiles.has(k - ahead); ++k) {
-        if (produces) {
-            if (tiles.has(k) && ring.brings())
-                ring.bring(tiles, k);
-        } else if (k >= ahead && tiles.has(k - ahead)) {
-            if constexpr (source == Source::bulk)
-                ring.await_full(k - ahead);
-            ring.use(consumer, tiles, k - ahead, work);
-        }
-        __syncthreads();
+        ring.arrive_at_empty(k);
     }
 }
 
@@ -186,8 +194,9 @@ inline void time_ring(Bench& bench, const Handover& handover, const Setting& set
 /// All rows of one pair of kernels.
 template <Source source, int buffers>
 void time_rings(Bench& bench, const DeviceBuffer<unsigned>& in, DeviceBuffer<unsigned>& out) {
-    constexpr Handover handovers[] = {{"full and empty barriers", by_pair<source, buffers>},
-                                      {"__syncthreads()", by_meeting<source, buffers>}};
+    constexpr Handover handovers[] = {
+        {"full and empty barriers", by_pair<SourceRing<source, buffers, false>>},
+        {"__syncthreads()", by_meeting<SourceRing<source, buffers, true>>}};
     for (const int blocks_per_sm : {1, 8})
         for (const char* spread : {"even", "uneven"})
             for (const int work : bench.ends({0, 64, 128, 256, 512, 1024}))

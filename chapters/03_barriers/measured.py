@@ -131,7 +131,7 @@ def _twins_claims(tables: Tables) -> Iterator[Claim]:
 def _split_table(tables: Tables) -> Table:
     """What a wait takes that is split, and one that is not, beside the sum and the greater of the two times."""
     table = Table(
-        "Cycles of a round in which one warp comes late and all have work of their own: the work behind the wait, and before it",
+        "Cycles of a round in which one warp comes late and all have work of their own: the work after the wait, and before it",
         {
             "late": "the late warp's multiply-adds",
             "own": "everybody's own",
@@ -185,7 +185,7 @@ def _split_claims(tables: Tables) -> Iterator[Claim]:
     alone = rows.figure("late_cycles", kernel="split", late=400, own=200)
     own = rows.figure("own_cycles", kernel="split", late=400, own=200)
     both = None if alone is None or own is None else alone + own
-    yield Claim("split-sum", "a late warp of 400 multiply-adds, 200 of everybody's own behind the wait: the round against the sum", ratio(cycles("joined", 400, 200), both), ">=", 0.9, "times")
+    yield Claim("split-sum", "a late warp of 400 multiply-adds, 200 of everybody's own after the wait: the round against the sum", ratio(cycles("joined", 400, 200), both), ">=", 0.9, "times")
     yield Claim("split-greater", "the same work before the wait: the round against the late warp alone", ratio(cycles("split", 400, 200), alone), "<=", 1.1, "times")
     yield Claim("split-nothing", "nobody late: work before the wait gains next to nothing", ratio(cycles("joined", 0, 400), cycles("split", 0, 400)), "<=", 1.05, "times")
 
