@@ -1,7 +1,8 @@
 /// @file bench.cu
 /// Chapter 6's measurements: what of a tensor copy costs time. One thread per block copies a box and stores
-/// it back, as copy_1d to copy_5d do; rank, bytes of the box and its fit change one at a time. And what plain
-/// loads and stores make of a matrix and of a filter.
+/// it back, as copy_1d to copy_5d do; rank, bytes of the box and its fit change one at a time. What plain
+/// loads and stores make of a matrix and of a filter. And where the time of a filter goes.
+#include "bench_filter.cuh"
 #include "bench_plain.cuh"
 #include "tma_2d.cuh"
 
@@ -268,7 +269,8 @@ constexpr workbook::BenchPart parts[] = {
     {"ranks", "copies by rank and bytes of the box", ranks},
     {"fits", "copies whose boxes fit the tensor's rows, or not", fits},
     {"shifts", "copies whose boxes are read from the middle of a sector, or not", shifts},
-    {"plain", "a matrix and a 3x3 filter without any tensor copy", plain_tiles},
+    {"plain", "adding one to a matrix without any tensor copy", plain_tiles},
+    {"filter", "a 3x3 filter: how its halo comes, what is added, how its results go", filter_twins},
 };
 
 } // namespace

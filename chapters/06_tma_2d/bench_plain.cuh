@@ -1,6 +1,7 @@
 /// @file bench_plain.cuh
-/// Chapter 6's measurements: what add_one_matrix and box_filter_3x3 take without any tensor copy. The matrix,
-/// the tiles and the threads of a block are the same; every thread asks where the matrix ends.
+/// Chapter 6's measurements: add_one_matrix and box_filter_3x3 without any tensor copy. The matrix, the tiles
+/// and the threads of a block are the same; every thread asks where the matrix ends. The filters are measured
+/// in bench_filter.cuh.
 #pragma once
 
 #include "tma_2d.cuh"
@@ -68,12 +69,10 @@ __device__ inline unsigned element_or_zero(const Matrix<const unsigned>& matrix,
 }
 
 /// As box_filter_3x3, with the halo brought by plain loads, all of a thread's before it stores the first to
-/// shared memory.
-/// @tparam margin columns of halo on each side: halo_margin is the box of the tensor copy, 1 is what is
-/// needed
-template <int margin>
+/// shared memory. It brings one column on each side, which is all that is needed.
 __global__ void __launch_bounds__(block_threads)
     box_filter_plain(Matrix<const unsigned> from, Matrix<unsigned> to) {
+    constexpr int margin = 1;
     constexpr int row = tile_width + 2 * margin;
     constexpr int elements = row * halo_height;
     constexpr int each = (elements + block_threads - 1) / block_threads;
@@ -226,7 +225,7 @@ inline void plain_rows(Bench& bench, PlainTiles& tiles, const std::vector<PlainK
 
 inline void plain_tiles(Bench& bench) {
     bench.table("plain_tiles",
-                "A matrix in tiles of 64 × 16: the chapter's kernels, and the same by plain loads",
+                "Adding one to a matrix in tiles of 64 × 16: by tensor copies, and by plain loads",
                 workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"}}, workbook::timing_columns()));
     PlainTiles tiles(workbook::shape_of(bench.size<std::size_t>(100'000'000, 60'001)));
     const auto copy = [&](const char* name) {
@@ -243,13 +242,6 @@ inline void plain_tiles(Bench& bench) {
                  [](Matrix<const unsigned>, Matrix<unsigned> out) { launch_add_one_matrix(as_ints(out)); }},
                 {"add_one_plain, one by one", launch_add_one_plain<Loads::one_by_one>},
                 {"add_one_plain, all loads first", launch_add_one_plain<Loads::all_first>}},
-               ceiling);
-    plain_rows(bench, tiles,
-               {{"box_filter_3x3", launch_box_filter_3x3},
-                {"box_filter_plain, 72 columns", launch_filter<box_filter_plain<halo_margin>>},
-                {"box_filter_plain, 66 columns", launch_filter<box_filter_plain<1>>},
-                {"box_filter_from_l1", launch_filter<box_filter_from_l1>},
-                {"box_filter_by_columns", launch_filter<box_filter_by_columns>}},
                ceiling);
     copy("copy after");
 }

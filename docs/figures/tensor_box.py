@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""A box that hangs over the right and the lower edge of a matrix: what a load brings, and what a store changes.
+"""A box that hangs over the right and the lower edge of a matrix: what a load brings. tensor_box_store.py has what a store changes.
 
-The rules are those of chapter 6: a load writes the whole box, zeros where the matrix has no element; a store leaves alone the
-rows below the matrix, and cuts a row off at the next multiple of 16 bytes (observed on an H200, see
-docs/measurements/h200_behaviour.md), so that the padding behind a row's last element is overwritten.
+The rule is one of chapter 6: a load writes the whole box, zeros where the matrix has no element.
 """
 
 import sys
+from collections.abc import Callable
 
 import svg
 
@@ -24,23 +23,21 @@ def loaded(i: int, j: int) -> str:
     return str(y * WIDTH + x) if x < WIDTH and y < HEIGHT else "0"
 
 
-def stored(x: int, y: int) -> str:
-    """What a store of the box does to place (x, y) of memory: 'copy' to an element, 'wrong' to padding, or nothing."""
-    last = (WIDTH + STEP - 1) // STEP * STEP  # a row is cut off here
-    if not (X <= x < min(X + BOX_WIDTH, last) and Y <= y < min(Y + BOX_HEIGHT, HEIGHT)):
-        return ""
-    return "copy" if x < WIDTH else "wrong"
+def read(x: int, y: int) -> str:
+    """The colour of place (x, y) of memory: 'copy' for an element that the load brings."""
+    inside = X <= x < min(X + BOX_WIDTH, WIDTH) and Y <= y < min(Y + BOX_HEIGHT, HEIGHT)
+    return "copy" if inside else ""
 
 
-def matrix(picture: svg.Figure, left: float, top: float) -> None:
-    """The matrix with its padding, the places that a store changes, and the box."""
+def matrix(picture: svg.Figure, left: float, top: float, colour_of: Callable[[int, int], str]) -> None:
+    """The matrix with its padding, coloured where a copy reads or writes it, and the box."""
     for y in range(HEIGHT):
         for x in range(PITCH):
-            colour = stored(x, y) or ("plain" if x < WIDTH else "paper thin")
+            colour = colour_of(x, y) or ("plain" if x < WIDTH else "paper thin")
             kind = f"element ({x}, {y})" if x < WIDTH else "padding"
             picture.rect(left + x * CELL, top + y * CELL, CELL, CELL, colour, kind)
-            if x < WIDTH and (x % STEP == 0 or stored(x, y)):
-                shade = "small" if stored(x, y) else "small soft"
+            if x < WIDTH and (x % STEP == 0 or colour_of(x, y)):
+                shade = "small" if colour_of(x, y) else "small soft"
                 picture.text(left + (x + 0.5) * CELL, top + y * CELL + 16, str(y * WIDTH + x), shade, "middle")
     for x in range(0, X + BOX_WIDTH + 1, STEP):
         picture.text(left + x * CELL, top - 6, str(x), "small soft", "middle")
@@ -63,11 +60,11 @@ def tile(picture: svg.Figure, left: float, top: float) -> None:
 
 def figure() -> svg.Figure:
     """The matrix above, the tile and the tensor map below."""
-    picture = svg.Figure("A box over the corner of a matrix: fill when loaded, clipped when stored", height=446)
+    picture = svg.Figure("A load of a box over the corner of a matrix: zeros where it has no element", height=446)
     left, top = 92, 62
     picture.text(left, 22, "global memory", "strong")
     picture.text(left + 124, 22, f"matrix of {WIDTH} × {HEIGHT} ints, box at (x, y) = ({X}, {Y})", "small soft")
-    matrix(picture, left, top)
+    matrix(picture, left, top, read)
 
     low = top + (Y + BOX_HEIGHT) * CELL + 72
     picture.text(left, low - 12, "shared memory", "strong")
@@ -90,9 +87,8 @@ def figure() -> svg.Figure:
         picture.text(right + 152, low + 14 + 22 * row, unit, "small soft")
     y = low + BOX_HEIGHT * CELL + 44
     for x, colour, text in (
-        (left, "copy", "loaded and stored"),
+        (left, "copy", "loaded"),
         (left + 150, "wait", "filled with zero"),
-        (left + 280, "wrong", "padding that a store on an H200 overwrites"),
     ):
         picture.rect(x, y, 16, 12, colour)
         picture.text(x + 22, y + 11, text, "small")
