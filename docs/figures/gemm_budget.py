@@ -16,6 +16,8 @@ SMS, OF_A_CYCLE = 132, 2048  # multiply-adds of bf16 in a cycle of an SM
 LEAST = 8192**3 / (SMS * OF_A_CYCLE) / 1000  # thousands of cycles that the tensor cores need for the long product
 # Rows and columns of a tile, and how many of them an SM makes that makes most; all other rungs as the first.
 TILE, TUNED = (128, 256, 16), (192, 128, 21)
+TUNED_TILES = -(-8192 // 192) * (8192 // 128)  # their last row reaches beyond the matrix: with no last wave at all they take more than the least
+BEYOND = TUNED_TILES / SMS * 192 * 128 * 8192 / OF_A_CYCLE / 1000 - LEAST
 COLOURS = ("wait", "copy", "async")
 PARTS = ("last wave", "ends", "steps")
 
@@ -42,8 +44,8 @@ def figure() -> svg.Figure:
     clock = {str(row["kernel"]): chart.number(row, "sm_mhz") for row in chart.table("gemm_burst_clock") if (row["extent"], row["pace"]) == (LONG, PACE)}
     names = [name for name in clock if name not in ("cuBLAS", "warp_products")]
     bottom = TOP + STEP * len(names) + GAP
-    picture = svg.Figure("What each rung of the matrix product takes beyond the tensor cores' own cycles, on an H200", bottom + 62, WIDTH)
-    picture.text(8, 22, "The rest: cycles beyond 2.03 million", "strong")
+    picture = svg.Figure("What each rung of the matrix product takes beyond the tensor cores' own cycles, on an H200", bottom + 80, WIDTH)
+    picture.text(8, 22, "The rest: cycles beyond 2034 thousand", "strong")
     picture.text(8, 40, "8192 × 8192 × 8192, one H200, in bursts with pauses", "small soft")
     chart.legend(picture, 8, 62, list(zip(COLOURS, PARTS, strict=True)), 92)
     picture.text(WIDTH - 8, TOP - 8, "thousands | MHz", "small soft", "end")
@@ -58,15 +60,17 @@ def figure() -> svg.Figure:
             least = {"ends": "at most ", "steps": "at least "}.get(words, "") if number < SPLIT else ""
             length = max(part, 0) * scale
             if length > 0:
-                picture.rect(left, y, length, HEIGHT, colour, f"{number} {name}, {words}: {least}{part:.0f} thousand cycles")
+                beyond = f", {BEYOND:.0f} of them for rows beyond the matrix" if (name, words) == ("tuned", "last wave") else ""
+                picture.rect(left, y, length, HEIGHT, colour, f"{number} {name}, {words}: {least}{part:.0f} thousand cycles{beyond}")
             left += length
-        picture.text(WIDTH - 46, y + 14, f"{cycles(LONG)[name] - LEAST:.0f}", "small strong", "end")
+        picture.text(WIDTH - 46, y + 14, f"{round(cycles(LONG)[name]) - round(LEAST)}", "small strong", "end")
         picture.text(WIDTH - 8, y + 14, f"{clock[name]:.0f}", "small", "end")
     middle = TOP + STEP * (FINE - FIRST)
     picture.line(LEFT, TOP - 4, LEFT, middle - 2)
     picture.line(LEFT, middle + GAP - 4, LEFT, bottom - 2)
     picture.text(8, bottom + 20, "Rungs 4 to 7: ends at most, steps at least, as drawn.", "small soft")
     picture.text(8, bottom + 38, "Steps below zero (rungs 8 and 10) are not drawn.", "small soft")
+    picture.text(8, bottom + 56, "Rung 13's last wave: half are rows beyond the matrix.", "small soft")
     return picture
 
 

@@ -7,7 +7,7 @@ import chart
 import svg
 
 LONG, SHORT = "8192 x 8192 x 8192", "8192 x 8192 x 1024"
-# Measured without pauses, beside a cuBLAS at that pace.
+# Measured in another run, without pauses, beside a cuBLAS at that pace.
 ALONE = ("naive", "shared_tile")
 LEFT, STEP, TOP, BOTTOM = 62, 52, 52, 262
 # Where a number stands at its point: rung -> how far below it, for the long product and for the short one.
@@ -16,12 +16,11 @@ NAMED = {LONG: {4: -10, 6: 20, 8: -10, 11: -10}, SHORT: {4: 20, 8: 20, 10: 20}}
 
 def shares(extent: str) -> list[tuple[str, float]]:
     """Each rung's name and share of cuBLAS's speed, in the order of the ladder."""
-    found = {}
-    for row in chart.table("gemm_ladder"):
-        pace = "without pauses" if row["kernel"] in ALONE else "with pauses"
-        if (row["extent"], row["pace"]) == (extent, pace) and row["kernel"] != "cuBLAS":
-            found[str(row["kernel"])] = chart.number(row, "share")
-    return list(found.items())
+    alone = [row for row in chart.table("gemm_ladder") if (row["extent"], row["pace"]) == (extent, "without pauses") and row["kernel"] in ALONE]
+    turns = [row for row in chart.table("gemm_burst_clock") if (row["extent"], row["pace"]) == (extent, "with pauses")]
+    peak = next(chart.number(row, "tflops") for row in turns if row["kernel"] == "cuBLAS")
+    found = [(str(row["kernel"]), chart.number(row, "share")) for row in alone]
+    return found + [(str(row["kernel"]), 100 * chart.number(row, "tflops") / peak) for row in turns if row["kernel"] != "cuBLAS"]
 
 
 def figure() -> svg.Figure:
