@@ -13,14 +13,16 @@ SLOWER = 1.0  # the one takes no less time than the other
 _TILE_BYTES = 2 * 4096  # of a tile of 1024 floats, read and written
 _SMS = 132  # of an H200: NVIDIA H200 data sheet
 _VARIANTS = (
-    ("single_stage", 1, "the four calls in a row", "to learn them"),
-    ("with_staging", 2, "the next copy is issued before this tile is computed", "two stages are all you need"),
-    ("n_stages", 4, "up to as many copies under way as there are stages", "the copy takes longer than the computation"),
-    ("thread_scope", 4, "no barriers in the pipeline; the block meets twice per tile", "all threads copy and compute, in step"),
-    ("with_specialized_staging_unified", 2, "even threads copy, odd threads compute", "never: each warp runs both"),
-    ("specialized_warps", 4, "one warp copies, seven compute", "those that compute should not have to ask"),
-    ("four_at_a_time", 4, "`thread_scope` for whole tiles: 16 bytes per access, and each thread copies by itself, without `copy_tile`", "you know size and alignment"),
+    ("single_stage", 1, "the four calls in a row"),
+    ("with_staging", 2, "the next copy is issued before this tile is computed"),
+    ("n_stages", 4, "up to as many copies under way as there are stages"),
+    ("thread_scope", 4, "no barriers in the pipeline; the block meets twice per tile"),
+    ("with_specialized_staging_unified", 2, "even threads copy, odd threads compute"),
+    ("specialized_warps", 4, "one warp copies, seven compute"),
+    ("four_at_a_time", 4, "`thread_scope` for whole tiles: 16 bytes per access, and each thread copies by itself"),
 )
+_WORKS = (1, 16, 64)  # multiply-adds per element
+_REST = 0.5  # microseconds: the L of the rule of thumb, that of four_at_a_time with one multiply-add
 _PIPELINES = ("n_stages", "thread_scope", "specialized_warps", "four_at_a_time")
 
 
@@ -149,14 +151,13 @@ def _one_block(tables: Tables) -> Rows:
 
 
 def _variants_table(tables: Tables) -> Table:
-    """One block per SM, one multiply-add: what each step changes, and what it is worth."""
-    ceiling = copy_rate(tables["pipeline_stages"].rows)
-    headings = {"kernel": "kernel", "stages": "stages", "changes": "what it changes", "when": "when you want it"}
-    table = Table("The variants with one block per SM and one multiply-add per element", headings | {"share": heading("rate", "% of the copy")})
-    for kernel, stages, changes, when in _VARIANTS:
-        rate = _one_block(tables).figure("gb_per_s", kernel=kernel, stages=stages, work=1)
-        share = 100 * rate / ceiling if rate and ceiling else None
-        table.rows.append({"kernel": f"`{kernel}`", "stages": stages, "changes": changes, "when": when, "share": share})
+    """One block per SM: what each step changes, and what a tile takes then."""
+    headings = {"kernel": "kernel", "stages": "stages", "changes": "what it changes"}
+    headings |= {f"work{work}": heading(_multiply_adds(work), "µs") for work in _WORKS}
+    table = Table("The variants with one block per SM: the time for a tile", headings)
+    for kernel, stages, changes in _VARIANTS:
+        times = {f"work{work}": _per_tile(_one_block(tables), kernel, stages, work) for work in _WORKS}
+        table.rows.append({"kernel": f"`{kernel}`", "stages": stages, "changes": changes} | times)
     return table
 
 
@@ -202,6 +203,74 @@ def _rule_claims(tables: Tables) -> Iterator[Claim]:
     apart = max((abs(1 - time / four) for time in more), default=None) if four else None
     sentence = "four_at_a_time, one block per SM: five to eight stages against four, the largest difference"
     yield Claim("one-block-more", sentence, 100 * apart if apart is not None else None, "<=", 3, "%")
+
+
+def _thumb_line(kernel: str, work: int, times: dict[int, float | None]) -> Row:
+    """What _REST makes of the time with one stage, and what the times with more stages say."""
+    one, best = times.get(1), min(some(*times.values()), default=None)
+    guess = one - _REST if one else None
+    enough, rule = ratio(one, guess), ratio(one, best)
+    line: Row = {"kernel": f"`{kernel}`", "work": work, "one": one, "guess": guess, "best": best}
+    return line | {"asks": math.ceil(enough) if enough else None, "rule": math.ceil(rule) if rule else None}
+
+
+def _thumb_lines(tables: Tables) -> list[Row]:
+    """The six curves of the kernels in which all threads ask for tiles."""
+    counts = (1, 2, 3, 4, 5, 6, 8)
+    return [
+        _thumb_line(kernel, work, {n: _per_tile(_one_block(tables), kernel, n, work) for n in counts})
+        for kernel in ("four_at_a_time", "n_stages")
+        for work in _WORKS
+    ]
+
+
+def _thumb_table(tables: Tables) -> Table:
+    headings = {"kernel": "kernel", "work": "multiply-adds", "one": heading("one stage: T", "µs"), "guess": heading("T − 0.5", "µs")}
+    headings |= {"best": heading("best measured", "µs"), "asks": "stages by T / (T − 0.5 µs)", "rule": "by 1 + L/C"}
+    table = Table("One block per SM: the number of stages from one measurement, and from all", headings)
+    roles = Rows(tables["pipeline_causes"].where(kernel="specialized_warps", blocks_per_sm=1))
+    times = {n: _per_tile(roles, "specialized_warps", n, 1) for n in (1, 2, 3, 4, 6, 8)}
+    table.rows = [*_thumb_lines(tables), _thumb_line("specialized_warps", 1, times)]
+    return table
+
+
+def _thumb_claims(tables: Tables) -> Iterator[Claim]:
+    lines = [line for line in _thumb_lines(tables) if line["one"] and line["best"]]
+    agree = sum(line["asks"] == line["rule"] for line in lines)
+    yield Claim("thumb-stages", "one block per SM, all threads ask: curves on which T / (T - 0.5 µs) and 1 + L/C round up to the same number", agree if lines else None, ">=", 6)
+    misses = [abs((ratio(as_float(line["guess"]), as_float(line["best"])) or 0) - 1) for line in lines]
+    yield Claim("thumb-best", "the same: T - 0.5 µs against the best time, the largest difference", 100 * max(misses) if misses else None, "<=", 5, "%")
+
+
+def _roles_claims(tables: Tables) -> Iterator[Claim]:
+    """A warp that only asks saves the others the asking and leaves an eighth of the computing to them."""
+    rows = _one_block(tables)
+    for work, relation, bound in ((1, ">=", 1.1), (16, ">=", 1.02), (64, "<=", 0.99)):
+        gain = ratio(_per_tile(rows, "n_stages", 4, work), _per_tile(rows, "specialized_warps", 4, work))
+        yield Claim(f"roles-work-{work}", f"one block per SM, four stages, {_multiply_adds(work)}: n_stages' time over specialized_warps'", gain, relation, bound, "times")
+
+
+def _many_blocks_claims(tables: Tables) -> Iterator[Claim]:
+    """With the best grid, what stages beyond the second add."""
+    lines = _pipeline_best_table(tables).rows
+    gains = []
+    for kernel in ("n_stages", "thread_scope", "four_at_a_time"):
+        for work in _WORKS:
+            shares = {line["stages"]: as_float(line.get(f"work{work}")) for line in lines if line["kernel"] == kernel}
+            more = some(*(share for stages, share in shares.items() if stages not in (1, 2)))
+            two = shares.get(2)
+            if more and two:
+                gains.append(max(more) - two)
+    yield Claim("many-stages", "the best grid, three kernels, 1, 16 and 64 multiply-adds: the most that stages beyond the second add", max(gains, default=None), "<=", 1, "points of the copy")
+    grid = Rows(tables["pipeline_stages"].where(work=1))
+    for kernel, stages, few, many, relation in (
+        ("thread_scope", 4, 4, 16, ">="),
+        ("specialized_warps", 4, 4, 16, ">="),
+        ("with_staging", 2, 4, 8, "<="),
+        ("n_stages", 4, 4, 16, "<="),
+    ):
+        rate = {n: grid.figure("gb_per_s", kernel=kernel, stages=stages, tiles_per_block=n) for n in (few, many)}
+        yield Claim(f"few-tiles-{kernel}", f"{kernel}, {stages} stages: the rate with {few} tiles for each block over that with {many}", ratio(rate[few], rate[many]), relation, 1, "times")
 
 
 def _index_claims(tables: Tables) -> Iterator[Claim]:
@@ -279,6 +348,7 @@ BENCH = Bench(
         "pipeline_best": (("pipeline_stages",), _pipeline_best_table),
         "pipeline_blocks": (("pipeline_stages",), _blocks_table),
         "pipeline_rule": (("pipeline_stages",), _rule_table),
+        "pipeline_thumb": (("pipeline_stages", "pipeline_causes"), _thumb_table),
         "pipeline_variants": (("pipeline_stages",), _variants_table),
         "pipeline_four_changes": (("pipeline_causes",), _four_changes_table),
         "pipeline_role_stages": (("pipeline_causes",), _role_stages_table),
@@ -294,6 +364,9 @@ BENCH = Bench(
         (("pipeline_dealing",), _dealing_claims),
         (("pipeline_stages",), _pipeline_claims),
         (("pipeline_stages",), _rule_claims),
+        (("pipeline_stages",), _thumb_claims),
+        (("pipeline_stages",), _roles_claims),
+        (("pipeline_stages",), _many_blocks_claims),
         (("pipeline_timeline",), _timeline_claims),
         (("pipeline_stages",), lambda tables: copies_agree("pipeline_stages", tables["pipeline_stages"].rows)),
     ),
