@@ -35,10 +35,10 @@ LIMITS = {
     "global_only": "a warp's store touches 32 sectors and fills 4 bytes of each: L2 takes eight times the sectors, "
     "and DRAM moves a fifth more than the matrix",
     "shared_tile": "the 32 lanes that read a column meet in one bank: nine of ten wavefronts are conflicts",
-    "padded_tile": "its loops, 32 KiB asked for on an SM and the order of blocks, some 5 points each; then the small tile: with 16 bytes too the tuner's of this size has 90 %",
+    "padded_tile": "its loops, 32 KiB asked for on an SM and the order of blocks, some 5 points each; then pieces of 128 bytes: with 16-byte accesses too the tuner has 90 %",
     "tma_plain": "two tiles on an SM, and a column of the loaded tile lies in one bank",
     "tma_swizzled": "two tiles on an SM: with two, tma_batched is a ninth faster, with 16 2.6 times as fast",
-    "tma_batched": "the small tile, blocks along rows, and 4 wavefronts for each column; what each costs was not measured",
+    "tma_batched": "pieces of 128 bytes, blocks along rows, and 4 wavefronts for each column; what each costs was not measured",
     "micro_tiles": "the order of blocks: column_walk differs in nothing else",
     "tma_micro_tiles": "as tma_kept_reads, which gains by the policy and by what L2 fetches at a time",
     "tma_persistent": "which block gets which tile: rings that claim the next tile are faster",
