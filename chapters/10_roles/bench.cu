@@ -2,6 +2,9 @@
 /// Chapter 10's measurements: what roles, registers that move, turns, multicast, claims and overlapping
 /// kernels bring, each against a twin that differs in this alone. (Turns differ in the panels too: theirs are
 /// half as wide.)
+#include "bench_branch.cuh"
+#include "bench_data.cuh"
+#include "bench_waits.cuh"
 #include "dependent.cuh"
 #include "multicast.cuh"
 #include "references.hpp"
@@ -12,7 +15,6 @@
 #include "twins.cuh"
 
 #include "workbook/bench.hpp"
-#include "workbook/bench_data.cuh"
 #include "workbook/buffer.hpp"
 #include "workbook/random.hpp"
 
@@ -30,22 +32,6 @@ using workbook::Bench;
 using workbook::BenchCell;
 using workbook::BenchColumn;
 using workbook::DeviceBuffer;
-
-constexpr std::size_t sms = 132; ///< of an H200: widths are multiples of so many panels
-
-/// A random matrix on the device.
-struct Words {
-    Words(std::size_t width, std::size_t height)
-        : shape{width, height}, words(shape.padded_size<unsigned>()) {
-        workbook::launch(workbook::fill_random_words<unsigned>, workbook::striding(words.size()),
-                         words.data(), words.size());
-    }
-    workbook::Shape shape;
-    DeviceBuffer<unsigned> words;
-
-    [[nodiscard]] Matrix<const unsigned> matrix() const { return shape.view<const unsigned>(words.data()); }
-    [[nodiscard]] std::size_t bytes() const { return words.size_bytes(); }
-};
 
 /// A twin: the words of its row, and its launch into an array of `prints` words for each column.
 struct Twin {
@@ -66,11 +52,7 @@ void race(Bench& bench, const char* table, const Words& words, std::vector<Twin>
     for (const Twin& twin : twins) {
         out.poison();
         twin.launch(out.span());
-        DeviceBuffer<unsigned long long> wrong(std::vector<unsigned long long>{0});
-        workbook::launch(workbook::count_different<unsigned>, workbook::striding(out.size()), expected.data(),
-                         out.data(), out.size(), wrong.data());
-        if (wrong.download().front() > 0)
-            bench.wrong(std::string(table) + ": a twin computes something else");
+        compare(bench, expected, out, std::string(table) + ": a twin");
         const std::size_t bytes = words.bytes() + out.size_bytes();
         const auto timing = bench.time_checked(bytes, [&](cudaStream_t) { twin.launch(out.span()); });
         bench.row(table,
@@ -423,6 +405,8 @@ void overlaps(Bench& bench) {
 constexpr workbook::BenchPart parts[] = {
     {"work", "roles against a barrier of the block, by arithmetic", roles_work},
     {"alone", "the multiplications of the rings alone", multiplications_alone},
+    {"waits", "how long warps wait, and at which barrier", waits},
+    {"branch", "what a branch more is worth, that is never taken", branch},
     {"registers", "registers as launched and moved", registers},
     {"turns", "two groups together and in turns", turns},
     {"multicast", "a ring of tensor copies, by each block and by multicast", multicasts},

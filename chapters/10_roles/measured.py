@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from cli.bench_chapters import Bench, Maker
-from cli.bench_file import Claim, Table, Tables, Value, heading
+from cli.bench_file import Claim, Row, Table, Tables, Value, heading
 from cli.bench_rows import Rows, ratio
 from cli.bench_tables import number, pivot
 
@@ -72,6 +72,89 @@ def _alone_claims(tables: Tables) -> Iterator[Claim]:
     for kernel, prints, relation, bound in (("roles_ring", 8, "<=", 0.7), ("roles_ring", 96, ">=", 0.93), ("meeting_ring", 64, ">=", 0.9), ("meeting_ring", 32, "<=", 0.88)):
         part = ratio(alone.time(prints=prints), rings.time(kernel=kernel, prints=prints))
         yield Claim(f"alone-{kernel}-{prints}", f"{prints} multiplications per word, one block on each SM: the part of {kernel}'s time that they take alone", part, relation, bound)
+
+
+WHERE = (
+    ("computes", "multiplies"),
+    ("waits", "waits for the tile"),
+    ("slowest", "waits for the slowest warp"),
+    ("rest", "hands over, asks, goes on"),
+    ("stores", "stores"),
+)
+
+
+def _share(row: Row, name: str) -> float:
+    """What part of a warp's loop this is, in per cent."""
+    return 100 * number(row.get(name)) / number(row.get("loop"))
+
+
+def _idle(row: Row) -> float:
+    """In what part of its time nobody in a quarter of an SM multiplies, in per cent."""
+    return 100 - number(row.get("both")) - number(row.get("one"))
+
+
+def _where(tables: Tables) -> Table:
+    """Where the time of both rings goes: shares of a warp's loop."""
+    idle = {"idle": heading("nobody in a quarter of the SM multiplies", "%"), "ends": heading("the same, at the end of a panel", "%")}
+    headings = {"prints": "multiplications per word", "kernel": "kernel"} | {name: heading(text, "%") for name, text in WHERE} | idle
+    table = Table("Where a warp's time goes, and how much of its time a quarter of an SM multiplies nothing; with a clock in each warp", headings)
+    for count in sorted({int(number(row["prints"])) for row in tables["roles_waits"].rows}):
+        for kernel in ("meeting_ring", "roles_ring"):
+            for row in tables["roles_waits"].where(kernel=kernel, prints=count):
+                if row.get("loop"):
+                    table.rows.append({"prints": count, "kernel": kernel, "idle": _idle(row), "ends": row["ends"]} | {name: _share(row, name) for name, _ in WHERE})
+    return table
+
+
+def _where_changes(tables: Tables) -> Table:
+    """The same of the rings in between."""
+    headings = {"prints": "multiplications per word", "kernel": "kernel", "slowest": heading("waits for the slowest warp", "%"), "waits": heading("waits for the tile", "%"), "late": heading("tiles that were not there at the first look", "%"), "idle": heading("nobody in a quarter of the SM multiplies", "%")}
+    table = Table("One change at a time, and both: what a warp waits for, with a clock in each warp", headings)
+    for count in (16, 32, 64):
+        for kernel in ("meeting_ring", "ninth_meets", "eight_ask, at once", "roles_ring"):
+            for row in tables["roles_waits"].where(kernel=kernel, prints=count):
+                if row.get("loop"):
+                    table.rows.append({"prints": count, "kernel": kernel, "late": row["late"], "idle": _idle(row)} | {name: _share(row, name) for name in ("slowest", "waits")})
+    return table
+
+
+def _clock(tables: Tables) -> Table:
+    """What the clock costs, and what roles gain with it and without."""
+    headings = {"prints": "multiplications per word", "meeting": heading("a clock costs meeting_ring", "%"), "roles": heading("it costs roles_ring", "%"), "plain": heading("roles gain without a clock", "%"), "noted": heading("with one", "%")}
+    table = Table("What a clock in each warp costs, and what roles gain without it and with it", headings)
+    rows = {(row["kernel"], int(number(row["prints"]))): row for row in tables["roles_waits"].rows}
+    for count in sorted({count for _, count in rows}):
+        meeting, roles = rows["meeting_ring", count], rows["roles_ring", count]
+        if not meeting.get("loop") or not roles.get("loop"):
+            continue
+        cost = {name: 100 * number(row["noted_ms"]) / number(row["plain_ms"]) - 100 for name, row in (("meeting", meeting), ("roles", roles))}
+        gain = {"plain": 100 * number(meeting["plain_ms"]) / number(roles["plain_ms"]) - 100, "noted": 100 * number(meeting["loop"]) / number(roles["loop"]) - 100}
+        table.rows.append({"prints": count} | cost | gain)
+    return table
+
+
+def _waits_claims(tables: Tables) -> Iterator[Claim]:
+    rows = {(row["kernel"], int(number(row["prints"]))): row for row in tables["roles_waits"].rows if row.get("loop")}
+
+    def of(kernel: str, prints: int, what: str) -> float | None:
+        row = rows.get((kernel, prints))
+        return None if row is None else number(row["late"]) if what == "late" else _idle(row) if what == "idle" else _share(row, what)
+
+    yield Claim("waits-no-bytes", "32 multiplications per word, all meet: hardly a warp waits for a tile", of("meeting_ring", 32, "late"), "<=", 3, "%")
+    yield Claim("waits-idle", "the same: the time in which nobody in a quarter of an SM multiplies", of("meeting_ring", 32, "idle"), ">=", 8, "%")
+    yield Claim("waits-idle-roles", "the same with roles", of("roles_ring", 32, "idle"), "<=", 4, "%")
+    yield Claim("waits-idle-eight", "8 multiplications per word, with roles: nobody multiplies for a good part of the time all the same", of("roles_ring", 8, "idle"), ">=", 15, "%")
+    yield Claim("waits-bytes-eight", "8 multiplications per word, with roles: warps wait for tiles", of("roles_ring", 8, "waits"), ">=", 10, "%")
+    yield Claim("waits-eight-ask", "32 multiplications per word, empty barriers without a ninth warp: tiles come late", of("eight_ask, at once", 32, "late"), ">=", 10, "%")
+    meeting, roles = rows.get(("meeting_ring", 64)), rows.get(("roles_ring", 64))
+    yield Claim("waits-64", "64 multiplications per word, with a clock in each warp: roles take less time", ratio(number(meeting["loop"]), number(roles["loop"])) if meeting and roles else None, ">=", 1.04, "times")
+
+
+def _branch_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["roles_branch"].rows)
+    more = rows.time(kernel="the same with a branch more", prints=64)
+    yield Claim("branch-64", "64 multiplications per word, all meet: a branch that is never taken costs time", ratio(more, rows.time(kernel="meeting_ring", prints=64)), ">=", 1.03, "times")
+    yield Claim("branch-roles-64", "against that kernel roles take less time", ratio(more, rows.time(kernel="roles_ring", prints=64)), ">=", 1.04, "times")
 
 
 def _work_claims(tables: Tables) -> Iterator[Claim]:
@@ -170,7 +253,7 @@ def _overlap_claims(tables: Tables) -> Iterator[Claim]:
 
 
 BENCH = Bench(
-    raw=("roles_work", "roles_alone", "roles_registers", "roles_turns", "roles_multicast", "roles_scheduling", "roles_overlap"),
+    raw=("roles_work", "roles_alone", "roles_waits", "roles_course", "roles_branch", "roles_registers", "roles_turns", "roles_multicast", "roles_scheduling", "roles_overlap"),
     tables={
         "roles_by_work": (("roles_work",), _ordered(pivot(
             "roles_work",
@@ -182,6 +265,17 @@ BENCH = Bench(
         ), "blocks", "kernel")),
         "roles_changes": (("roles_work",), _changes),
         "roles_multiplications": (("roles_work", "roles_alone"), _alone_table),
+        "roles_where": (("roles_waits",), _where),
+        "roles_where_changes": (("roles_waits",), _where_changes),
+        "roles_clock": (("roles_waits",), _clock),
+        "roles_by_branch": (("roles_branch",), _ordered(pivot(
+            "roles_branch",
+            "meeting_ring with a branch more, that is never taken: the time by the number of multiplications per word",
+            {"kernel": "kernel"},
+            "prints",
+            lambda v: heading(f"{v}", "ms"),
+            "median_ms",
+        ), "kernel")),
         "roles_by_registers": (("roles_registers",), _ordered(pivot(
             "roles_registers",
             "The time by the number of fingerprints per thread",
@@ -244,6 +338,8 @@ BENCH = Bench(
     claims=(
         (("roles_work",), _work_claims),
         (("roles_work", "roles_alone"), _alone_claims),
+        (("roles_waits",), _waits_claims),
+        (("roles_branch",), _branch_claims),
         (("roles_registers",), _registers_claims),
         (("roles_turns",), _turns_claims),
         (("roles_multicast",), _multicast_claims),

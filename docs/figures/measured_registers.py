@@ -8,7 +8,7 @@ import svg
 
 KERNELS = (
     ("meeting_ring", "wait", "no roles: all threads meet for each tile"),
-    ("roles_ring", "wrong", "a warp that only loads"),
+    ("roles_ring", "copy", "a warp that only loads"),
     ("registers_moved", "compute", "a warp that only loads, and what it took given back"),
 )
 
