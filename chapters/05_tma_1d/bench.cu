@@ -4,6 +4,7 @@
 #include "axpy_at_once.cuh"
 #include "bench_copies.cuh"
 #include "bench_fenced.cuh"
+#include "bench_spared.cuh"
 #include "copy_paths.cuh"
 #include "overwritten.cuh"
 #include "tma_1d.cuh"
@@ -260,6 +261,7 @@ void overwritten_words(Bench& bench) {
 constexpr workbook::BenchPart parts[] = {
     {"paths", "every way of copying, tile by tile", paths},
     {"fenced", "bulk loads with and without a fence after the reads", copy_paths::fenced_loads},
+    {"spared", "rings that compute, loaded by all threads or by one", copy_paths::spared_issues},
     {"ring", "the rings of bulk loads with different grids", ring},
     {"overwritten", "reads of a tile that the next copy overtakes", overwritten_words},
     {"prefetch", "the next tile prefetched into L2, or not", prefetch},

@@ -57,7 +57,8 @@ struct Arrays {
 };
 
 /// Blocks that fit on an SM with this much dynamic shared memory.
-inline int blocks_per_sm(void (*kernel)(Job), std::size_t shared) {
+template <class Kernel>
+int blocks_per_sm(Kernel* kernel, std::size_t shared) {
     // The kernel's own barriers count against the default limit too, so it is raised for all.
     workbook::check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                          cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -25,7 +25,8 @@ constexpr FencedPair fenced_pair() {
 /// Dynamic shared memory of a block by which just `blocks` blocks are on an SM at a time: what the stages
 /// need if that does it, else so much that no more blocks fit. 0 if so many do not fit, by their registers or
 /// threads.
-inline std::size_t shared_for(void (*kernel)(Job), std::size_t stages_bytes, int blocks) {
+template <class Kernel>
+std::size_t shared_for(Kernel* kernel, std::size_t stages_bytes, int blocks) {
     const int most = blocks_per_sm(kernel, stages_bytes);
     if (most <= blocks)
         return most == blocks ? stages_bytes : 0;

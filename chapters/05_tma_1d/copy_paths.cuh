@@ -144,11 +144,12 @@ __device__ void wait_for_tile(std::size_t k, std::uint64_t* full) {
     __syncthreads();
 }
 
-/// Each block takes every gridDim.x-th tile, with up to `stages` tiles on their way.
+/// Each block takes every gridDim.x-th tile, with up to `stages` tiles on their way, and calls
+/// `use(stage, tile)` with all its threads for each.
 /// @tparam fenced each reader executes a proxy fence between its reads and the barrier behind which the next
 ///                bulk load into the stage is issued
-template <Path path, int stages, bool fenced = false>
-__global__ void __launch_bounds__(block_threads) copy_tiles(const Job job) {
+template <Path path, int stages, bool fenced, class Use>
+__device__ void each_tile(const Job& job, const Use& use) {
     static_assert(!fenced || path == Path::bulk,
                   "only there do threads read what a bulk copy then overwrites");
     extern __shared__ __align__(128) std::byte memory[];
@@ -178,16 +179,24 @@ __global__ void __launch_bounds__(block_threads) copy_tiles(const Job job) {
         }
         fetch(k + ahead);
         wait_for_tile<path, stages>(k, full);
-        if constexpr (path == Path::bulk_both)
-            store_by_bulk(stage(k), job, tile(k));
-        else
-            store_by_threads(stage(k), job, tile(k));
+        use(stage(k), tile(k));
         if constexpr (fenced)
             ptx::fence_proxy_async(ptx::space_shared); // each reader: my reads before the next load,
         __syncthreads();                               // all have read the stage
     }
     if (path == Path::bulk_both && threadIdx.x == 0)
         ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+}
+
+/// Copies each tile, turned around.
+template <Path path, int stages, bool fenced = false>
+__global__ void __launch_bounds__(block_threads) copy_tiles(const Job job) {
+    each_tile<path, stages, fenced>(job, [&](std::byte* stage, std::size_t tile) {
+        if constexpr (path == Path::bulk_both)
+            store_by_bulk(stage, job, tile);
+        else
+            store_by_threads(stage, job, tile);
+    });
 }
 
 } // namespace copy_paths

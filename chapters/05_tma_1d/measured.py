@@ -146,8 +146,49 @@ def _fenced_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("fenced-best", "tiles of 4 KiB, two stages, six blocks, four tiles each, with the fence", best, ">=", 98, "% of the copy")
 
 
+_SPARED = {"cp.async, 4 bytes": "async_4", "cp.async, 16 bytes": "async_16", "bulk load": "bulk"}
+
+
+def _spared_table(tables: Tables) -> Table:
+    """A ring that computes, by how many copies its threads issue for a tile; bulk loads with the fence that they need."""
+    table = Table(
+        "Reading, computing with and writing 1 GiB: the time by how many copies are issued for a tile of 4 KiB",
+        {
+            "work": "multiply-adds per word",
+            "async_4": heading("1,024 copies, `cp.async` of 4 bytes", "µs"),
+            "async_16": heading("256 copies, `cp.async` of 16 bytes", "µs"),
+            "bulk": heading("1 copy, bulk", "µs"),
+        },
+    )
+    lines: dict[Value, Row] = {}
+    for row in tables["spared_issues"].rows:
+        path = str(row["path"])
+        if path in _SPARED and (row["fence"] == "yes") == (path == "bulk load") and row.get("median_ms") is not None:
+            lines.setdefault(row["work"], {"work": row["work"]})[_SPARED[path]] = 1000 * number(row["median_ms"])
+    table.rows = list(lines.values())
+    return table
+
+
+def _spared_claims(tables: Tables) -> Iterator[Claim]:
+    lines = {int(number(line["work"])): line for line in _spared_table(tables).rows}
+
+    def gap(work: int, path: str = "async_16") -> float | None:
+        line = lines.get(work, {})
+        return None if {path, "bulk"} - line.keys() else number(line[path]) - number(line["bulk"])
+
+    def times(work: int, path: str = "async_16") -> float | None:
+        line = lines.get(work, {})
+        return ratio(as_float(line.get(path)), as_float(line.get("bulk")))
+
+    yield Claim("spared-none", "without arithmetic 256 copies for a tile are as fast as one", times(0), "<=", 1.01, "times")
+    yield Claim("spared-most", "with 32 multiply-adds per word one copy for a tile is faster than 256", times(32), ">=", 1.03, "times")
+    yield Claim("spared-more", "and than 1,024 by more", times(32, "async_4"), ">=", 1.1, "times")
+    yield Claim("spared-same", "the gap with 128 multiply-adds is no wider than with 64", ratio(gap(128), gap(64)), "<=", 1.2, "times")
+    yield Claim("spared-left", "and not much narrower", ratio(gap(128), gap(64)), ">=", 0.8, "times")
+
+
 BENCH = Bench(
-    raw=("copy_paths", "prefetch", "fenced_loads"),
+    raw=("copy_paths", "prefetch", "fenced_loads", "spared_issues"),
     tables={
         "copy_paths_best": (("copy_paths",), _copy_paths_best_table),
         "copy_paths_tiles": (("copy_paths",), _copy_paths_against_table("tile_bytes", "Share of the copy in per cent against the tile, at the best number of stages and of tiles per block")),
@@ -155,12 +196,14 @@ BENCH = Bench(
         "copy_paths_grids": (("copy_paths",), grids("copy_paths", "path", "way to shared memory")),
         "prefetch_gain": (("prefetch",), _prefetch_gain_table),
         "fenced_read": (("fenced_loads",), _fenced_table),
+        "spared_copies": (("spared_issues",), _spared_table),
     },
     claims=(
         (("copy_paths",), _paths_claims),
         (("axpy_ring",), _ring_claims),
         (("prefetch",), _prefetch_claims),
         (("fenced_loads",), _fenced_claims),
+        (("spared_issues",), _spared_claims),
         (("overwritten",), _overwritten_claims),
         (("copy_paths",), lambda tables: copies_agree("copy_paths", tables["copy_paths"].rows, "path")),
         (("axpy_ring",), lambda tables: copies_agree("axpy_ring", tables["axpy_ring"].rows)),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import svg
 
 LOAD, COMPUTE, READ, STAGES = 12, 1, 1, 4
-START, UNITS, TILES = 9, 32, 16  # of time, from START on UNITS are shown
+START, UNITS, TILES, MANY = 9, 32, 16, 400  # of time, from START on UNITS are shown
 LEFT, UNIT, LANE = 92, 19.2, 25
 END = START + UNITS
 
@@ -29,11 +29,11 @@ class Tile:
         return self.asked + LOAD
 
 
-def schedule(role: bool) -> list[Tile]:
+def schedule(role: bool, count: int = TILES) -> list[Tile]:
     """The life of each tile; `role`: a producer loads."""
     tiles = [Tile(0) for _ in range(STAGES)]
     now = 0
-    for k in range(TILES):
+    for k in range(count):
         tile = tiles[k]
         tile.begin = max(now, tile.landed)
         tile.read = tile.begin + COMPUTE + READ
@@ -48,6 +48,12 @@ def schedule(role: bool) -> list[Tile]:
     return tiles
 
 
+def long_run(role: bool) -> float:
+    """The units of time that a tile takes when many have passed."""
+    tiles = schedule(role, MANY)
+    return (tiles[MANY - 1].begin - tiles[MANY // 2 - 1].begin) / (MANY // 2)
+
+
 def bar(picture: svg.Figure, y: float, begin: float, end: float, text: str, colour: str, tip: str) -> None:
     begin, end = max(begin, START) - START, min(end, END) - START
     if begin < end:
@@ -60,6 +66,7 @@ def bar(picture: svg.Figure, y: float, begin: float, end: float, text: str, colo
 def panel(picture: svg.Figure, top: float, title: str, role: bool) -> float:
     tiles = schedule(role)
     picture.text(12, top, title, "strong")
+    picture.text(svg.WIDTH - 12, top, f"in the long run {long_run(role):.1f} units for a tile", "small soft", "end")
     y = top + 10
     for stage in range(STAGES):
         picture.text(LEFT - 8, y + 15, f"stage {stage}", "small soft", "end")
@@ -95,7 +102,6 @@ def figure() -> svg.Figure:
         picture.rect(x, y - 14, 14, 14, colour)
         picture.text(x + 20, y - 2, text, "small")
         x += step
-    picture.text(svg.WIDTH - 12, 24, "time →", "small soft", "end")
     return picture
 
 

@@ -7,6 +7,7 @@ import chart
 import svg
 
 BLOCKS_TAKE = 16  # tiles; the one grid of blocks that end with which every number of stages was tried
+TICKS = (4, 8, 12, 16, 24, 32, 48, 64, 128)  # KiB; the chapter speaks of 12, 24 and 48
 NAMES = (
     ("plain", "dashed: chapter 1's copy, blocks stay"),
     ("wait", "registers"),
@@ -29,9 +30,9 @@ def figure() -> svg.Figure:
     ceiling = max(chart.number(row, "gb_per_s") for row in rows if str(row["path"]).startswith("copy"))
     picture = svg.Figure("Copies by way of shared memory against the bytes that the stages of an SM hold, on an H200", 402)
     picture.text(20, 28, f"Share of the driver's copy; solid lines: blocks take {BLOCKS_TAKE} tiles, 16 bytes per access", "strong")
-    x = chart.Axis(4096, 131072, 80, 690, chart.doublings(4096, 131072, 1), logarithmic=True)
+    x = chart.Axis(4096, 131072, 80, 690, [(1024.0 * kib, f"{kib}") for kib in TICKS], logarithmic=True)
     y = chart.Axis(0, 100, 350, 80, [(v, f"{v} %") for v in range(0, 101, 20)])
-    chart.grid(picture, x, y, "stages of all blocks on an SM (dashed line: loads into registers on an SM)", "of the copy")
+    chart.grid(picture, x, y, "KiB in the stages of all blocks on an SM (dashed line: on their way to registers)", "of the copy")
 
     def line(points: list[tuple[float, float]], colour: str, name: str, dashed: bool = False) -> None:
         kept = [(a, 100 * rate / ceiling) for a, rate in points if x.low <= a <= x.high]

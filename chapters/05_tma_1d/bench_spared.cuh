@@ -1,0 +1,151 @@
+/// @file bench_spared.cuh
+/// Chapter 5's measurements: what it is worth that one thread issues for all. The ring that the chapter
+/// recommends, loaded by cp.async or by bulk loads, computes with each word before it is stored: the more it
+/// computes, the more an instruction counts that need not be issued.
+#pragma once
+
+#include "bench_fenced.cuh"
+
+#include "workbook/interleaved.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace copy_paths {
+
+/// What becomes of a word: `times` multiply-adds.
+struct Work {
+    int times; ///< a multiple of work_step
+    float factor;
+    float addend;
+};
+
+inline constexpr int work_step = 16; ///< so many multiply-adds between two looks at the count
+
+/// A chunk's four words, as numbers from 1 to 2, each put through the multiply-adds.
+__device__ inline uint4 worked(uint4 chunk, const Work& work) {
+    const auto number = [](unsigned word) { return __uint_as_float((word & 0x007fffff) | 0x3f800000); };
+    float values[] = {number(chunk.x), number(chunk.y), number(chunk.z), number(chunk.w)};
+    for (int done = 0; done < work.times; done += work_step)
+#pragma unroll
+        for (int step = 0; step < work_step; ++step)
+            for (float& value : values)
+                value = fmaf(value, work.factor, work.addend);
+    return {__float_as_uint(values[0]), __float_as_uint(values[1]), __float_as_uint(values[2]),
+            __float_as_uint(values[3])};
+}
+
+/// copy_tiles with work: each thread computes with the chunks that it stores.
+template <Path path, int stages, bool fenced>
+__global__ void __launch_bounds__(block_threads) work_on_tiles(const Job job, const Work work) {
+    each_tile<path, stages, fenced>(job, [&](const std::byte* stage, std::size_t tile) {
+        const int chunks = job.tile_bytes / chunk_bytes;
+        auto* out = reinterpret_cast<uint4*>(job.out + tile * job.tile_bytes);
+#pragma unroll 1
+        for (int i = threadIdx.x; i < chunks; i += block_threads)
+            out[i] = worked(reinterpret_cast<const uint4*>(stage)[chunks - 1 - i], work);
+    });
+}
+
+/// Adds to *wrong how many 16-byte chunks are not what work_on_tiles makes of the input.
+__global__ void count_not_worked(const uint4* in, const uint4* out, std::size_t chunks, int per_tile,
+                                 const Work work, unsigned long long* wrong) {
+    const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < chunks; i += step) {
+        const std::size_t tile = i / per_tile;
+        const uint4 a = worked(in[tile * per_tile + (per_tile - 1 - i % per_tile)], work);
+        const uint4 b = out[i];
+        if (a.x != b.x || a.y != b.y || a.z != b.z || a.w != b.w)
+            atomicAdd(wrong, 1ull);
+    }
+}
+
+/// One way of loading the ring.
+struct Spared {
+    Path path;
+    bool fenced;
+    void (*kernel)(Job, Work);
+};
+
+/// All ways in turns, with one amount of work. The tile, the stages, the blocks and the tiles of each are the
+/// chapter's recommendation.
+inline void spared_rows(Bench& bench, Arrays& arrays, const std::vector<Spared>& ways, int times,
+                        double ceiling) {
+    constexpr int tile_bytes = 4096;
+    constexpr int stages = 2;
+    constexpr int blocks = 6;
+    constexpr std::size_t each = 4;
+    const Job job = arrays.job(tile_bytes);
+    const Work work{times, -1.0f, 3.0f}; // maps 1 … 2 to itself, and no value to one that is rounded
+    std::vector<workbook::Contender> contenders;
+    for (const Spared& way : ways) {
+        const std::size_t shared = shared_for(way.kernel, std::size_t{tile_bytes} * stages, blocks);
+        const auto launch = [=] {
+            workbook::launch(way.kernel,
+                             {.grid = static_cast<unsigned>((job.tiles + each - 1) / each),
+                              .block = block_threads,
+                              .dynamic_shared = shared},
+                             job, work);
+        };
+        const char* name = path_names[static_cast<int>(way.path)];
+        if (shared == 0)
+            return bench.wrong(std::string("spared, ") + name + ": no six blocks on an SM");
+        arrays.out.poison();
+        launch();
+        arrays.wrong.upload(std::vector<unsigned long long>{0});
+        const std::size_t chunks = arrays.in.size_bytes() / chunk_bytes;
+        workbook::launch(count_not_worked, workbook::striding(chunks),
+                         reinterpret_cast<const uint4*>(arrays.in.data()),
+                         reinterpret_cast<const uint4*>(arrays.out.data()), chunks, tile_bytes / chunk_bytes,
+                         work, arrays.wrong.data());
+        if (arrays.wrong.download().front() > 0)
+            return bench.wrong(std::string("spared, ") + name + ", " + std::to_string(times) +
+                               " multiply-adds: wrong result");
+        contenders.push_back({name, launch});
+    }
+    std::vector<std::optional<workbook::Timing>> timings(ways.size());
+    if (!bench.dry()) {
+        const auto measured = workbook::measure_in_turns(contenders, {.rounds = 21, .launches = 10});
+        std::copy(measured.begin(), measured.end(), timings.begin());
+    }
+    for (std::size_t i = 0; i < ways.size(); ++i)
+        bench.row("spared_issues",
+                  workbook::joined<BenchCell>({{"work", times},
+                                               {"path", contenders[i].name},
+                                               {"fence", ways[i].fenced ? "yes" : "no"},
+                                               {"tile_bytes", tile_bytes},
+                                               {"stages", stages},
+                                               {"blocks_per_sm", blocks},
+                                               {"tiles_per_block", each}},
+                                              workbook::timing_cells(timings[i], arrays.bytes(), ceiling)));
+}
+
+inline void spared_issues(Bench& bench) {
+    constexpr int stages = 2;
+    bench.table("spared_issues",
+                "A ring that computes with each word: loaded by every thread with cp.async, or by one",
+                workbook::joined<workbook::BenchColumn>({{"path", "way to shared memory"},
+                                                         {"work", "multiply-adds per word"},
+                                                         {"fence", "fence"},
+                                                         {"tile_bytes", "tile", "bytes"},
+                                                         {"stages", "stages"},
+                                                         {"blocks_per_sm", "blocks per SM"},
+                                                         {"tiles_per_block", "tiles per block"}},
+                                                        workbook::timing_columns()));
+    Arrays arrays(bench.size(std::size_t{1} << 28, std::size_t{1} << 14)); // 1 GiB each
+    const double ceiling = copy_row(bench, "spared_issues", "path", "copy before", arrays.bytes());
+    const std::vector<Spared> ways{
+        {Path::async_4, false, work_on_tiles<Path::async_4, stages, false>},
+        {Path::async_16, false, work_on_tiles<Path::async_16, stages, false>},
+        {Path::bulk, false, work_on_tiles<Path::bulk, stages, false>},
+        {Path::bulk, true, work_on_tiles<Path::bulk, stages, true>},
+    };
+    for (const int times : bench.dry() ? std::vector{0, 16} : std::vector{0, 16, 32, 48, 64, 80, 96, 128})
+        spared_rows(bench, arrays, ways, times, ceiling);
+    copy_row(bench, "spared_issues", "path", "copy after", arrays.bytes());
+}
+
+} // namespace copy_paths
