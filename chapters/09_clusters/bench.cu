@@ -6,6 +6,7 @@
 #include "bench_publish.cuh"
 #include "bench_streams.cuh"
 #include "bench_tiles.cuh"
+#include "bench_waits.cuh"
 #include "clusters.cuh"
 #include "remote_async.cuh"
 
@@ -171,6 +172,7 @@ constexpr workbook::BenchPart parts[] = {
     {"multicast", "one array for all blocks, with and without multicast", multicasts},
     {"handover", "how a stage is handed back to those who write into it", handovers},
     {"limits", "what limits the stream of batches", stream_limits},
+    {"waits", "for what the roles of a ring wait", waits},
     {"publishing", "what an arrival on another block's barrier publishes", publishing},
     {"causes", "where the time of a histogram and of a launch goes", causes},
     {"exchange", "shared memory to shared memory, by loads, stores and bulk copies", exchanges},

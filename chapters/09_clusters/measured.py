@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from cli.bench_chapters import Bench
 from cli.bench_file import Claim, Row, Table, Tables, Value, heading
-from cli.bench_rows import Rows, ratio
+from cli.bench_rows import Rows, as_float, ratio, some
 from cli.bench_tables import number, pivot
 
 
@@ -122,6 +122,86 @@ def _stream_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("stream-reads", "batches of 16 KiB of which 4 are read come faster", part, ">=", 1.2, "times")
 
 
+_ALONE, _SHARED = "each block loads", "multicast"
+
+
+def _ring(row: Row) -> str:
+    return f"{row['stages']} × {int(number(row['batch'])) // 1024} KiB"
+
+
+def _late_table(tables: Tables) -> Table:
+    """How often the warps of a pair's rings wait for a batch, and what the pair gains."""
+    table = Table(
+        "Of 100 batches, those that are late for a warp; and how much more each block gets in a pair",
+        {"ring": "ring of each block", "alone": "late: each block loads", "pair": "late: in a pair", "gain": heading("gain of the pair", "%")},
+    )
+    rows = [row for row in tables["ring_waits"].where(cluster=2) if number(row["batch"]) >= 16384]
+    pairs = {(row["batch"], row["stages"]): row for row in rows if row["loads"] == _SHARED}
+    for row in rows:
+        if row["loads"] == _ALONE and row.get("median_ms") is not None:
+            pair = pairs[row["batch"], row["stages"]]
+            gain = 100 * (number(row["median_ms"]) / number(pair["median_ms"]) - 1)
+            table.rows.append({"ring": _ring(row), "alone": round(number(row["late"])), "pair": round(number(pair["late"])), "gain": round(gain)})
+    return table
+
+
+def _waits_table(tables: Tables) -> Table:
+    """All that was counted in a ring, for one batch."""
+    table = Table(
+        "For what the roles of a ring wait, and how long a batch is on its way",
+        {"cluster": "blocks of the cluster", "ring": "ring of each block", "loads": "loads"}
+        | {"median_ms": heading("time", "µs"), "late": heading("batches late for a warp", "%"), "at_full": heading("warps wait at full", "%")}
+        | {"busy": heading("a batch, without the waits", "cycles"), "at_empty": heading("producers wait at empty", "%")}
+        | {"on_way": heading("on its way", "cycles"), "held": heading("held until asked for again", "cycles")},
+    )
+    for row in tables["ring_waits"].rows:
+        line: Row = {"cluster": row["cluster"], "ring": _ring(row), "loads": row["loads"]}
+        if row.get("median_ms") is not None:
+            line |= {name: row.get(name) for name in ("late", "at_full", "at_empty")}
+            line |= {"median_ms": round(1000 * number(row["median_ms"]), 1), "busy": round(number(row["cycles"]) * (1 - number(row["at_full"]) / 100))}
+            line |= {name: round(number(row[name])) for name in ("on_way", "held")}
+        table.rows.append(line)
+    return table
+
+
+def _waits_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["ring_waits"].rows)
+
+    def of(name: str, kib: int, stages: int, loads: str = _ALONE, cluster: int = 2) -> float | None:
+        return rows.figure(name, loads=loads, cluster=cluster, batch=1024 * kib, stages=stages)
+
+    def gain(kib: int, stages: int) -> float | None:
+        return ratio(of("median_ms", kib, stages), of("median_ms", kib, stages, _SHARED))
+
+    def sooner(kib: int, name: str = "on_way") -> float | None:
+        """By how many cycles the pair's batch is less long on its way, or held, in rings of two stages."""
+        one, two = of(name, kib, 2), of(name, kib, 2, _SHARED)
+        return one - two if one is not None and two is not None else None
+
+    in_time = ((16, 4), (16, 6), (16, 12), (32, 4))
+    late = max(some(*(of("late", *ring) for ring in in_time)), default=None)
+    gains = max(some(*(gain(*ring) for ring in in_time)), default=None)
+    cost = max(some(*(ratio(as_float(row.get("full_ms")), as_float(row.get("median_ms"))) for row in rows.rows)), default=None)
+    yield Claim("waits-cost", "counting the waits makes a ring slower by a few per cent only", cost, "<=", 1.07, "times")
+    yield Claim("waits-few", "four stages or more, but six of 32 KiB: a warp waits for few batches", late, "<=", 8, "%")
+    yield Claim("waits-few-gain", "and a pair gains next to nothing there", gains, "<=", 1.03, "times")
+    for kib, stages, least in ((16, 3, 1.1), (32, 2, 1.2), (32, 3, 1.18), (32, 6, 1.08)):
+        name = f"waits-{kib}-{stages}"
+        yield Claim(name, f"{stages} stages of {kib} KiB: a warp waits for many batches", of("late", kib, stages), ">=", 15, "%")
+        yield Claim(f"{name}-gain", "and a pair gains", gain(kib, stages), ">=", least, "times")
+    yield Claim("waits-gone", "three stages of 32 KiB in a pair: a warp waits for few batches", of("late", 32, 3, _SHARED), "<=", 5, "%")
+    yield Claim("waits-two", "two stages of 16 KiB: in a pair, too, a warp waits for many batches", of("late", 16, 2, _SHARED), ">=", 40, "%")
+    yield Claim("waits-two-gain", "and the pair gains nothing", gain(16, 2), "<=", 1.03, "times")
+    yield Claim("way-small", "two stages: in a pair a batch of 16 KiB is hardly sooner there", sooner(16), "<=", 100, "cycles")
+    yield Claim("way-large", "and one of 32 KiB much sooner", sooner(32), ">=", 250, "cycles")
+    for kib in (16, 32):
+        yield Claim(f"way-held-{kib}", f"but a stage of {kib} KiB is held for longer", sooner(kib, "held"), "<=", -30, "cycles")
+    eight = of("late", 16, 12, _SHARED, 8)
+    yield Claim("waits-eight", "clusters of eight, twelve stages of 16 KiB: a warp waits for few batches", eight, "<=", 5, "%")
+    longer = ratio(of("cycles", 16, 12, _SHARED, 8), of("cycles", 16, 12, _ALONE, 8))
+    yield Claim("waits-eight-busy", "but takes longer for each than if each block loads", longer, ">=", 1.3, "times")
+
+
 def _tiles_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["multicast_tile"].where(cluster=4))
 
@@ -195,7 +275,7 @@ def _publishing_claims(tables: Tables) -> Iterator[Claim]:
 
 
 BENCH = Bench(
-    raw=("multicast", "handover", "stream_limits", "histogram_causes", "histogram_l2"),
+    raw=("multicast", "handover", "stream_limits", "ring_waits", "histogram_causes", "histogram_l2"),
     tables={
         "multicast_batches": (("multicast",), pivot(
             "multicast",
@@ -223,6 +303,8 @@ BENCH = Bench(
             lambda v: heading(f"{v} stages", "GB/s"),
             "gb_per_s",
         )),
+        "ring_late": (("ring_waits",), _late_table),
+        "ring_ways": (("ring_waits",), _waits_table),
         "histogram_where": (("histogram_causes",), _causes_of_histogram_table),
         "histogram_l2_read": (("histogram_l2",), _tables_in_l2_table),
     },
@@ -230,6 +312,7 @@ BENCH = Bench(
         (("multicast",), _clusters_claims),
         (("handover",), _handover_claims),
         (("stream_limits",), _stream_claims),
+        (("ring_waits",), _waits_claims),
         (("multicast_tile",), _tiles_claims),
         (("cluster_launch",), _cluster_launch_claims),
         (("histogram_causes",), _causes_claims),

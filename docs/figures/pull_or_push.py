@@ -16,29 +16,38 @@ Bar = tuple[float, float, str, str, str]
 """Begin and end, text, colour, what a browser shows."""
 
 
+def meeting(begin: float, tip: str) -> Bar:
+    return (begin, begin + MESSAGE, "", "plain", tip)
+
+
 def pull() -> list[list[Bar]]:
-    met = max(ADD) + MESSAGE
-    end = met + TOTAL + MESSAGE
+    added = max(ADD)
+    met = added + MESSAGE
     lanes: list[list[Bar]] = []
     for rank, add in enumerate(ADD):
         lane: list[Bar] = [(0, add, "adds", "compute", f"rank {rank} adds up its own elements")]
-        lane.append((add, met if rank == 0 else end, "waits", "wait", f"rank {rank} waits for all"))
+        lane.append((add, added, "waits", "wait", f"rank {rank} waits for all"))
+        lane.append(meeting(added, "all have their sums"))
         if rank == 0:
             lane.append((met, met + TOTAL, "reads", "async", "rank 0 reads the sums of the others"))
-            lane.append((met + TOTAL, end, "", "wait", "rank 0 meets the others again"))
+        else:
+            lane.append((met, met + TOTAL, "waits", "wait", f"rank {rank} waits until rank 0 has read"))
+        lane.append(meeting(met + TOTAL, "rank 0 has read"))
         lanes.append(lane)
     return lanes
 
 
 def push() -> list[list[Bar]]:
-    arrived = max(ADD) + MESSAGE
+    arrived = MESSAGE + max(ADD) + MESSAGE
     lanes: list[list[Bar]] = []
     for rank, add in enumerate(ADD):
-        lane: list[Bar] = [(0, add, "adds", "compute", f"rank {rank} adds up its own elements")]
-        lane.append((add, add + MESSAGE, "", "copy", f"rank {rank} writes its sum to rank 0, and arrives there"))
+        added = MESSAGE + add
+        lane: list[Bar] = [meeting(0, "rank 0 runs, and its barrier is initialised")]
+        lane.append((MESSAGE, added, "adds", "compute", f"rank {rank} adds up its own elements"))
+        lane.append((added, added + MESSAGE, "", "copy", f"rank {rank} writes its sum to rank 0, and arrives there"))
         if rank == 0:
-            lane.append((add + MESSAGE, arrived, "waits", "wait", "rank 0 waits at its mbarrier"))
-            lane.append((arrived, arrived + TOTAL, "reads", "async", "rank 0 adds up what it was sent"))
+            lane.append((added + MESSAGE, arrived, "waits", "wait", "rank 0 waits at its mbarrier"))
+            lane.append((arrived, arrived + TOTAL, "adds", "async", "rank 0 adds up what it was sent"))
         lanes.append(lane)
     return lanes
 
@@ -56,9 +65,11 @@ def panel(picture: svg.Figure, left: float, title: str, lanes: list[list[Bar]]) 
 
 
 def figure() -> svg.Figure:
-    picture = svg.Figure("A sum over a cluster: pulled between two meetings, and pushed with one message each", 204)
+    picture = svg.Figure("A sum over a cluster: pulled between two meetings, and pushed after one", 204)
     panel(picture, 0, "Pull: all meet twice", pull())
-    panel(picture, PANEL, "Push: all have met, only rank 0 waits", push())
+    panel(picture, PANEL, "Push: all meet once, then only rank 0 waits", push())
+    picture.rect(LABEL, 176, 14, 14, "plain")
+    picture.text(LABEL + 20, 187, "all meet at a barrier of the cluster", "small")
     picture.rect(LABEL + PANEL, 176, 14, 14, "copy")
     picture.text(LABEL + PANEL + 20, 187, "sends its sum to rank 0, and arrives there", "small")
     return picture
