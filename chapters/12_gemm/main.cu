@@ -18,8 +18,8 @@ using namespace gemm;
 using workbook::Comparison;
 using workbook::DeviceBuffer;
 
-/// A result of at most `size` elements, nearly square, and as deep as it is wide: 393 × 392 for 393 * 392. Below
-/// 64 elements there is no multiple of eight columns, and the result is empty.
+/// A result of at most `size` elements, nearly square, and as deep as it is wide: 393 × 392 for 393 * 392.
+/// Below 64 elements there is no multiple of eight columns, and the result is empty.
 Extent extent_of(std::size_t size) {
     const auto edge = static_cast<unsigned>(std::sqrt(static_cast<double>(size)));
     const unsigned columns = edge / 8 * 8;
