@@ -1,15 +1,19 @@
 /// @file bench.cu
-/// Chapter 2's measurements: what a predicate costs and what its flags cost, and how many groups and tiles
-/// per block a ring of cp.async wants.
+/// Chapter 2's measurements: what a predicate costs and what its flags cost, how many groups and tiles per
+/// block a ring of cp.async wants, and what asking early is worth where few blocks fit on an SM.
 #include "cp_async.cuh"
 
 #include "workbook/bench.hpp"
 #include "workbook/bench_data.cuh"
 #include "workbook/buffer.hpp"
+#include "workbook/interleaved.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -54,12 +58,12 @@ __global__ void flagged(const float* in, const unsigned char* keep, float* out, 
     store_reversed(tile, out + start, count);
 }
 
-__global__ void count_not_reversed(const unsigned* in, const unsigned* out, std::size_t size,
+__global__ void count_not_reversed(const unsigned* in, const unsigned* out, std::size_t size, int floats,
                                    unsigned long long* wrong) {
     const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
     for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size; i += step) {
-        const std::size_t start = i - i % tile_floats;
-        const auto count = static_cast<std::size_t>(tile_count(start, tile_floats, size));
+        const std::size_t start = i - i % floats;
+        const auto count = static_cast<std::size_t>(tile_count(start, floats, size));
         if (out[i] != in[start + count - 1 - (i - start)])
             atomicAdd(wrong, 1ull);
     }
@@ -71,11 +75,12 @@ struct Arrays {
         workbook::launch(workbook::fill_random_words<unsigned>, workbook::striding(size),
                          reinterpret_cast<unsigned*>(in.data()), size);
     }
-    [[nodiscard]] bool reversed() const {
+    /// Whether `out` is `in`, reversed in tiles of so many floats.
+    [[nodiscard]] bool reversed(int floats = tile_floats) const {
         DeviceBuffer<unsigned long long> wrong(std::vector<unsigned long long>{0});
         workbook::launch(count_not_reversed, workbook::striding(in.size()),
                          reinterpret_cast<const unsigned*>(in.data()),
-                         reinterpret_cast<const unsigned*>(out.data()), in.size(), wrong.data());
+                         reinterpret_cast<const unsigned*>(out.data()), in.size(), floats, wrong.data());
         return wrong.download().front() == 0;
     }
     DeviceBuffer<float> in;
@@ -170,9 +175,155 @@ void groups(Bench& bench) {
     }
 }
 
+// ---- asking early, where few blocks fit on an SM ----
+
+inline constexpr int small_floats = tile_floats / 2;
+
+/// As groups_in_flight with one stage, but a tile comes through the registers. Whole tiles only.
+/// @tparam early the next tile is asked for as soon as this one is put down, and is on its way while this one
+///               is used. (Not before: the wait for this tile's register would wait for both loads.)
+template <bool early>
+__global__ void through_registers(const float* in, float* out, std::size_t size) {
+    __shared__ alignas(128) float tile[small_floats];
+    const auto tile_start = [](unsigned k) {
+        return (blockIdx.x + std::size_t{k} * gridDim.x) * small_floats;
+    };
+    const int first = threadIdx.x * chunk_floats;
+    const auto load = [&](unsigned k) {
+        float4 chunk{};
+        if (first < small_floats && tile_start(k) < size)
+            chunk = *reinterpret_cast<const float4*>(in + tile_start(k) + first);
+        return chunk;
+    };
+    float4 chunk = load(0);
+    for (unsigned k = 0; tile_start(k) < size; ++k) {
+        if (first < small_floats)
+            *reinterpret_cast<float4*>(tile + first) = chunk;
+        if constexpr (early)
+            chunk = load(k + 1);
+        __syncthreads();
+        store_reversed(tile, out + tile_start(k), small_floats);
+        __syncthreads();
+        if constexpr (!early)
+            chunk = load(k + 1);
+    }
+}
+
+/// One kernel with one shape of its blocks.
+struct Early {
+    const char* kernel_name;
+    void (*kernel)(const float*, float*, std::size_t);
+    int stages;
+    int floats;           ///< of a tile
+    unsigned threads;     ///< of a block
+    unsigned blocks;      ///< on an SM at a time
+    unsigned each;        ///< tiles that a block takes before it ends; 0: blocks stay
+    std::size_t filler{}; ///< bytes of shared memory that a block takes and does not use: no more blocks fit
+};
+
+/// Sets what keeps other blocks away. False if not just so many blocks fit on an SM.
+bool limit_blocks(Early& early) {
+    constexpr std::size_t per_sm = 228 * 1024; // each block takes 1 KiB more than it asks for
+    cudaFuncAttributes attributes{};
+    workbook::check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(early.kernel)),
+                    "asking for a kernel's attributes");
+    early.filler = (per_sm / early.blocks - 1024) / 128 * 128 - attributes.sharedSizeBytes;
+    workbook::raise_limits(early.kernel, {.block = early.threads, .dynamic_shared = early.filler});
+    int fit = 0;
+    workbook::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                        &fit, early.kernel, static_cast<int>(early.threads), early.filler),
+                    "asking how many blocks fit");
+    return fit == static_cast<int>(early.blocks);
+}
+
+template <int... stages>
+void add_rings(std::vector<Early>& to, std::integer_sequence<int, stages...>) {
+    for (const unsigned each : {0u, 4u, 16u}) {
+        for (const unsigned blocks : {4u, 8u}) {
+            const auto add = [&](int count, int floats, unsigned threads, auto* kernel) {
+                to.push_back({"groups_in_flight", kernel, count, floats, threads, blocks, each});
+            };
+            (add(stages + 1, small_floats, 256, groups_in_flight<stages + 1, small_floats>), ...);
+            (add(stages + 1, small_floats, 128, groups_in_flight<stages + 1, small_floats>), ...);
+            (add(stages + 1, tile_floats, 256, groups_in_flight<stages + 1>), ...);
+        }
+        for (const unsigned threads : {256u, 128u}) {
+            to.push_back({"registers", through_registers<false>, 1, small_floats, threads, 4, each});
+            to.push_back({"registers, early", through_registers<true>, 1, small_floats, threads, 4, each});
+        }
+    }
+}
+
+/// All rows in turns, with the driver's copy among them.
+void early(Bench& bench) {
+    bench.table(
+        "cp_async_early",
+        "Asking early where four or eight blocks fit on an SM: through registers, and with cp.async",
+        workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
+                                                 {"stages", "stages"},
+                                                 {"tile_bytes", "tile", "bytes"},
+                                                 {"threads", "threads of a block"},
+                                                 {"blocks_per_sm", "blocks per SM"},
+                                                 {"tiles_per_block", "tiles per block, 0: blocks stay"},
+                                                 {"in_flight", "stages of an SM", "bytes"}},
+                                                workbook::timing_columns()));
+    Arrays arrays(bench.size(std::size_t{97'656}, std::size_t{40}) * tile_floats); // whole tiles
+    const std::size_t size = arrays.in.size();
+    std::vector<Early> rows;
+    add_rings(rows, std::make_integer_sequence<int, 6>());
+    std::vector<workbook::Contender> contenders{
+        {"copy", [&] {
+             workbook::check(cudaMemcpyAsync(arrays.out.data(), arrays.in.data(), arrays.in.size_bytes(),
+                                             cudaMemcpyDeviceToDevice),
+                             "the driver's copy");
+         }}};
+    for (Early& row : rows) {
+        if (!limit_blocks(row))
+            return bench.wrong(std::string("cp_async_early, ") + row.kernel_name + ": other blocks fit");
+        const unsigned tiles = workbook::blocks_for(size, static_cast<std::size_t>(row.floats));
+        const unsigned grid =
+            row.each > 0
+                ? (tiles + row.each - 1) / row.each
+                : std::min(static_cast<unsigned>(bench.device().multiprocessors) * row.blocks, tiles);
+        const workbook::LaunchShape shape{.grid = grid, .block = row.threads, .dynamic_shared = row.filler};
+        const auto launch = [&arrays, kernel = row.kernel, shape, size] {
+            workbook::launch(kernel, shape, arrays.in.data(), arrays.out.data(), size);
+        };
+        arrays.out.poison();
+        launch();
+        if (!arrays.reversed(row.floats))
+            return bench.wrong(std::string("cp_async_early, ") + row.kernel_name + ": wrong result");
+        contenders.push_back({row.kernel_name, launch});
+    }
+    std::vector<std::optional<workbook::Timing>> timings(contenders.size());
+    if (bench.mode() == workbook::BenchMode::measure) {
+        const auto measured = workbook::measure_in_turns(contenders);
+        std::copy(measured.begin(), measured.end(), timings.begin());
+    }
+    const std::size_t bytes = 2 * arrays.in.size_bytes();
+    const double rate = timings[0] ? timings[0]->bytes_per_second(bytes) : 0;
+    bench.row("cp_async_early", workbook::joined<BenchCell>({{"kernel", "copy"}},
+                                                            workbook::timing_cells(timings[0], bytes, rate)));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const Early& row = rows[i];
+        const std::size_t tile = static_cast<std::size_t>(row.floats) * sizeof(float);
+        bench.row("cp_async_early",
+                  workbook::joined<BenchCell>(
+                      {{"kernel", row.kernel_name},
+                       {"stages", row.stages},
+                       {"tile_bytes", tile},
+                       {"threads", row.threads},
+                       {"blocks_per_sm", row.blocks},
+                       {"tiles_per_block", row.each},
+                       {"in_flight", tile * static_cast<std::size_t>(row.stages) * row.blocks}},
+                      workbook::timing_cells(timings[i + 1], bytes, rate)));
+    }
+}
+
 constexpr workbook::BenchPart parts[] = {
     {"flags", "what a predicate costs, and what reading its flags costs", flags},
     {"groups", "stages and tiles per block of a ring of groups", groups},
+    {"early", "what asking early is worth where few blocks fit on an SM", early},
 };
 
 } // namespace

@@ -265,14 +265,13 @@ inline void launch_ignore_src(std::span<const float> in, std::span<const unsigne
 
 /// Each block takes every gridDim.x-th tile and has `stages` tiles in shared memory: one group per tile, the
 /// oldest being written back while `stages - 1` younger ones are on their way.
-template <int stages>
+/// @tparam floats the size of a tile: at most 4 for each thread of the block
+template <int stages, int floats = tile_floats>
 __global__ void groups_in_flight(const float* in, float* out, std::size_t size) {
-    __shared__ alignas(128) float tiles[stages][tile_floats];
-    const auto tile_start = [](unsigned k) {
-        return (blockIdx.x + std::size_t{k} * gridDim.x) * tile_floats;
-    };
+    __shared__ alignas(128) float tiles[stages][floats];
+    const auto tile_start = [](unsigned k) { return (blockIdx.x + std::size_t{k} * gridDim.x) * floats; };
     const auto start_group = [&](unsigned k) { // past the end the group is empty, but it is a group
-        const int count = tile_count(tile_start(k), tile_floats, size);
+        const int count = tile_count(tile_start(k), floats, size);
         start_chunk(tiles[k % stages], in + tile_start(k), count,
                     [](float* shared, const float* global) { cp_async_cg(shared, global); });
         cp_async_commit_group();
@@ -283,7 +282,7 @@ __global__ void groups_in_flight(const float* in, float* out, std::size_t size) 
         start_group(k + stages - 1);
         cp_async_wait_group<stages - 1>(); // all but the stages - 1 newest: number k is complete
         __syncthreads();
-        store_reversed(tiles[k % stages], out + tile_start(k), tile_count(tile_start(k), tile_floats, size));
+        store_reversed(tiles[k % stages], out + tile_start(k), tile_count(tile_start(k), floats, size));
         __syncthreads(); // all have read the tile: the next group may overwrite it
     }
 }

@@ -42,14 +42,78 @@ def _groups_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("groups-much", "blocks that stay: four groups are slower than one", ratio(ring[0], one), ">=", 1.05, "times")
 
 
+MODES = (4, 16, 0)
+"""Tiles that a block takes before it ends; 0: it stays."""
+
+
+def _mode(tiles: int) -> str:
+    return heading(f"{tiles} tiles per block" if tiles else "blocks stay", "% of the copy")
+
+
+def _early_read_table(tables: Tables) -> Table:
+    headings = {"kernel": "kernel", "threads": "threads", "shape": "tile × stages × blocks", "kib": heading("in flight", "KiB")}
+    headings |= {str(tiles): _mode(tiles) for tiles in MODES}
+    table = Table("Asking early where four or eight blocks fit on an SM", headings)
+    lines: dict[tuple[Value, ...], Row] = {}
+    rows = [row for row in tables["cp_async_early"].rows if row["kernel"] != "copy"]
+    for row in sorted(rows, key=lambda row: (str(row["kernel"]), number(row["tile_bytes"]), number(row["threads"]), number(row["blocks_per_sm"]), number(row["stages"]))):
+        shape = f"{number(row['tile_bytes']) / 1024:g} KiB × {row['stages']} × {row['blocks_per_sm']}"
+        line: Row = {"kernel": row["kernel"], "threads": row["threads"], "shape": shape, "kib": int(number(row["in_flight"])) // 1024}
+        lines.setdefault(tuple(line.values()), line)[str(row["tiles_per_block"])] = row.get("share")
+    table.rows = list(lines.values())
+    return table
+
+
+def _early_shares(tables: Tables, tiles: int) -> dict[int, list[float]]:
+    """Shares of the ring by the KiB in flight: of blocks each of whose threads asks for 16 bytes."""
+    found: dict[int, list[float]] = {}
+    for row in tables["cp_async_early"].where(kernel="groups_in_flight", tiles_per_block=tiles):
+        if number(row["tile_bytes"]) == 16 * number(row["threads"]):
+            found.setdefault(int(number(row["in_flight"])) // 1024, []).append(number(row.get("share")))
+    return dict(sorted(found.items()))
+
+
+def _early_bytes_table(tables: Tables) -> Table:
+    modes = {tiles: _early_shares(tables, tiles) for tiles in (16, 0)}
+    headings = {"kib": heading("in flight on an SM", "KiB"), "ways": "shapes"} | {str(tiles): _mode(tiles) for tiles in modes}
+    table = Table("The ring of cp.async by its bytes in flight, whatever tile, stages and blocks make them", headings)
+    for kib, staying in modes[0].items():
+        line: Row = {"kib": kib, "ways": len(staying)}
+        for tiles, shares in modes.items():
+            low, high = (f"{each(shares[kib]):.0f}" for each in (min, max))
+            line[str(tiles)] = low if low == high else f"{low} to {high}"
+        table.rows.append(line)
+    return table
+
+
+def _early_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["cp_async_early"].rows)
+    bar = {"threads": 128, "tile_bytes": 2048, "blocks_per_sm": 4, "tiles_per_block": 0}
+    bars = [rows.time(kernel="groups_in_flight", stages=stages, **bar) for stages in range(1, 7)]
+    yield Claim("early-instruction", "four blocks of 2 KiB, one tile after another: cp.async is no faster than registers", ratio(bars[0], rows.time(kernel="registers", **bar)), ">=", 1.0, "times")
+    yield Claim("early-wins", "and with the next three tiles asked for it is faster than with none", ratio(bars[0], bars[3]), ">=", 1.6, "times")
+    yield Claim("early-registers", "asking for the next tile through registers is faster, too", ratio(rows.time(kernel="registers", **bar), rows.time(kernel="registers, early", **bar)), ">=", 1.05, "times")
+    yield Claim("early-too-much", "with the next five the ring is slower than with three", ratio(bars[5], bars[3]), ">=", 1.03, "times")
+    for tiles, name in ((0, "stay"), (16, "end")):
+        shares = _early_shares(tables, tiles)
+        apart = max(max(each) - min(each) for each in shares.values())
+        yield Claim(f"early-bytes-{name}", f"blocks that {name}: what has as many bytes in flight lies together", apart, "<=", 6, "points")
+        yield Claim(f"early-enough-{name}", f"blocks that {name}: 32 KiB in flight beat 16 by at least", min(shares[32]) - max(shares[16]), ">=", 10, "points")
+    parted = min(min(end) for kib, end in _early_shares(tables, 16).items() if kib >= 48) - max(max(stay) for kib, stay in _early_shares(tables, 0).items() if kib >= 64)
+    yield Claim("early-parted", "from 64 KiB on all rings whose blocks end after 16 tiles are ahead of all whose blocks stay", parted, ">=", 4, "points")
+
+
 BENCH = Bench(
-    raw=("cp_async_flags", "cp_async_groups"),
+    raw=("cp_async_flags", "cp_async_groups", "cp_async_early"),
     tables={
         "groups_best": (("cp_async_groups",), _groups_best_table),
+        "early_read": (("cp_async_early",), _early_read_table),
+        "early_bytes": (("cp_async_early",), _early_bytes_table),
         "flags_short": (("cp_async_flags",), without_spread("cp_async_flags")),
     },
     claims=(
         (("cp_async_flags",), _flags_claims),
         (("cp_async_groups",), _groups_claims),
+        (("cp_async_early",), _early_claims),
     ),
 )

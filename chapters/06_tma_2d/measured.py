@@ -80,6 +80,12 @@ def _filter_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("filter-fetch", "without sums: cp.async against the tensor copy", against("chunks, 80, no sums", "box, 80, no sums"), "<=", 1.02, "times")
     yield Claim("filter-threads", "with nine additions: cp.async against the tensor copy", against("chunks, 80", "box, 80"), ">=", 1.05, "times")
     yield Claim("filter-shared", "with shared sums: cp.async against the tensor copy", against("chunks, 80, columns", "box, 80, columns"), "<=", 1.02, "times")
+    yield Claim("filter-busy", "the tensor copy, nine additions: each thread stores its results, against a tensor store", against("box, 80, plain", "box, 80"), ">=", 1.03, "times")
+    yield Claim("filter-stores", "the tensor copy, shared sums: each thread stores its results, against a tensor store", against("box, 80, columns, plain", "box, 80, columns"), "<=", 1.02, "times")
+    rested = ratio(rows.figure("rested_ms", kernel="chunks, 80"), rows.figure("rested_ms", kernel="box, 80"))
+    yield Claim("filter-rested", "after a pause, nine additions: cp.async against the tensor copy", rested, ">=", 1.05, "times")
+    clock = ratio(rows.time(kernel="chunks, 80"), rows.figure("rested_ms", kernel="chunks, 80"))
+    yield Claim("filter-bursts", "cp.async, nine additions: burst on burst against after a pause", clock, ">=", 1.03, "times")
     yield Claim("filter-plain", "plain loads of 4 bytes against the tensor copy", against("box_filter_plain", "box, 80"), ">=", 1.2, "times")
     yield Claim("filter-no-tile", "no tile at all, against the tensor copy", against("box_filter_by_columns", "box, 80"), ">=", 1.08, "times")
 

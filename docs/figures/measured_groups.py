@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Copies by way of shared memory with tiles of 2 KiB: through registers, and with one to three groups of cp.async under way."""
+"""Copies by way of shared memory, four blocks on an SM, tiles of 2 KiB: through registers, and with one to four groups of cp.async."""
 
 import sys
 
@@ -7,30 +7,26 @@ import chart
 import svg
 
 TOP = 80
-TILE = 2048
-WAYS = [  # the way as the measurements call it, the tiles that a block has under way, how the chapter says it, colour
-    ("registers, 16 bytes", 1, "load, then store", "one tile after another", "wait"),
-    ("cp.async, 16 bytes", 1, "cp.async", "one tile after another", "plain"),
-    ("cp.async, 16 bytes", 2, "cp.async", "the next tile asked for", "copy"),
-    ("cp.async, 16 bytes", 3, "cp.async", "the next two asked for", "copy"),
+SHAPE = {"tile_bytes": 2048, "threads": 128, "blocks_per_sm": 4, "tiles_per_block": 0}
+WAYS = [  # the kernel as the measurements call it, its stages, how the chapter says it, colour
+    ("registers", 1, "load, then store", "one tile after another", "wait"),
+    ("groups_in_flight", 1, "cp.async", "one tile after another", "plain"),
+    ("groups_in_flight", 2, "cp.async", "the next tile asked for", "copy"),
+    ("groups_in_flight", 3, "cp.async", "the next two asked for", "copy"),
+    ("groups_in_flight", 4, "cp.async", "the next three asked for", "copy"),
 ]
 
 
 def figure() -> svg.Figure:
-    rows = chart.table("copy_paths")
-    ceiling = max(chart.number(row, "gb_per_s") for row in rows if str(row["path"]).startswith("copy"))
+    rows = [row for row in chart.table("cp_async_early") if all(row[name] == value for name, value in SHAPE.items())]
     bottom = TOP + chart.LANE * len(WAYS)
-    picture = svg.Figure("Bandwidth with tiles of 2 KiB: through registers, and with groups of cp.async, on an H200", bottom + 6, chart.NARROW)
+    picture = svg.Figure("Bandwidth with tiles of 2 KiB in four blocks on an SM: through registers, and with groups of cp.async, on an H200", bottom + 6, chart.NARROW)
     picture.text(chart.NARROW_LEFT, 26, "Share of a plain copy", "strong")
-    picture.text(chart.NARROW_LEFT, 46, "tiles of 2 KiB, one H200; blocks: on an SM at a time", "small soft")
+    picture.text(chart.NARROW_LEFT, 46, "tiles of 2 KiB, four blocks on an SM, one H200", "small soft")
     chart.whole(picture, TOP, bottom, "the device-to-device copy")
-    for i, (way, stages, name, ahead, colour) in enumerate(WAYS):
-        row = next(
-            each for each in rows if (each["path"], each["stages"], each["tile_bytes"], each["tiles_per_block"]) == (way, stages, TILE, 0)
-        )
-        share = 100 * chart.number(row, "gb_per_s") / ceiling
-        names = (name, f"{ahead}, {row['blocks_per_sm']} blocks")
-        chart.lane(picture, TOP + chart.LANE * i, names, share, f"{share:.0f} %", colour, f"{way}, {ahead}: {share:.0f} %")
+    for i, (kernel, stages, name, ahead, colour) in enumerate(WAYS):
+        share = next(chart.number(row, "share") for row in rows if (row["kernel"], row["stages"]) == (kernel, stages))
+        chart.lane(picture, TOP + chart.LANE * i, (name, ahead), share, f"{share:.0f} %", colour, f"{name}, {ahead}: {share:.0f} %")
     return picture
 
 

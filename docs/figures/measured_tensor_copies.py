@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two of chapter 6's kernels as bars beside the same work without a tensor copy: their shares of the driver's copy."""
+"""Three kernels of chapter 6, each with tensor copies and without, as bars: their shares of the driver's copy."""
 
 import sys
 
@@ -8,11 +8,10 @@ import svg
 
 TOP = 80
 KERNELS = [  # the table, the kernel as it is called there, its name and how its elements come, colour
-    ("filter_twins", "box, 80", "3×3 filter", "tensor copy, 80 columns", "async"),
-    ("filter_twins", "box_filter_3x3", "3×3 filter", "tensor copy, 72 columns", "async"),
-    ("filter_twins", "box_filter_by_columns", "3×3 filter", "plain loads, no tile", "wait"),
-    ("filter_twins", "chunks, 80", "3×3 filter", "cp.async of 16 bytes", "wait"),
-    ("filter_twins", "box_filter_plain", "3×3 filter", "plain loads of 4 bytes", "wait"),
+    ("filter_twins", "box, 80", "filter, nine additions", "tensor copy", "async"),
+    ("filter_twins", "chunks, 80", "filter, nine additions", "cp.async", "wait"),
+    ("filter_twins", "box, 80, columns", "filter, shared sums", "tensor copy", "async"),
+    ("filter_twins", "chunks, 80, columns", "filter, shared sums", "cp.async", "wait"),
     ("plain_tiles", "add_one_matrix", "adding one", "tensor copies", "async"),
     ("plain_tiles", "add_one_plain, all loads first", "adding one", "plain loads, with the test", "wait"),
 ]
@@ -21,7 +20,7 @@ KERNELS = [  # the table, the kernel as it is called there, its name and how its
 def figure() -> svg.Figure:
     rows = {(table, str(row["kernel"])): row for table in ("filter_twins", "plain_tiles") for row in chart.table(table)}
     bottom = TOP + chart.LANE * len(KERNELS)
-    picture = svg.Figure("Two kernels with tensor copies and the same work without, on an H200", bottom + 6, chart.NARROW)
+    picture = svg.Figure("Three kernels with tensor copies and the same work without, on an H200", bottom + 6, chart.NARROW)
     picture.text(chart.NARROW_LEFT, 26, "With tensor copies and without", "strong")
     picture.text(chart.NARROW_LEFT, 46, "tiles of 64 × 16, 100 million ints, one H200", "small soft")
     chart.whole(picture, TOP, bottom, "the driver's copy")

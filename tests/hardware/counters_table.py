@@ -67,7 +67,7 @@ REASONS = (
         "probably, as above, accesses that had to make room; nothing counts these stores by instruction",
     ),
     Reason(
-        r"(meeting|roles|unicast|multicast)_ring|registers_as_launched|groups_in_turns|_panels|prints_then_next|naive_gemm|chase_dsmem|stream_batches|(shared|padded)_tile<|micro_tiles<|column_walk<|kept_reads<",
+        r"four_at_a_time|entanglement|(meeting|roles|unicast|multicast)_ring|registers_as_launched|groups_in_turns|_panels|prints_then_next|naive_gemm|chase_dsmem|stream_batches|(shared|padded)_tile<|micro_tiles<|column_walk<|kept_reads<",
         "tensor_instructions",
         1,
         "`HFMA2.MMA`, with which the assembler puts a constant into a register, runs where matrices are multiplied; the kernels whose machine code has none count none",
