@@ -20,6 +20,8 @@ TUNED_TILES = -(-8192 // 192) * (8192 // 128)  # their last row reaches beyond t
 BEYOND = TUNED_TILES / SMS * 192 * 128 * 8192 / OF_A_CYCLE / 1000 - LEAST
 COLOURS = ("wait", "copy", "async")
 PARTS = ("last wave", "ends", "steps")
+# The part that the next rung attacks, by the rung that has it, as the chapter says; the last rung has no next one.
+ATTACKED = {4: "steps", 5: "steps", 6: "steps", 7: "steps", 8: "ends", 9: "clock", 10: "ends", 11: "ends", 12: "last wave"}
 
 
 def cycles(extent: str) -> dict[str, float]:
@@ -40,11 +42,16 @@ def parts(name: str, number: int) -> tuple[float, float, float]:
     return waves - LEAST, ends, long - waves - ends
 
 
+def mark(picture: svg.Figure, x: float, y: float) -> None:
+    """A small diamond with its middle there."""
+    picture.path(f"M{round(x - 4, 1):g} {y:g} l4 -4 l4 4 l-4 4 z", "head")
+
+
 def figure() -> svg.Figure:
     clock = {str(row["kernel"]): chart.number(row, "sm_mhz") for row in chart.table("gemm_burst_clock") if (row["extent"], row["pace"]) == (LONG, PACE)}
     names = [name for name in clock if name not in ("cuBLAS", "warp_products")]
     bottom = TOP + STEP * len(names) + GAP
-    picture = svg.Figure("What each rung of the matrix product takes beyond the tensor cores' own cycles, on an H200", bottom + 80, WIDTH)
+    picture = svg.Figure("What each rung of the matrix product takes beyond the tensor cores' own cycles, on an H200", bottom + 98, WIDTH)
     picture.text(8, 22, "The rest: cycles beyond 2034 thousand", "strong")
     picture.text(8, 40, "8192 × 8192 × 8192, one H200, in bursts with pauses", "small soft")
     chart.legend(picture, 8, 62, list(zip(COLOURS, PARTS, strict=True)), 92)
@@ -62,15 +69,21 @@ def figure() -> svg.Figure:
             if length > 0:
                 beyond = f", {BEYOND:.0f} of them for rows beyond the matrix" if (name, words) == ("tuned", "last wave") else ""
                 picture.rect(left, y, length, HEIGHT, colour, f"{number} {name}, {words}: {least}{part:.0f} thousand cycles{beyond}")
+                if ATTACKED.get(number) == words:
+                    mark(picture, left + length / 2, y + HEIGHT / 2)
             left += length
-        picture.text(WIDTH - 46, y + 14, f"{round(cycles(LONG)[name]) - round(LEAST)}", "small strong", "end")
+        if ATTACKED.get(number) == "clock":
+            mark(picture, WIDTH - 45, y + HEIGHT / 2)
+        picture.text(WIDTH - 54, y + 14, f"{round(cycles(LONG)[name]) - round(LEAST)}", "small strong", "end")
         picture.text(WIDTH - 8, y + 14, f"{clock[name]:.0f}", "small", "end")
     middle = TOP + STEP * (FINE - FIRST)
     picture.line(LEFT, TOP - 4, LEFT, middle - 2)
     picture.line(LEFT, middle + GAP - 4, LEFT, bottom - 2)
-    picture.text(8, bottom + 20, "Rungs 4 to 7: ends at most, steps at least, as drawn.", "small soft")
-    picture.text(8, bottom + 38, "Steps below zero (rungs 8 and 10) are not drawn.", "small soft")
-    picture.text(8, bottom + 56, "Rung 13's last wave: half are rows beyond the matrix.", "small soft")
+    mark(picture, 12, bottom + 16)
+    picture.text(22, bottom + 20, "what the next rung attacks (after rung 9: the clock)", "small")
+    picture.text(8, bottom + 38, "Rungs 4 to 7: ends at most, steps at least, as drawn.", "small soft")
+    picture.text(8, bottom + 56, "Steps below zero (rungs 8 and 10) are not drawn.", "small soft")
+    picture.text(8, bottom + 74, "Rung 13's last wave: half are rows beyond the matrix.", "small soft")
     return picture
 
 
