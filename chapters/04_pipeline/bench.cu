@@ -46,37 +46,6 @@ __global__ void remainder_stages(Stream stream) {
 
 #pragma nv_diag_default static_var_with_dynamic_init
 
-/// thread_scope with 16 bytes per thread in every step, for arrays of whole tiles: fewer instructions per
-/// byte.
-template <int stages>
-__global__ void four_at_a_time(Stream stream) {
-    const auto block = cg::this_thread_block();
-    __shared__ float4 stage[stages][block_threads];
-    static_assert(sizeof(stage[0]) == tile_floats * sizeof(float));
-    auto pipe = cuda::make_pipeline();
-    const auto* in = reinterpret_cast<const float4*>(stream.in) + threadIdx.x;
-    auto* out = reinterpret_cast<float4*>(stream.out) + threadIdx.x;
-    StageIndex<stages> head, tail;
-    unsigned fetch = 0;
-    for (unsigned k = 0; stream.has(k); ++k) {
-        for (; fetch < k + stages && stream.has(fetch); ++fetch) {
-            pipe.producer_acquire();
-            cuda::memcpy_async(&stage[head.index][threadIdx.x], in + stream.start(fetch) / 4,
-                               cuda::aligned_size_t<16>(sizeof(float4)), pipe);
-            pipe.producer_commit();
-            head.advance();
-        }
-        pipe.consumer_wait();
-        block.sync();
-        const float4 four = stage[tail.index][block_threads - 1 - threadIdx.x];
-        out[stream.start(k) / 4] = {compute(four.w, stream.work), compute(four.z, stream.work),
-                                    compute(four.y, stream.work), compute(four.x, stream.work)};
-        pipe.consumer_release();
-        block.sync();
-        tail.advance();
-    }
-}
-
 struct Kernel {
     const char* name;
     int stages;

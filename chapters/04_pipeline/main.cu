@@ -169,6 +169,7 @@ constexpr workbook::KernelEntry<Streams> kernels[] = {
     streaming<launch_with_specialized_staging_unified>("with_specialized_staging_unified",
                                                        "even threads produce, odd consume"),
     streaming<launch_specialized_warps<4>>("specialized_warps_4", "one warp copies, seven compute"),
+    streaming<launch_four_at_a_time<4>>("four_at_a_time_4", "4 stages, 16 bytes per access"),
     recording<1>("timeline_1", "when copies and computations were, 1 stage"),
     recording<2>("timeline_2", "the same, 2 stages"),
     recording<4>("timeline_4", "the same, 4 stages"),

@@ -240,6 +240,11 @@ def _thumb_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("thumb-stages", "one block per SM, all threads ask: curves on which T / (T - 0.5 µs) and 1 + L/C round up to the same number", agree if lines else None, ">=", 6)
     misses = [abs((ratio(as_float(line["guess"]), as_float(line["best"])) or 0) - 1) for line in lines]
     yield Claim("thumb-best", "the same: T - 0.5 µs against the best time, the largest difference", 100 * max(misses) if misses else None, "<=", 5, "%")
+    rows = _one_block(tables)
+    for name, sentence, more, bound in (("near", "T / (T - 0.5 µs) stages", 0, 7), ("more", "one stage more", 1, 2)):
+        over = [ratio(_per_tile(rows, str(line["kernel"]).strip("`"), int(number(line["asks"])) + more, int(number(line["work"]))), as_float(line["best"])) for line in lines]
+        known = some(*over)
+        yield Claim(f"thumb-{name}", f"the same: {sentence} against the best, the longest time", 100 * (max(known) - 1) if known else None, "<=", bound, "%")
 
 
 def _roles_claims(tables: Tables) -> Iterator[Claim]:

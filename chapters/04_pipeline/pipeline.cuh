@@ -245,6 +245,39 @@ __global__ void specialized_warps(Stream stream) {
         consume<stages>(Part{block_threads - producers, rank - producers}, stage, stream, pipe);
 }
 
+// ---- wider accesses ----
+
+/// thread_scope with 16 bytes per thread in every step, for arrays of whole tiles: fewer instructions per
+/// byte.
+template <int stages>
+__global__ void four_at_a_time(Stream stream) {
+    const auto block = cg::this_thread_block();
+    __shared__ float4 stage[stages][block_threads];
+    static_assert(sizeof(stage[0]) == tile_floats * sizeof(float));
+    auto pipe = cuda::make_pipeline();
+    const auto* in = reinterpret_cast<const float4*>(stream.in) + threadIdx.x;
+    auto* out = reinterpret_cast<float4*>(stream.out) + threadIdx.x;
+    StageIndex<stages> head, tail;
+    unsigned fetch = 0;
+    for (unsigned k = 0; stream.has(k); ++k) {
+        for (; fetch < k + stages && stream.has(fetch); ++fetch) {
+            pipe.producer_acquire();
+            cuda::memcpy_async(&stage[head.index][threadIdx.x], in + stream.start(fetch) / 4,
+                               cuda::aligned_size_t<16>(sizeof(float4)), pipe);
+            pipe.producer_commit();
+            head.advance();
+        }
+        pipe.consumer_wait();
+        block.sync();
+        const float4 four = stage[tail.index][block_threads - 1 - threadIdx.x];
+        out[stream.start(k) / 4] = {compute(four.w, stream.work), compute(four.z, stream.work),
+                                    compute(four.y, stream.work), compute(four.x, stream.work)};
+        pipe.consumer_release();
+        block.sync();
+        tail.advance();
+    }
+}
+
 /// One block for each SM, which has nobody else to fill its pauses; fewer where a block would take less than
 /// eight tiles.
 inline unsigned looping_grid(std::size_t size) {
@@ -285,6 +318,18 @@ inline void launch_with_specialized_staging_unified(std::span<const float> in, s
 template <int stages>
 void launch_specialized_warps(std::span<const float> in, std::span<float> out, int work) {
     launch_stream(specialized_warps<stages>, in, out, work);
+}
+
+/// The whole tiles go through four_at_a_time, if both arrays begin at a multiple of 16 bytes; what is left
+/// goes through thread_scope.
+template <int stages>
+void launch_four_at_a_time(std::span<const float> in, std::span<float> out, int work) {
+    const bool aligned =
+        (reinterpret_cast<std::uintptr_t>(in.data()) | reinterpret_cast<std::uintptr_t>(out.data())) % 16 ==
+        0;
+    const std::size_t whole = aligned ? in.size() - in.size() % tile_floats : 0;
+    launch_stream(four_at_a_time<stages>, in.first(whole), out.first(whole), work);
+    launch_stream(thread_scope<stages>, in.subspan(whole), out.subspan(whole), work);
 }
 
 // ---- the time line ----

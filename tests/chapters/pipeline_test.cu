@@ -128,6 +128,11 @@ TEST_CASE("specialized_warps streams with 1, 2 and 4 stages") {
     check_stream(launch_specialized_warps<2>);
     check_stream(launch_specialized_warps<4>);
 }
+TEST_CASE("four_at_a_time streams with 1, 2 and 4 stages") {
+    check_stream(launch_four_at_a_time<1>);
+    check_stream(launch_four_at_a_time<2>);
+    check_stream(launch_four_at_a_time<4>);
+}
 
 TEST_CASE("the time line shows what the number of stages allows") {
     require_device(ampere);
@@ -165,4 +170,5 @@ TEST_CASE("a large array, many blocks") {
     check_stream(launch_with_staging, size, 1, 0);
     check_stream(launch_n_stages<4>, size, 0, 2);
     check_stream(launch_specialized_warps<4>, size, 0, 0);
+    check_stream(launch_four_at_a_time<4>, size, 0, 2);
 }
