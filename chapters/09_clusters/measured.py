@@ -135,7 +135,7 @@ def _late_table(tables: Tables) -> Table:
         "Of 100 batches, those that are late for a warp; and how much more each block gets in a pair",
         {"ring": "ring of each block", "alone": "late: each block loads", "pair": "late: in a pair", "gain": heading("gain of the pair", "%")},
     )
-    rows = [row for row in tables["ring_waits"].where(cluster=2) if number(row["batch"]) >= 16384]
+    rows = tables["ring_waits"].where(cluster=2)
     pairs = {(row["batch"], row["stages"]): row for row in rows if row["loads"] == _SHARED}
     for row in rows:
         if row["loads"] == _ALONE and row.get("median_ms") is not None:
@@ -148,7 +148,7 @@ def _late_table(tables: Tables) -> Table:
 def _waits_table(tables: Tables) -> Table:
     """All that was counted in a ring, for one batch."""
     table = Table(
-        "For what the roles of a ring wait, and how long a batch is on its way",
+        "What the roles of a ring wait for, and how long a batch is on its way",
         {"cluster": "blocks of the cluster", "ring": "ring of each block", "loads": "loads"}
         | {"median_ms": heading("time", "µs"), "late": heading("batches late for a warp", "%"), "at_full": heading("warps wait at full", "%")}
         | {"busy": heading("a batch, without the waits", "cycles"), "at_empty": heading("producers wait at empty", "%")}
@@ -196,6 +196,16 @@ def _waits_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("way-large", "and one of 32 KiB much sooner", sooner(32), ">=", 250, "cycles")
     for kib in (16, 32):
         yield Claim(f"way-held-{kib}", f"but a stage of {kib} KiB is held for longer", sooner(kib, "held"), "<=", -30, "cycles")
+    yield Claim("waits-8-2", "2 stages of 8 KiB: a warp waits for many batches", of("late", 8, 2), ">=", 40, "%")
+    yield Claim("waits-8-2-gain", "and the pair gains nothing", gain(8, 2), "<=", 1.0, "times")
+    yield Claim("way-smallest", "two stages: in a pair a batch of 8 KiB is no sooner there", sooner(8), "<=", 20, "cycles")
+    yield Claim("way-held-8", "and its stage is held for longer", sooner(8, "held"), "<=", -30, "cycles")
+    more = ratio(of("median_ms", 32, 6), of("median_ms", 32, 4))
+    yield Claim("waits-32-more", "each block loads: six stages of 32 KiB are slower than four", more, ">=", 1.05, "times")
+    yield Claim("waits-eight-32", "clusters of eight, three stages of 32 KiB: a warp waits for many batches", of("late", 32, 3, _ALONE, 8), ">=", 15, "%")
+    yield Claim("waits-eight-32-gone", "and for few with multicast", of("late", 32, 3, _SHARED, 8), "<=", 5, "%")
+    slower = ratio(of("median_ms", 32, 3, _SHARED, 8), of("median_ms", 32, 3, _ALONE, 8))
+    yield Claim("waits-eight-32-slower", "but takes longer in all", slower, ">=", 1.1, "times")
     eight = of("late", 16, 12, _SHARED, 8)
     yield Claim("waits-eight", "clusters of eight, twelve stages of 16 KiB: a warp waits for few batches", eight, "<=", 5, "%")
     longer = ratio(of("cycles", 16, 12, _SHARED, 8), of("cycles", 16, 12, _ALONE, 8))
