@@ -97,7 +97,8 @@ __host__ __device__ constexpr unsigned filled(unsigned stage, unsigned row, unsi
     return stage * 13 + row * 7 + column;
 }
 
-/// The multiplications of meeting_ring alone: the tiles are filled once, and nobody loads, waits or meets.
+/// The multiplications and stores of meeting_ring alone: the tiles are filled once, and nobody loads,
+/// waits or meets.
 template <int count>
 __global__ void __launch_bounds__(consumer_threads, 1)
     prints_alone(const __grid_constant__ CUtensorMap, Work work, unsigned* out) {
