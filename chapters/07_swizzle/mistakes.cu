@@ -1,6 +1,6 @@
 /// @file mistakes.cu
 /// Chapter 7, wrong on purpose: tiles whose swizzle was forgotten, taken for another, or wider than its tile.
-/// In the first two the bytes arrive and no rule of memory is broken, so no tool can see it: the kernels
+/// In the first two the bytes arrive and no rule of memory is broken, so no memory checker can see it: the kernels
 /// check what they read, as tests must.
 #include "workbook/buffer.hpp"
 #include "workbook/launch.hpp"

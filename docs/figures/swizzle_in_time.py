@@ -22,7 +22,10 @@ def panel(picture: svg.Figure, top: float, name: str, arrival: float, queue: flo
     """Both ends for one layout, nothing hidden and all hidden, with the measured time through both. Returns the lower edge."""
     picture.text(12, top, name, "strong")
     whole, hidden = arrival + queue, max(arrival, queue)
-    y = top + 38
+    y, step = top + 38, 2 * LANE + 26
+    at = LEFT + SCALE * measured * TILES
+    picture.line(at, top + 14, at, y + 2 * step - 20, "dashed")  # first, so that it passes behind the bars and their numbers
+    picture.text(at, top + 8, f"measured: {measured:.0f} cycles a tile", "small strong", "middle")
     for words, period, later, first in (("nothing hidden", whole, arrival, 1), ("all hidden", hidden, 0.0, 0)):
         picture.text(LEFT, y - 6, f"{words}: {period:.0f} cycles a tile", "small")
         picture.text(LEFT - 10, y + 15, "copies", "small", "end")
@@ -34,10 +37,7 @@ def panel(picture: svg.Figure, top: float, name: str, arrival: float, queue: flo
             begin += SCALE * later
             picture.rect(begin, y + LANE, SCALE * queue, LANE, "wait", f"the accesses to tile {tile + first}: {queue:.0f} cycles")
             picture.text(begin + SCALE * queue / 2, y + 15 + LANE, f"{tile + first}", "small", "middle")
-        y += 2 * LANE + 26
-    at = LEFT + SCALE * measured * TILES
-    picture.line(at, top + 14, at, y - 20, "dashed")
-    picture.text(at, top + 8, f"measured: {measured:.0f} cycles a tile", "small strong", "middle")
+        y += step
     return y
 
 
