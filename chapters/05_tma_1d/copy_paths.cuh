@@ -84,6 +84,24 @@ __device__ void through_registers(std::byte* to, const std::byte* from, int byte
     }
 }
 
+/// Starts the bulk load of a tile. All threads call it, and one arrives on the stage's barrier, announces the
+/// bytes and asks.
+__device__ inline void start_bulk_load(std::byte* stage, const Job& job, std::size_t tile,
+                                       std::uint64_t* full) {
+    const std::byte* from = job.in + tile * job.tile_bytes;
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, full,
+                                       job.tile_bytes);
+        ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, stage, from, job.tile_bytes, full);
+    }
+}
+
+/// Waits until the phase with this parity is complete. The bytes it counted are then visible to this thread.
+__device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
+    while (!ptx::mbarrier_try_wait_parity(bar, parity)) {
+    }
+}
+
 /// Starts the load of a tile (or, through registers, does it). All threads call it.
 template <Path path>
 __device__ void start_load(std::byte* stage, const Job& job, std::size_t tile, std::uint64_t* full) {
@@ -92,13 +110,9 @@ __device__ void start_load(std::byte* stage, const Job& job, std::size_t tile, s
         through_registers<std::uint32_t>(stage, from, job.tile_bytes);
     else if constexpr (path == Path::registers_16)
         through_registers<uint4>(stage, from, job.tile_bytes);
-    else if constexpr (is_bulk(path)) {
-        if (threadIdx.x == 0) {
-            ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, full,
-                                           job.tile_bytes);
-            ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, stage, from, job.tile_bytes, full);
-        }
-    } else {
+    else if constexpr (is_bulk(path))
+        start_bulk_load(stage, job, tile, full);
+    else {
         constexpr int bytes = access_bytes(path);
         for (int i = threadIdx.x * bytes; i < job.tile_bytes; i += block_threads * bytes)
             async_copy<bytes>(stage + i, from + i);
@@ -134,24 +148,47 @@ __device__ inline void store_by_bulk(std::byte* stage, const Job& job, std::size
 /// Waits until the tile number k of this block, the oldest that is on its way, is there for all threads.
 template <Path path, int stages>
 __device__ void wait_for_tile(std::size_t k, std::uint64_t* full) {
-    if constexpr (is_bulk(path)) {
-        while (!ptx::mbarrier_try_wait_parity(full + k % stages, k / stages % 2)) {
-        }
-        return;
-    }
+    if constexpr (is_bulk(path))
+        return wait(full + k % stages, k / stages % 2);
     if constexpr (is_async(path))
         asm volatile("cp.async.wait_group %0;" ::"n"(stages - 1) : "memory");
     __syncthreads();
 }
 
-/// Each block takes every gridDim.x-th tile, with up to `stages` tiles on their way, and calls
-/// `use(stage, tile)` with all its threads for each.
-/// @tparam fenced each reader executes a proxy fence between its reads and the barrier behind which the next
-///                bulk load into the stage is issued
-template <Path path, int stages, bool fenced, class Use>
-__device__ void each_tile(const Job& job, const Use& use) {
-    static_assert(!fenced || path == Path::bulk,
-                  "only there do threads read what a bulk copy then overwrites");
+/// The ring that chapter 5 recommends. Each block takes every gridDim.x-th tile, with up to `stages` tiles on
+/// their way by bulk loads, and calls `use(stage, tile)` with all its threads for each. `use` takes from the
+/// stage what it needs and stores by itself.
+/// @tparam fenced each reader executes the proxy fence that its reads owe the next load into the stage. It is
+///                left out only to measure what it costs
+template <int stages, bool fenced, class Use>
+__device__ void each_bulk_tile(const Job& job, const Use& use) {
+    extern __shared__ __align__(128) std::byte memory[];
+    __shared__ std::uint64_t full[stages];
+    const auto tile = [&](std::size_t k) { return blockIdx.x + k * gridDim.x; };
+    const auto stage = [&](std::size_t k) { return memory + k % stages * job.tile_bytes; };
+    const auto load = [&](std::size_t k) {
+        if (tile(k) < job.tiles)
+            start_bulk_load(stage(k), job, tile(k), full + k % stages);
+    };
+    if (threadIdx.x == 0)
+        for (std::uint64_t& bar : full)
+            ptx::mbarrier_init(&bar, 1);
+    for (int k = 0; k < stages - 1; ++k)
+        load(k);
+    __syncthreads();
+    for (std::size_t k = 0; tile(k) < job.tiles; ++k) {
+        load(k + stages - 1);
+        wait(full + k % stages, k / stages % 2);
+        use(stage(k), tile(k));
+        if constexpr (fenced)
+            ptx::fence_proxy_async(ptx::space_shared);
+        __syncthreads();
+    }
+}
+
+/// The same for every other way of loading.
+template <Path path, int stages, class Use>
+__device__ void each_other_tile(const Job& job, const Use& use) {
     extern __shared__ __align__(128) std::byte memory[];
     __shared__ std::uint64_t full[stages];
     const auto tile = [&](std::size_t k) { return blockIdx.x + k * gridDim.x; };
@@ -180,12 +217,21 @@ __device__ void each_tile(const Job& job, const Use& use) {
         fetch(k + ahead);
         wait_for_tile<path, stages>(k, full);
         use(stage(k), tile(k));
-        if constexpr (fenced)
-            ptx::fence_proxy_async(ptx::space_shared); // each reader: my reads before the next load,
-        __syncthreads();                               // all have read the stage
+        __syncthreads(); // all have read the stage
     }
     if (path == Path::bulk_both && threadIdx.x == 0)
         ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+}
+
+/// Every way of loading: calls `use(stage, tile)` for each tile of the block.
+template <Path path, int stages, bool fenced, class Use>
+__device__ void each_tile(const Job& job, const Use& use) {
+    static_assert(!fenced || path == Path::bulk,
+                  "only there do threads read what a bulk copy then overwrites");
+    if constexpr (path == Path::bulk)
+        each_bulk_tile<stages, fenced>(job, use);
+    else
+        each_other_tile<path, stages>(job, use);
 }
 
 /// Copies each tile, turned around.
