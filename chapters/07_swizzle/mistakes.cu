@@ -1,7 +1,7 @@
 /// @file mistakes.cu
 /// Chapter 7, wrong on purpose: tiles whose swizzle was forgotten, taken for another, or wider than its tile.
-/// In the first two the bytes arrive and no rule of memory is broken, so no memory checker can see it: the kernels
-/// check what they read, as tests must.
+/// In the first two the bytes arrive and no rule of memory is broken, so no memory checker can see it: the
+/// kernels check what they read, as tests must.
 #include "workbook/buffer.hpp"
 #include "workbook/launch.hpp"
 #include "workbook/mistakes.hpp"
