@@ -76,7 +76,7 @@ def _early_shares(tables: Tables, tiles: int) -> dict[int, list[float]]:
 def _early_bytes_table(tables: Tables) -> Table:
     modes = {tiles: _early_shares(tables, tiles) for tiles in (16, 0)}
     headings = {"kib": heading("in flight on an SM", "KiB"), "ways": "shapes"} | {str(tiles): _mode(tiles) for tiles in modes}
-    table = Table("The ring of cp.async by its bytes in flight, whatever tile, stages and blocks make them", headings)
+    table = Table("The ring of cp.async by its bytes in flight, where each thread asks for 16 bytes of a tile", headings)
     for kib, staying in modes[0].items():
         line: Row = {"kib": kib, "ways": len(staying)}
         for tiles, shares in modes.items():
@@ -97,7 +97,7 @@ def _early_claims(tables: Tables) -> Iterator[Claim]:
     for tiles, name in ((0, "stay"), (16, "end")):
         shares = _early_shares(tables, tiles)
         apart = max(max(each) - min(each) for each in shares.values())
-        yield Claim(f"early-bytes-{name}", f"blocks that {name}: what has as many bytes in flight lies together", apart, "<=", 6, "points")
+        yield Claim(f"early-bytes-{name}", f"blocks that {name}: what has as many bytes in flight, 16 of a tile for each thread, lies together", apart, "<=", 6, "points")
         yield Claim(f"early-enough-{name}", f"blocks that {name}: 32 KiB in flight beat 16 by at least", min(shares[32]) - max(shares[16]), ">=", 10, "points")
     parted = min(min(end) for kib, end in _early_shares(tables, 16).items() if kib >= 48) - max(max(stay) for kib, stay in _early_shares(tables, 0).items() if kib >= 64)
     yield Claim("early-parted", "from 64 KiB on all rings whose blocks end after 16 tiles are ahead of all whose blocks stay", parted, ">=", 4, "points")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The ring of cp.async by its bytes in flight, whatever tile, stages and blocks make them: blocks that stay, and blocks that end."""
+"""The ring of cp.async by its bytes in flight, where each thread asks for 16 bytes of a tile: blocks that stay, and blocks that end."""
 
 import sys
 from collections import defaultdict
