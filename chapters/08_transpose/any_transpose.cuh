@@ -29,6 +29,7 @@ inline constexpr int lean_rows = lean_height + sector_floats; ///< rows that it 
 inline constexpr int lean_threads = 512;
 inline constexpr int lean_lines = lean_threads / lean_width; ///< lines of threads: each has 64
 
+// [lean]
 /// One tile. `whole`: its 88 rows and 64 columns are all there, so that nothing has to be asked.
 template <bool whole>
 __device__ void lean(float (&tile)[lean_rows][lean_width + 1], const float* in, float* out,
@@ -49,6 +50,7 @@ __device__ void lean(float (&tile)[lean_rows][lean_width + 1], const float* in, 
         tile[line + k * lean_lines][along] = loaded[k];
     __syncthreads();
 
+    // [lean-store]
     float* to = out + (corner.column + line) * rows + corner.row;
 #pragma unroll
     for (int k = 0; k < lean_width / lean_lines; ++k, to += lean_lines * rows) {
@@ -62,7 +64,9 @@ __device__ void lean(float (&tile)[lean_rows][lean_width + 1], const float* in, 
                 to[row] = tile[row][column];
         }
     }
+    // [/lean-store]
 }
+// [/lean]
 
 /// What lies above the first row of leaning tiles: at most seven elements of each column.
 __device__ inline void above_the_lean(const float* in, float* out, const Extent& extent,
