@@ -19,7 +19,7 @@ struct FencedPair {
 
 template <int stages>
 constexpr FencedPair fenced_pair() {
-    return {stages, copy_tiles<Path::bulk, stages>, copy_tiles<Path::bulk, stages, true>};
+    return {stages, copy_by_ring<stages, false>, copy_by_ring<stages, true>};
 }
 
 /// Dynamic shared memory of a block by which just `blocks` blocks are on an SM at a time: what the stages
@@ -34,6 +34,19 @@ std::size_t shared_for(Kernel* kernel, std::size_t stages_bytes, int blocks) {
     constexpr std::size_t besides = 1024 + 128; // what the system takes for a block, and the barriers
     const std::size_t share = per_sm / static_cast<std::size_t>(blocks) / 128 * 128 - besides;
     return blocks_per_sm(kernel, share) == blocks ? share : 0;
+}
+
+/// How the chapter's ring is launched: so many tiles to a block, and so many blocks on an SM at a time.
+inline constexpr std::size_t ring_tiles = 4;
+inline constexpr int ring_blocks = 6;
+
+/// The launch of the chapter's ring. Its shared memory is 0 if so many blocks do not fit on an SM.
+template <class Kernel>
+workbook::LaunchShape ring_shape(Kernel* kernel, const Job& job, int stages) {
+    const std::size_t bytes = static_cast<std::size_t>(job.tile_bytes) * static_cast<std::size_t>(stages);
+    return {.grid = workbook::blocks_for(job.tiles, ring_tiles),
+            .block = block_threads,
+            .dynamic_shared = shared_for(kernel, bytes, ring_blocks)};
 }
 
 /// Both kernels of a pair, one directly after the other, with one tile and one grid. Both get the same shared

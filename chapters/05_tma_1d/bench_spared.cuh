@@ -76,22 +76,14 @@ inline void spared_rows(Bench& bench, Arrays& arrays, const std::vector<Spared>&
                         double ceiling) {
     constexpr int tile_bytes = 4096;
     constexpr int stages = 2;
-    constexpr int blocks = 6;
-    constexpr std::size_t each = 4;
     const Job job = arrays.job(tile_bytes);
     const Work work{times, -1.0f, 3.0f}; // maps 1 … 2 to itself, and no value to one that is rounded
     std::vector<workbook::Contender> contenders;
     for (const Spared& way : ways) {
-        const std::size_t shared = shared_for(way.kernel, std::size_t{tile_bytes} * stages, blocks);
-        const auto launch = [=] {
-            workbook::launch(way.kernel,
-                             {.grid = static_cast<unsigned>((job.tiles + each - 1) / each),
-                              .block = block_threads,
-                              .dynamic_shared = shared},
-                             job, work);
-        };
+        const workbook::LaunchShape shape = ring_shape(way.kernel, job, stages);
+        const auto launch = [=] { workbook::launch(way.kernel, shape, job, work); };
         const char* name = path_names[static_cast<int>(way.path)];
-        if (shared == 0)
+        if (shape.dynamic_shared == 0)
             return bench.wrong(std::string("spared, ") + name + ": no six blocks on an SM");
         arrays.out.poison();
         launch();
@@ -118,8 +110,8 @@ inline void spared_rows(Bench& bench, Arrays& arrays, const std::vector<Spared>&
                                                {"fence", ways[i].fenced ? "yes" : "no"},
                                                {"tile_bytes", tile_bytes},
                                                {"stages", stages},
-                                               {"blocks_per_sm", blocks},
-                                               {"tiles_per_block", each}},
+                                               {"blocks_per_sm", ring_blocks},
+                                               {"tiles_per_block", ring_tiles}},
                                               workbook::timing_cells(timings[i], arrays.bytes(), ceiling)));
 }
 

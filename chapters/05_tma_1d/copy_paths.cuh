@@ -186,7 +186,14 @@ __device__ void each_bulk_tile(const Job& job, const Use& use) {
     }
 }
 
-/// The same for every other way of loading.
+/// The ring as a kernel: copies each tile, turned around.
+template <int stages, bool fenced>
+__global__ void __launch_bounds__(block_threads) copy_by_ring(const Job job) {
+    each_bulk_tile<stages, fenced>(
+        job, [&](const std::byte* stage, std::size_t tile) { store_by_threads(stage, job, tile); });
+}
+
+/// Every other way of loading, as each_bulk_tile.
 template <Path path, int stages, class Use>
 __device__ void each_other_tile(const Job& job, const Use& use) {
     extern __shared__ __align__(128) std::byte memory[];
@@ -235,9 +242,9 @@ __device__ void each_tile(const Job& job, const Use& use) {
 }
 
 /// Copies each tile, turned around.
-template <Path path, int stages, bool fenced = false>
+template <Path path, int stages>
 __global__ void __launch_bounds__(block_threads) copy_tiles(const Job job) {
-    each_tile<path, stages, fenced>(job, [&](std::byte* stage, std::size_t tile) {
+    each_tile<path, stages, false>(job, [&](std::byte* stage, std::size_t tile) {
         if constexpr (path == Path::bulk_both)
             store_by_bulk(stage, job, tile);
         else
