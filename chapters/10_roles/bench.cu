@@ -3,6 +3,7 @@
 /// kernels bring, each against a twin that differs in this alone. (Turns differ in the panels too: theirs are
 /// half as wide.)
 #include "bench_branch.cuh"
+#include "bench_clean.cuh"
 #include "bench_data.cuh"
 #include "bench_waits.cuh"
 #include "dependent.cuh"
@@ -407,6 +408,7 @@ constexpr workbook::BenchPart parts[] = {
     {"alone", "the multiplications of the rings alone", multiplications_alone},
     {"waits", "how long warps wait, and at which barrier", waits},
     {"branch", "what a branch more is worth, that is never taken", branch},
+    {"clean", "a meeting ring that asks for tiles with less work, against roles", clean},
     {"registers", "registers as launched and moved", registers},
     {"turns", "two groups together and in turns", turns},
     {"multicast", "a ring of tensor copies, by each block and by multicast", multicasts},

@@ -35,11 +35,12 @@ struct alignas(16) Moments {
 
 /// How a stage is handed back, and who asks for its next tile.
 enum class Hands {
-    meet,      ///< meeting_ring
-    meet_nine, ///< ninth_meets
-    pair,      ///< eight_ask, at once
-    pair_nine, ///< roles_ring
-    alone      ///< prints_alone: nobody asks, waits or meets
+    meet,       ///< meeting_ring
+    meet_clean, ///< meeting_stepped, elected
+    meet_nine,  ///< ninth_meets
+    pair,       ///< eight_ask, at once
+    pair_nine,  ///< roles_ring
+    alone       ///< prints_alone: nobody asks, waits or meets
 };
 __host__ __device__ constexpr bool ninth_warp(Hands hands) {
     return hands == Hands::meet_nine || hands == Hands::pair_nine;
@@ -48,7 +49,7 @@ __host__ __device__ constexpr bool by_pair(Hands hands) {
     return hands == Hands::pair || hands == Hands::pair_nine;
 }
 __host__ __device__ constexpr bool all_meet(Hands hands) {
-    return hands == Hands::meet || hands == Hands::meet_nine;
+    return hands == Hands::meet || hands == Hands::meet_clean || hands == Hands::meet_nine;
 }
 
 inline constexpr unsigned noted_tiles = 192; ///< of a block, at most
@@ -84,7 +85,28 @@ __device__ void ask_for_noted(Ring<>& ring, const CUtensorMap& map, const Work& 
               k % tiles * tile_rows);
 }
 
-/// A consumer warp of any of the five. A second look at the clock in front of a tile only where the first
+/// The tile that a block asks for next, for a loader that never divides. Each thread steps its own.
+struct NextTile {
+    unsigned panel;
+    unsigned tile = 0;
+
+    /// Asks for the tile, if there is one, and steps on. With `elected` the whole warp comes here, and one of
+    /// its lanes asks.
+    template <bool elected>
+    __device__ void ask(Ring<>& ring, const CUtensorMap& map, const Work& work, unsigned tiles,
+                        unsigned stage) {
+        if (panel >= work.panels())
+            return;
+        if (!elected || workbook::elect_one())
+            load_tile(ring.tiles[stage], &ring.full[stage], map, panel * panel_columns, tile * tile_rows);
+        if (++tile == tiles) {
+            tile = 0;
+            panel += gridDim.x;
+        }
+    }
+};
+
+/// A consumer warp of any of the six. A second look at the clock in front of a tile only where the first
 /// look at the barrier was in vain.
 template <int count, Hands hands>
 __device__ void use_noted(NotedRing& memory, const CUtensorMap& map, const Work& work, unsigned* out,
@@ -92,6 +114,12 @@ __device__ void use_noted(NotedRing& memory, const CUtensorMap& map, const Work&
     Ring<>& ring = memory.ring;
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     auto& notes = memory.notes.of[warp];
+    [[maybe_unused]] NextTile next{blockIdx.x};
+    [[maybe_unused]] const bool leads = hands == Hands::meet_clean && workbook::warp_index() == 0;
+    if constexpr (hands == Hands::meet_clean)
+        if (leads)
+            for (int stage = 0; stage < stages; ++stage)
+                next.ask<true>(ring, map, work, work.tiles(), stage);
     unsigned k = 0;
     for (unsigned panel = blockIdx.x; panel < work.panels(); panel += gridDim.x) {
         Prints<count> prints;
@@ -113,7 +141,10 @@ __device__ void use_noted(NotedRing& memory, const CUtensorMap& map, const Work&
                     (void)ptx::mbarrier_arrive(&ring.empty[k % stages]);
             } else if constexpr (all_meet(hands))
                 __syncthreads();
-            if (!ninth_warp(hands) && threadIdx.x == 0)
+            if constexpr (hands == Hands::meet_clean) {
+                if (leads)
+                    next.ask<true>(ring, map, work, work.tiles(), k % stages);
+            } else if (!ninth_warp(hands) && threadIdx.x == 0)
                 ask_for_noted<hands>(ring, map, work, k + stages);
             if constexpr (hands == Hands::pair)
                 __syncwarp(); // or lane 0 goes on alone
@@ -150,7 +181,7 @@ __device__ void ask_as_ninth(Ring<>& ring, const CUtensorMap& map, const Work& w
         }
 }
 
-/// One of the five, and what its blocks have noted.
+/// One of the six, and what its blocks have noted.
 template <int count, Hands hands>
 __global__ void __launch_bounds__(ninth_warp(hands) ? roles_threads : consumer_threads, 1)
     noted_ring(const __grid_constant__ CUtensorMap map, Work work, unsigned* out, Notes* found) {
@@ -158,7 +189,7 @@ __global__ void __launch_bounds__(ninth_warp(hands) ? roles_threads : consumer_t
     Ring<>& ring = memory.ring;
     if (threadIdx.x == 0) {
         ring.initialise(1, consumer_warps);
-        for (int k = 0; !ninth_warp(hands) && k < stages; ++k)
+        for (int k = 0; hands != Hands::meet_clean && !ninth_warp(hands) && k < stages; ++k)
             ask_for_noted<hands>(ring, map, work, k);
     }
     if constexpr (hands == Hands::alone)
@@ -282,7 +313,7 @@ class Block {
 
 // ---- one ring ----
 
-/// One of the five: the chapter's kernel and its twin with a clock.
+/// One of the six: the chapter's kernel and its twin with a clock.
 struct Noted {
     const char* kernel;
     Hands hands;
@@ -295,9 +326,10 @@ struct Noted {
 /// What a count of fingerprints has all its rows made from.
 class WaitsOf {
   public:
-    WaitsOf(workbook::Bench& bench, const Words& words, int count)
-        : bench_(&bench), words_(&words), count_(count), work_{static_cast<unsigned>(words.shape.width),
-                                                               static_cast<unsigned>(words.shape.height)},
+    WaitsOf(workbook::Bench& bench, const Words& words, int count, const char* table = "roles_waits")
+        : bench_(&bench), words_(&words), table_(table),
+          count_(count), work_{static_cast<unsigned>(words.shape.width),
+                               static_cast<unsigned>(words.shape.height)},
           blocks_(std::min(work_.panels(), unsigned{sms})), out_(words.shape.width * std::size_t(count)),
           found_(blocks_) {}
 
@@ -341,7 +373,7 @@ class WaitsOf {
                     blocks_);
         out_.poison();
         launch_noted(ring);
-        compare(*bench_, expected, out_, std::string("roles_waits: ") + ring.kernel + " with a clock");
+        compare(*bench_, expected, out_, table_ + ": " + ring.kernel + " with a clock");
     }
 
     void row(const Noted& ring, std::vector<workbook::BenchCell> cells) {
@@ -368,8 +400,8 @@ class WaitsOf {
                                                                              {"both", 100 * mean.both},
                                                                              {"one", 100 * mean.one},
                                                                              {"ends", 100 * mean.ends}});
-        bench_->row("roles_waits", cells);
-        if (count_ == 32 && ring.hands != Hands::alone)
+        bench_->row(table_.c_str(), cells);
+        if (table_ == "roles_waits" && count_ == 32 && ring.hands != Hands::alone)
             course(ring, notes);
     }
 
@@ -397,6 +429,7 @@ class WaitsOf {
 
     workbook::Bench* bench_;
     const Words* words_;
+    std::string table_;
     int count_;
     Work work_;
     unsigned blocks_;
@@ -414,25 +447,30 @@ void waits_of_count(workbook::Bench& bench, const Words& words) {
                {"prints_alone", Hands::alone, prints_alone<count>, noted_ring<count, Hands::alone>}});
 }
 
+/// What a row of such a measurement says.
+inline std::vector<workbook::BenchColumn> waits_columns() {
+    return {{"kernel", "kernel"},
+            {"prints", "multiplications per word"},
+            {"plain_ms", "time without a clock", "ms"},
+            {"noted_ms", "time with one", "ms"},
+            {"waits", "a warp waits for the tile", "cycles"},
+            {"computes", "multiplies", "cycles"},
+            {"slowest", "waits for the slowest warp", "cycles"},
+            {"rest", "hands over, and goes to the next tile", "cycles"},
+            {"stores", "stores", "cycles"},
+            {"loop", "all", "cycles"},
+            {"first", "warp 0 hands over, asks, and goes to the next", "cycles"},
+            {"late", "tiles that were not there at the first look", "%"},
+            {"apart", "from the first warp that has a tile to the last", "cycles"},
+            {"both", "of a part's time: two warps multiply", "%"},
+            {"one", "one warp multiplies", "%"},
+            {"ends", "none, at the end of a panel", "%"}};
+}
+
 /// One block on each SM.
 inline void waits(workbook::Bench& bench) {
     bench.table("roles_waits", "Where the time of a ring goes, one block on each SM: cycles for each tile",
-                {{"kernel", "kernel"},
-                 {"prints", "multiplications per word"},
-                 {"plain_ms", "time without a clock", "ms"},
-                 {"noted_ms", "time with one", "ms"},
-                 {"waits", "a warp waits for the tile", "cycles"},
-                 {"computes", "multiplies", "cycles"},
-                 {"slowest", "waits for the slowest warp", "cycles"},
-                 {"rest", "hands over, and goes to the next tile", "cycles"},
-                 {"stores", "stores", "cycles"},
-                 {"loop", "all", "cycles"},
-                 {"first", "warp 0 hands over, asks, and goes to the next", "cycles"},
-                 {"late", "tiles that were not there at the first look", "%"},
-                 {"apart", "from the first warp that has a tile to the last", "cycles"},
-                 {"both", "of a part's time: two warps multiply", "%"},
-                 {"one", "one warp multiplies", "%"},
-                 {"ends", "none, at the end of a panel", "%"}});
+                waits_columns());
     bench.table("roles_course", "Eight tiles of one block, warp by warp",
                 {{"kernel", "kernel"},
                  {"prints", "multiplications per word"},

@@ -122,15 +122,72 @@ def _where(tables: Tables) -> Table:
 TILE_COUNTS = (8, 32, 96)  # memory is the bottleneck, roles gain most, most is won at the ends of panels
 
 
+LEANER = "steps, elects"  # the ring without roles whose loader does the least
+
+
 def _tile(tables: Tables) -> Table:
-    """The cycles of a tile, without roles and with them, one line for each thing that a warp does."""
-    table = Table("Cycles of a warp for each tile, without roles → with them", {"what": "a warp"} | {str(count): f"{count} values" for count in TILE_COUNTS})
-    pairs = {count: [row for kernel in ("meeting_ring", "roles_ring") for row in tables["roles_waits"].where(kernel=kernel, prints=count) if row.get("loop")] for count in TILE_COUNTS}
+    """The cycles of a tile without roles, with a leaner loader and with roles, one line for each thing that a warp does."""
+    table = Table("Cycles of a warp for each tile: without roles → with a leaner loader → with roles", {"what": "a warp"} | {str(count): f"{count} values" for count in TILE_COUNTS})
+    kernels = {count: [row for kernel in ("meeting_ring", LEANER, "roles_ring") for row in tables["roles_clean_waits"].where(kernel=kernel, prints=count) if row.get("loop")] for count in TILE_COUNTS}
     for name, text in (*WHERE, ("loop", "in all")):
-        cells = {str(count): " → ".join(f"{number(row.get(name)):,.0f}" for row in pair) for count, pair in pairs.items()}
+        cells = {str(count): " → ".join(f"{number(row.get(name)):,.0f}" for row in rows) for count, rows in kernels.items()}
         if all(cells.values()):
             table.rows.append({"what": text} | cells)
     return table
+
+
+def _gains(tables: Tables) -> Table:
+    """What roles gain against rings without roles whose loaders do more and less."""
+    rows = Rows(tables["roles_clean"].rows)
+    counts = sorted({int(number(row["prints"])) for row in tables["roles_clean"].rows})
+    rings = (("meeting_ring", "divides", "by threadIdx.x"), ("steps", "steps", "by threadIdx.x"), (LEANER, "steps", "by elect_one"))
+    table = Table("What roles gain against rings without roles, by the number of multiplications per word", {"loader": "the loader of the ring without roles", "chosen": "is chosen"} | {str(n): heading(f"{n}", "%") for n in counts})
+    for kernel, loader, chosen in rings:
+        shares = {n: ratio(rows.time(kernel=kernel, prints=n), rows.time(kernel="roles_ring", prints=n)) for n in counts}
+        table.rows.append({"loader": loader, "chosen": chosen} | {str(n): 100 * share - 100 for n, share in shares.items() if share})
+    return table
+
+
+def _clean_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["roles_clean"].rows)
+
+    def gains(prints: int) -> float | None:
+        return ratio(rows.time(kernel=LEANER, prints=prints), rows.time(kernel="roles_ring", prints=prints))
+
+    yield Claim("clean-8", "8 multiplications per word, against a ring with a leaner loader: roles gain next to nothing", gains(8), "<=", 1.02, "times")
+    for prints, least in ((16, 1.03), (32, 1.08), (128, 1.02)):
+        yield Claim(f"clean-{prints}", f"{prints} multiplications per word: roles take less time than a ring with a leaner loader", gains(prints), ">=", least, "times")
+    leaner = ratio(rows.time(kernel="meeting_ring", prints=16), rows.time(kernel=LEANER, prints=16))
+    yield Claim("clean-leaner-16", "16 multiplications per word, all meet: a leaner loader takes less time", leaner, ">=", 1.01, "times")
+    steps = ratio(rows.time(kernel="steps", prints=64), rows.time(kernel="meeting_ring", prints=64))
+    yield Claim("clean-steps-64", "64 multiplications per word, all meet: a loader that does not divide takes more time", steps, ">=", 1.04, "times")
+
+
+def _clean_waits_claims(tables: Tables) -> Iterator[Claim]:
+    rows = {(row["kernel"], int(number(row["prints"]))): row for row in tables["roles_clean_waits"].rows if row.get("loop")}
+
+    def later(kernel: str) -> float | None:
+        """How many cycles warp 0 takes longer than the others from its last use of a tile to the next, at 32."""
+        row = rows.get((kernel, 32))
+        return None if row is None else (number(row["first"]) - number(row["rest"])) * 8 / 7
+
+    yield Claim("clean-later", "32 multiplications per word, all meet: the cycles by which warp 0, which asks, goes on later", later("meeting_ring"), ">=", 200, "cycles")
+    yield Claim("clean-later-leaner", "the same with a leaner loader", later(LEANER), "<=", 80, "cycles")
+
+    def back(prints: int) -> float | None:
+        """What part of the cycles that roles save at other things a warp waits longer for its tile, in per cent."""
+        meeting, roles = rows.get((LEANER, prints)), rows.get(("roles_ring", prints))
+        if not meeting or not roles:
+            return None
+        less = {name: number(meeting[name]) - number(roles[name]) for name in ("slowest", "rest", "stores", "waits")}
+        return -100 * less.pop("waits") / sum(less.values())
+
+    yield Claim("waits-back-8", "8 multiplications per word: all of the cycles that roles save come back as waits for the tile", back(8), ">=", 100, "%")
+    yield Claim("waits-back-32", "32 multiplications per word: few of them do", back(32), "<=", 25, "%")
+    yield Claim("waits-back-96", "96 multiplications per word: less than half of them do", back(96), "<=", 40, "%")
+    meeting, roles = rows.get((LEANER, 96)), rows.get(("roles_ring", 96))
+    stores = number(meeting["stores"]) - number(roles["stores"]) if meeting and roles else None
+    yield Claim("waits-stores-96", "96 multiplications per word: the cycles of a tile that roles save at the stores", stores, ">=", 250, "cycles")
 
 
 def _where_changes(tables: Tables) -> Table:
@@ -174,20 +231,6 @@ def _waits_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("waits-bytes-eight", "8 multiplications per word, with roles: warps wait for tiles", of("roles_ring", 8, "waits"), ">=", 10, "%")
     yield Claim("waits-eight-ask", "32 multiplications per word, empty barriers without a ninth warp: tiles come late", of("eight_ask, at once", 32, "late"), ">=", 10, "%")
 
-    def back(prints: int) -> float | None:
-        """What part of the cycles that roles save at other things a warp waits longer for its tile, in per cent."""
-        meeting, roles = rows.get(("meeting_ring", prints)), rows.get(("roles_ring", prints))
-        if not meeting or not roles:
-            return None
-        less = {name: number(meeting[name]) - number(roles[name]) for name in ("slowest", "rest", "stores", "waits")}
-        return -100 * less.pop("waits") / sum(less.values())
-
-    yield Claim("waits-back-8", "8 multiplications per word: more than half of the cycles that roles save come back as waits for the tile", back(8), ">=", 50, "%")
-    yield Claim("waits-back-32", "32 multiplications per word: few of them do", back(32), "<=", 20, "%")
-    yield Claim("waits-back-96", "96 multiplications per word: less than half of them do", back(96), "<=", 40, "%")
-    meeting, roles = rows.get(("meeting_ring", 96)), rows.get(("roles_ring", 96))
-    stores = number(meeting["stores"]) - number(roles["stores"]) if meeting and roles else None
-    yield Claim("waits-stores-96", "96 multiplications per word: the cycles of a tile that roles save at the stores", stores, ">=", 250, "cycles")
     meeting, roles = rows.get(("meeting_ring", 64)), rows.get(("roles_ring", 64))
     yield Claim("waits-64", "64 multiplications per word, with a clock in each warp: roles take less time", ratio(number(meeting["noted_ms"]), number(roles["noted_ms"])) if meeting and roles else None, ">=", 1.04, "times")
 
@@ -295,7 +338,7 @@ def _overlap_claims(tables: Tables) -> Iterator[Claim]:
 
 
 BENCH = Bench(
-    raw=("roles_work", "roles_alone", "roles_waits", "roles_course", "roles_branch", "roles_registers", "roles_turns", "roles_multicast", "roles_scheduling", "roles_overlap"),
+    raw=("roles_work", "roles_alone", "roles_waits", "roles_course", "roles_branch", "roles_clean", "roles_clean_waits", "roles_registers", "roles_turns", "roles_multicast", "roles_scheduling", "roles_overlap"),
     tables={
         "roles_by_work": (("roles_work",), _ordered(pivot(
             "roles_work",
@@ -308,7 +351,8 @@ BENCH = Bench(
         "roles_changes": (("roles_work",), _changes),
         "roles_multiplications": (("roles_work", "roles_alone"), _alone_table),
         "roles_where": (("roles_waits",), _where),
-        "roles_tile": (("roles_waits",), _tile),
+        "roles_tile": (("roles_clean_waits",), _tile),
+        "roles_gains": (("roles_clean",), _gains),
         "roles_where_changes": (("roles_waits",), _where_changes),
         "roles_clock": (("roles_waits",), _clock),
         "roles_by_branch": (("roles_branch",), _ordered(pivot(
@@ -383,6 +427,8 @@ BENCH = Bench(
         (("roles_work", "roles_alone"), _alone_claims),
         (("roles_waits",), _waits_claims),
         (("roles_branch",), _branch_claims),
+        (("roles_clean",), _clean_claims),
+        (("roles_clean_waits",), _clean_waits_claims),
         (("roles_registers",), _registers_claims),
         (("roles_turns",), _turns_claims),
         (("roles_multicast",), _multicast_claims),
