@@ -145,6 +145,74 @@ def _late_table(tables: Tables) -> Table:
     return table
 
 
+_BILLS = ((8192, 2), (16384, 2), (32768, 2), (16384, 6))
+"""The rings, batch and stages, for which the chapter adds up the way and the hold."""
+
+
+def _pairs_of_rings(tables: Tables) -> Iterator[tuple[Row, Row]]:
+    """The rings of the bill: each block for itself, and in a pair."""
+    rows = tables["ring_waits"].where(cluster=2)
+    for batch, stages in _BILLS:
+        alone, pair = ([row for row in rows if (row["batch"], row["stages"], row["loads"]) == (batch, stages, loads)] for loads in (_ALONE, _SHARED))
+        for one, two in zip(alone, pair):
+            if all(row.get(name) is not None for row in (one, two) for name in ("median_ms", "on_way", "held")):
+                yield one, two
+
+
+def _turn(row: Row) -> int:
+    """After how many cycles a stage is asked for again, from the rounded parts, as a reader adds them up."""
+    return round(number(row["on_way"])) + round(number(row["held"]))
+
+
+def _parts_table(tables: Tables) -> Table:
+    """What a reader adds up: the way and the hold of rings of two stages."""
+    table = Table(
+        "On its way and held: the two parts of a turn of a stage, in rings of two stages (cycles)",
+        {"ring": "ring of each block", "way_alone": "on its way, alone", "way_pair": "on its way, in a pair"}
+        | {"held_alone": "held, alone", "held_pair": "held, in a pair"},
+    )
+    for alone, pair in _pairs_of_rings(tables):
+        if alone["stages"] == 2:
+            line: Row = {"ring": _ring(alone)}
+            for name, part in (("way", "on_way"), ("held", "held")):
+                line |= {f"{name}_alone": round(number(alone[part])), f"{name}_pair": round(number(pair[part]))}
+            table.rows.append(line)
+    return table
+
+
+def _bill_table(tables: Tables) -> Table:
+    """The gain that the turns of a stage promise, and the gain by the time."""
+    table = Table(
+        "A turn of a stage, way and hold together; the gain that it promises; and the gain by the time",
+        {"ring": "ring of each block", "alone": heading("a turn, alone", "cycles"), "pair": heading("a turn, in a pair", "cycles")}
+        | {"bill": heading("gain by the bill", "%"), "gain": heading("gain measured", "%")},
+    )
+    for alone, pair in _pairs_of_rings(tables):
+        turns = _turn(alone), _turn(pair)
+        gain = number(alone["median_ms"]) / number(pair["median_ms"])
+        table.rows.append(
+            {"ring": _ring(alone), "alone": turns[0], "pair": turns[1], "bill": round(100 * (turns[0] / turns[1] - 1)), "gain": round(100 * (gain - 1))}
+        )
+    return table
+
+
+def _bill_claims(tables: Tables) -> Iterator[Claim]:
+    off = [abs(number(row["bill"]) - number(row["gain"])) for row in _bill_table(tables).rows]
+    loops = [
+        100 * abs(_turn(row) / number(row["stages"]) / number(row["cycles"]) - 1)
+        for row in tables["ring_waits"].rows
+        if row.get("cycles") is not None and row.get("on_way") is not None
+    ]
+    moved = None
+    for alone, pair in _pairs_of_rings(tables):
+        if alone["stages"] == 6:
+            moved = ratio(number(pair["held"]) - number(alone["held"]), number(alone["on_way"]) - number(pair["on_way"]))
+    yield Claim("bill-gains", "the gain of a pair is what way and hold say, within a few per cent", max(off, default=None), "<=", 5, "points")
+    sentence = "way and hold, divided by the stages, are the cycles that a batch takes a warp"
+    yield Claim("bill-loops", sentence, max(loops, default=None), "<=", 5, "%")
+    yield Claim("bill-six", "six stages of 16 KiB: what a pair takes off the way, the hold gets", moved, ">=", 0.9, "of it")
+
+
 def _waits_table(tables: Tables) -> Table:
     """All that was counted in a ring, for one batch."""
     table = Table(
@@ -315,6 +383,8 @@ BENCH = Bench(
         )),
         "ring_late": (("ring_waits",), _late_table),
         "ring_ways": (("ring_waits",), _waits_table),
+        "ring_parts": (("ring_waits",), _parts_table),
+        "ring_bill": (("ring_waits",), _bill_table),
         "histogram_where": (("histogram_causes",), _causes_of_histogram_table),
         "histogram_l2_read": (("histogram_l2",), _tables_in_l2_table),
     },
@@ -323,6 +393,7 @@ BENCH = Bench(
         (("handover",), _handover_claims),
         (("stream_limits",), _stream_claims),
         (("ring_waits",), _waits_claims),
+        (("ring_waits",), _bill_claims),
         (("multicast_tile",), _tiles_claims),
         (("cluster_launch",), _cluster_launch_claims),
         (("histogram_causes",), _causes_claims),

@@ -44,9 +44,9 @@ def panel(picture: svg.Figure, top: float, title: str, parts: tuple[Part, ...], 
 
 def figure() -> svg.Figure:
     picture = svg.Figure("A tile that two blocks need, read twice from L2, and read once", PANEL + 288, chart.NARROW)
-    alone, pair = ROWS + COLUMNS, ROWS + COLUMNS // BLOCKS
-    panel(picture, 0, "Each block for itself", ALONE, f"each asks for {ROWS} rows and {COLUMNS} columns: {alone}")
-    panel(picture, PANEL, "In a pair", PAIR, f"each asks for {ROWS} and half of {COLUMNS}: {pair}, and gets {alone}")
+    alone, half = ROWS + COLUMNS, COLUMNS // BLOCKS
+    panel(picture, 0, "Each block for itself", ALONE, f"each asks for {ROWS} rows + {COLUMNS} columns = {alone}")
+    panel(picture, PANEL, "In a pair", PAIR, f"each asks for {ROWS} + {half} = {ROWS + half}, and gets {alone}")
     return picture
 
 
