@@ -13,15 +13,15 @@
 
 namespace transpose {
 
-/// padded_tile with `rows` rows of threads: fewer of them, and each asks for more before it waits. A `lean`
-/// one does less work: where the whole tile lies in the matrix nothing is compared, and addresses step.
-template <int rows, bool lean, Walk walk>
+/// padded_tile with `rows` rows of threads: fewer of them, and each asks for more before it waits. With
+/// `less_work` nothing is compared where the whole tile lies in the matrix, and addresses step.
+template <int rows, bool less_work, Walk walk>
 __global__ void padded_variant(const float* in, float* out, Tiling tiles) {
     __shared__ float tile[tile_edge][tile_edge + 1];
     constexpr int each = tile_edge / rows; // elements of a thread
     const auto [height, width] = tiles.extent;
     const Corner corner = tiles.corner(blockIdx.x, walk);
-    const bool whole = lean && corner.row + tile_edge <= height && corner.column + tile_edge <= width;
+    const bool whole = less_work && corner.row + tile_edge <= height && corner.column + tile_edge <= width;
     if (whole) {
         const float* from = in + (corner.row + threadIdx.y) * width + corner.column + threadIdx.x;
         float* to = out + (corner.column + threadIdx.y) * height + corner.row + threadIdx.x;
@@ -85,15 +85,15 @@ inline void padded_row(Bench& bench, Sides<float>& sides, double ceiling, const 
                   workbook::timing_cells(timing, sides.bytes(), ceiling)));
 }
 
-template <bool lean, Walk walk>
+template <bool less_work, Walk walk>
 void padded_rows(Bench& bench, Sides<float>& sides, double ceiling) {
     const auto row = [&](int rows, auto kernel) {
-        padded_row(bench, sides, ceiling, "the loops unrolled", lean ? "less" : "as padded_tile", walk, rows,
-                   kernel);
+        padded_row(bench, sides, ceiling, "the loops unrolled", less_work ? "less" : "as padded_tile", walk,
+                   rows, kernel);
     };
-    row(8, padded_variant<8, lean, walk>);
-    row(4, padded_variant<4, lean, walk>);
-    row(2, padded_variant<2, lean, walk>);
+    row(8, padded_variant<8, less_work, walk>);
+    row(4, padded_variant<4, less_work, walk>);
+    row(2, padded_variant<2, less_work, walk>);
 }
 
 inline void padded_variants(Bench& bench) {
