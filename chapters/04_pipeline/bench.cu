@@ -4,13 +4,17 @@
 #include "causes_bench.cuh"
 #include "pipeline.cuh"
 #include "waits_bench.cuh"
+#include "wide_bench.cuh"
 
 #include "workbook/bench.hpp"
 #include "workbook/bench_data.cuh"
 #include "workbook/buffer.hpp"
+#include "workbook/interleaved.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,13 +85,13 @@ __global__ void fill_floats(float* values, std::size_t size) {
         values[i] = static_cast<float>(workbook::random_word(i)) * 0x1p-32f;
 }
 
-/// The reference, on the device: each element computed, each whole tile reversed.
-__global__ void count_not_streamed(const float* in, const float* out, std::size_t size, int work,
-                                   unsigned long long* wrong) {
+/// The reference, on the device: each element computed, each whole tile of `tile` elements reversed.
+__global__ void count_not_streamed(const float* in, const float* out, std::size_t size, std::size_t tile,
+                                   int work, unsigned long long* wrong) {
     const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
     for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size; i += step) {
-        const std::size_t start = i - i % tile_floats;
-        if (out[i] != compute(in[start + tile_floats - 1 - i % tile_floats], work))
+        const std::size_t start = i - i % tile;
+        if (out[i] != compute(in[start + tile - 1 - i % tile], work))
             atomicAdd(wrong, 1ull);
     }
 }
@@ -99,10 +103,10 @@ struct Streams {
     }
     [[nodiscard]] Stream stream(int work) { return {in.data(), out.data(), in.size(), work}; }
     [[nodiscard]] std::size_t bytes() const { return 2 * in.size_bytes(); }
-    [[nodiscard]] bool streamed(int work) {
+    [[nodiscard]] bool streamed(int work, std::size_t tile = tile_floats) {
         DeviceBuffer<unsigned long long> wrong(std::vector<unsigned long long>{0});
         workbook::launch(count_not_streamed, workbook::striding(in.size()), in.data(), out.data(), in.size(),
-                         work, wrong.data());
+                         tile, work, wrong.data());
         return wrong.download().front() == 0;
     }
     DeviceBuffer<float> in;
@@ -235,6 +239,66 @@ void causes_alone(Bench& bench) {
     }
 }
 
+/// The rows of the larger blocks with their times: all in turns, and the chapter's own kernel among them.
+void wide_rows(Bench& bench, Streams& streams, const std::vector<Width>& rows, double ceiling) {
+    std::vector<workbook::Contender> contenders;
+    for (const Width& row : rows) {
+        const auto sms = static_cast<unsigned>(bench.device().multiprocessors);
+        const workbook::LaunchShape shape{
+            .grid = bench.size(sms * static_cast<unsigned>(row.blocks_per_sm), 3u),
+            .block = static_cast<unsigned>(row.threads),
+            .dynamic_shared = row.launched == four_at_a_time<4> ? 0 : row.stage_bytes()};
+        const auto launch = [kernel = row.launched, shape, stream = streams.stream(1)] {
+            workbook::launch(kernel, shape, stream);
+        };
+        streams.out.poison();
+        launch();
+        if (!streams.streamed(1, static_cast<std::size_t>(row.tile())))
+            return bench.wrong("wide, " + std::to_string(row.threads) + " threads, " +
+                               std::to_string(row.stages) + " stages: wrong result");
+        int fit = 0;
+        workbook::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, row.launched, row.threads,
+                                                                      shape.dynamic_shared),
+                        "asking how many blocks fit");
+        if (fit < row.blocks_per_sm)
+            return bench.wrong("wide: " + std::to_string(fit) + " blocks fit");
+        contenders.push_back({row.kernel, launch});
+    }
+    std::vector<std::optional<workbook::Timing>> timings(rows.size());
+    if (bench.mode() == workbook::BenchMode::measure) {
+        const auto measured = workbook::measure_in_turns(contenders);
+        std::copy(measured.begin(), measured.end(), timings.begin());
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        bench.row("pipeline_wide",
+                  workbook::joined<BenchCell>({{"kernel", rows[i].kernel},
+                                               {"threads", rows[i].threads},
+                                               {"each", rows[i].each},
+                                               {"stages", rows[i].stages},
+                                               {"blocks_per_sm", rows[i].blocks_per_sm},
+                                               {"stage_bytes", rows[i].stage_bytes()}},
+                                              workbook::timing_cells(timings[i], streams.bytes(), ceiling)));
+}
+
+/// One block for each SM with more warps, against several blocks with as many.
+void larger_blocks(Bench& bench) {
+    bench.table("pipeline_wide",
+                "four_at_a_time with larger blocks that stay, one multiply-add per element",
+                workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
+                                                         {"threads", "threads of a block"},
+                                                         {"each", "accesses of a thread for a tile"},
+                                                         {"stages", "stages"},
+                                                         {"blocks_per_sm", "blocks per SM that stay"},
+                                                         {"stage_bytes", "stages of a block", "bytes"}},
+                                                        workbook::timing_columns()));
+    Streams streams(bench.size(std::size_t{1} << 28, std::size_t{1} << 14));
+    const auto ceiling = bench.ceiling(streams.bytes());
+    const double rate = ceiling ? ceiling->bytes_per_second(streams.bytes()) : 0;
+    std::vector<Width> rows{{"four_at_a_time", four_at_a_time<4>, block_threads, 1, 4, 1}};
+    rows.insert(rows.end(), std::begin(widths), std::end(widths));
+    wide_rows(bench, streams, rows, rate);
+}
+
 /// Blocks that stay, eight on each SM with one stage: how they get their tiles, and when they end.
 void dealt_or_claimed(Bench& bench) {
     bench.table("pipeline_dealing",
@@ -317,6 +381,7 @@ constexpr workbook::BenchPart parts[] = {
     {"stages", "stages, arithmetic and blocks per SM", stages},
     {"index", "the stage of a tile, counted or as a remainder", stage_index},
     {"causes", "kernels that differ in one thing", causes_alone},
+    {"wide", "larger blocks, alone on an SM", larger_blocks},
     {"dealing", "blocks that stay: tiles dealt in advance, or claimed", dealt_or_claimed},
     {"arithmetic", "the arithmetic alone, without a copy", arithmetic},
     {"calls", "what the producer's calls take", producer_calls},

@@ -114,6 +114,56 @@ def _set_up_table(tables: Tables) -> Table:
     return table
 
 
+# The blocks on each SM of the experiment with larger blocks: how many, their threads, and the accesses of a thread for a tile.
+_WIDTHS = (
+    (1, 256, 1, "256 threads, a piece each"),
+    (1, 256, 2, "256 threads, two pieces each"),
+    (1, 512, 1, "512 threads, a piece each"),
+    (1, 1024, 1, "1024 threads, a piece each"),
+    (2, 256, 1, "two blocks of 256, a piece each"),
+)
+
+
+def _width_share(tables: Tables, blocks: int, threads: int, each: int, stages: int) -> float | None:
+    rows = Rows(tables["pipeline_wide"].where(kernel="of_width"))
+    return rows.figure("share", blocks_per_sm=blocks, threads=threads, each=each, stages=stages)
+
+
+def _room_of_widths_table(tables: Tables) -> Table:
+    """Shares of the copy by the shared memory of a block's stages: a row for each kind of block."""
+    room = (16, 32, 64)  # KiB
+    headings = {"blocks": "the block"} | {str(kib): f"{kib} KiB" for kib in room}
+    table = Table("Share of the copy in per cent, one block per SM, by the shared memory of its stages", headings)
+    for blocks, threads, each, name in _WIDTHS:
+        if blocks == 1 and threads < 1024:
+            tile = threads * each * 16 // 1024
+            shares = {str(kib): _width_share(tables, blocks, threads, each, kib // (blocks * tile)) for kib in room}
+            table.rows.append({"blocks": name} | shares)
+    return table
+
+
+def _widths_table(tables: Tables) -> Table:
+    """The same by the number of stages of a block."""
+    counts = (1, 2, 4, 8)
+    headings = {"blocks": "on each SM"} | {str(n): f"{n} stage" + "s" * (n > 1) for n in counts}
+    table = Table("Share of the copy in per cent: larger blocks and larger tiles, one multiply-add per element", headings)
+    for blocks, threads, each, name in _WIDTHS:
+        table.rows.append({"blocks": name} | {str(n): _width_share(tables, blocks, threads, each, n) for n in counts})
+    return table
+
+
+def _widths_claims(tables: Tables) -> Iterator[Claim]:
+    narrow = {n: _width_share(tables, 1, 256, 1, n) for n in (4, 8)}
+    larger, twice, two = (_width_share(tables, *kind, 4) for kind in ((1, 512, 1), (1, 256, 2), (2, 256, 1)))
+    yield Claim("wide-threads", "one block per SM, 32 KiB for stages: the rate of 512 threads over that of 256", ratio(larger, narrow[8]), ">=", 1.3, "times")
+    yield Claim("wide-tile", "the same: 256 threads with two accesses for a tile over 256 with one", ratio(twice, narrow[8]), ">=", 1.25, "times")
+    same = ratio(_width_share(tables, 1, 512, 1, 2), narrow[4])
+    yield Claim("wide-room", "the same with 16 KiB for stages: 512 threads over 256", same, ">=", 1.08, "times")
+    yield Claim("wide-blocks", "two blocks of 256 threads over one of 512, four stages each", ratio(two, larger), ">=", 1.02, "times")
+    chapter = Rows(tables["pipeline_wide"].where(kernel="four_at_a_time")).figure("share", stages=4)
+    yield Claim("wide-twin", "256 threads with one access, four stages: the rate over that of four_at_a_time", ratio(narrow[4], chapter), ">=", 0.99, "times")
+
+
 def _dealing_table(tables: Tables) -> Table:
     headings = {"tiles": "tiles", "first": heading("the first block ends", "µs"), "mean": heading("the average block", "µs"), "last": heading("the last block", "µs")}
     table = Table("Eight blocks on each SM that stay, one stage, one multiply-add per element", headings | {"share": heading("rate", "% of the copy")})
@@ -346,7 +396,7 @@ def _timeline_claims(tables: Tables) -> Iterator[Claim]:
 
 
 BENCH = Bench(
-    raw=("pipeline_causes", "pipeline_dealing", "pipeline_index", "pipeline_arithmetic", "pipeline_stages"),
+    raw=("pipeline_causes", "pipeline_wide", "pipeline_dealing", "pipeline_index", "pipeline_arithmetic", "pipeline_stages"),
     tables={
         "arithmetic_alone": (("pipeline_arithmetic",), _arithmetic_table),
         "index_best": (("pipeline_index",), _index_table),
@@ -358,6 +408,8 @@ BENCH = Bench(
         "pipeline_four_changes": (("pipeline_causes",), _four_changes_table),
         "pipeline_role_stages": (("pipeline_causes",), _role_stages_table),
         "pipeline_set_up": (("pipeline_causes",), _set_up_table),
+        "pipeline_widths": (("pipeline_wide",), _widths_table),
+        "pipeline_room_of_widths": (("pipeline_wide",), _room_of_widths_table),
         "pipeline_by_dealing": (("pipeline_dealing",), _dealing_table),
         "pipeline_grids": (("pipeline_stages",), grids("pipeline_stages", "kernel", "kernel")),
     },
@@ -366,6 +418,7 @@ BENCH = Bench(
         (("pipeline_arithmetic", "pipeline_stages"), _arithmetic_claims),
         (("entangled_wait",), _entangled_claims),
         (("pipeline_causes",), _causes_claims),
+        (("pipeline_wide",), _widths_claims),
         (("pipeline_dealing",), _dealing_claims),
         (("pipeline_stages",), _pipeline_claims),
         (("pipeline_stages",), _rule_claims),
