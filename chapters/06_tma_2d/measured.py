@@ -15,10 +15,13 @@ def _filter_table(tables: Tables) -> Table:
     """The filter's twins without what tells how sure the times are, and in a unit that shows how they differ."""
     found = tables["filter_twins"]
     kept = {"kernel": "kernel or twin", "halo": "the tile comes by", "columns": "columns", "work": "a sum adds", "results": "the results go by"}
-    times = {"median_us": heading("time", "µs"), "rested_us": heading("after a pause", "µs"), "share": heading("of the copy", "%")}
+    times = {"median_us": heading("time", "µs"), "rested_us": heading("after a pause", "µs"), "share": heading("of the copy", "%"), "rested_share": heading("of it after a pause", "%")}
+    copy = Rows(found.rows).figure("rested_ms", kernel="the driver's copy")
     table = Table(found.title, kept | times)
     for row in found.rows:
         measured: Row = {"median_us": _microseconds(row, "median_ms"), "rested_us": _microseconds(row, "rested_ms"), "share": row.get("share")}
+        rested = ratio(copy, as_float(row.get("rested_ms")))
+        measured["rested_share"] = 100 * rested if rested is not None else None
         table.rows.append({name: row.get(name) for name in kept} | measured)
     return table
 
@@ -88,6 +91,10 @@ def _filter_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("filter-beyond-rested", "the same after a pause", beyond_rested, ">=", 1.05, "times")
     rested = ratio(rows.figure("rested_ms", kernel="chunks, 80"), rows.figure("rested_ms", kernel="box, 80"))
     yield Claim("filter-rested", "after a pause, nine additions: cp.async against the tensor copy", rested, ">=", 1.05, "times")
+    fetch_rested = ratio(rows.figure("rested_ms", kernel="chunks, 80, no sums"), rows.figure("rested_ms", kernel="box, 80, no sums"))
+    yield Claim("filter-fetch-rested", "after a pause, without sums: cp.async against the tensor copy", fetch_rested, "<=", 1.02, "times")
+    shared_rested = ratio(rows.figure("rested_ms", kernel="chunks, 80, columns"), rows.figure("rested_ms", kernel="box, 80, columns"))
+    yield Claim("filter-shared-rested", "after a pause, with shared sums: cp.async against the tensor copy", shared_rested, "<=", 1.02, "times")
     clock = ratio(rows.time(kernel="chunks, 80"), rows.figure("rested_ms", kernel="chunks, 80"))
     yield Claim("filter-bursts", "cp.async, nine additions: burst on burst against after a pause", clock, ">=", 1.03, "times")
     yield Claim("filter-plain", "plain loads of 4 bytes against the tensor copy", against("box_filter_plain", "box, 80"), ">=", 1.2, "times")

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""The opening of chapter 6: three rows of a matrix before and after a kernel that adds one to the first 30 columns."""
+
+import sys
+
+import svg
+
+FIRST, LAST, EDGE = 26, 35, 30  # the columns that are drawn, and the first one behind the map
+CELL, ROW = 31, 26
+LOST = -(-EDGE * 4 // 16) * 16 // 4  # a store is cut here: at the next multiple of 16 bytes
+BEFORE = ((41, 17, 60, 25, 33, 52, 14, 70, 28, 46), (12, 58, 36, 44, 71, 23, 65, 19, 50, 37), (63, 29, 15, 48, 20, 66, 39, 54, 11, 72))
+
+
+def after(column: int, value: int) -> tuple[int, str]:
+    """What an element is after the kernel, and its colour."""
+    if column < EDGE:
+        return value + 1, "copy"
+    return (1, "wrong") if column < LOST else (value, "plain")
+
+
+def _part(picture: svg.Figure, left: float, title: str, changed: bool) -> None:
+    top = 70
+    picture.text(left, 26, title, "strong")
+    for i in range(LAST - FIRST + 1):
+        column = FIRST + i
+        picture.text(left + (i + 0.5) * CELL, top - 8, str(column), "small soft", "middle")
+        for j, row in enumerate(BEFORE):
+            value, colour = after(column, row[i]) if changed else (row[i], "plain")
+            picture.rect(left + i * CELL, top + j * ROW, CELL, ROW, colour, f"column {column}: {value}")
+            picture.text(left + (i + 0.5) * CELL, top + j * ROW + 18, str(value), "small", "middle")
+    edge = left + (EDGE - FIRST) * CELL
+    picture.line(edge, top - 22, edge, top + ROW * len(BEFORE) + 10)
+    picture.text(edge, top + ROW * len(BEFORE) + 26, "the 30 columns end here", "small soft", "middle")
+
+
+def figure() -> svg.Figure:
+    picture = svg.Figure("A kernel adds one to columns 0 to 29, and columns 30 and 31 are lost", 182)
+    _part(picture, 20, "before", False)
+    _part(picture, 380, "after", True)
+    return picture
+
+
+if __name__ == "__main__":
+    sys.exit(svg.write(figure(), __file__))
