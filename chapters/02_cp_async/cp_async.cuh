@@ -265,9 +265,10 @@ inline void launch_ignore_src(std::span<const float> in, std::span<const unsigne
 
 /// Each block takes every gridDim.x-th tile and has `stages` tiles in shared memory: one group per tile, the
 /// oldest being written back while `stages - 1` younger ones are on their way.
-/// @tparam floats the size of a tile: at most 4 for each thread of the block
+/// @tparam floats the size of a tile: a multiple of 4, at most 4 for each thread of the block
 template <int stages, int floats = tile_floats>
 __global__ void groups_in_flight(const float* in, float* out, std::size_t size) {
+    static_assert(floats % chunk_floats == 0);
     __shared__ alignas(128) float tiles[stages][floats];
     const auto tile_start = [](unsigned k) { return (blockIdx.x + std::size_t{k} * gridDim.x) * floats; };
     const auto start_group = [&](unsigned k) { // past the end the group is empty, but it is a group

@@ -40,6 +40,8 @@ def _groups_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("groups-both", "four groups in flight: blocks of 16 tiles, which keep the ring full for 13 rounds, are faster than blocks that stay", ratio(ring[0], ending), ">=", 1.08, "times")
     one = rows.time(kernel="groups_in_flight", stages=1, tiles_per_block=0)
     yield Claim("groups-much", "blocks that stay: four groups are slower than one", ratio(ring[0], one), ">=", 1.05, "times")
+    yield Claim("groups-long", "32 KiB in flight: one stage in blocks that stay is slower than copy_16_bytes, whose blocks take one tile", ratio(one, rows.time(kernel="copy_16_bytes")), ">=", 1.03, "times")
+    yield Claim("groups-short", "blocks of 16 tiles: four groups are little slower than one", ratio(ending, rows.time(kernel="groups_in_flight", stages=1, tiles_per_block=16)), "<=", 1.02, "times")
 
 
 MODES = (4, 16, 0)
