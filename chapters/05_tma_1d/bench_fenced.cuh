@@ -5,6 +5,7 @@
 
 #include "bench_copies.cuh"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -40,13 +41,14 @@ std::size_t shared_for(Kernel* kernel, std::size_t stages_bytes, int blocks) {
 inline constexpr std::size_t ring_tiles = 4;
 inline constexpr int ring_blocks = 6;
 
-/// The launch of the chapter's ring. Its shared memory is 0 if so many blocks do not fit on an SM.
+/// The launch of the chapter's ring. A block always has the shared memory that its stages need, also where
+/// fewer than ring_blocks fit on an SM; whoever needs just so many checks it.
 template <class Kernel>
 workbook::LaunchShape ring_shape(Kernel* kernel, const Job& job, int stages) {
     const std::size_t bytes = static_cast<std::size_t>(job.tile_bytes) * static_cast<std::size_t>(stages);
     return {.grid = workbook::blocks_for(job.tiles, ring_tiles),
             .block = block_threads,
-            .dynamic_shared = shared_for(kernel, bytes, ring_blocks)};
+            .dynamic_shared = std::max(bytes, shared_for(kernel, bytes, ring_blocks))};
 }
 
 /// Both kernels of a pair, one directly after the other, with one tile and one grid. Both get the same shared

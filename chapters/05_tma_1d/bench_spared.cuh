@@ -83,7 +83,7 @@ inline void spared_rows(Bench& bench, Arrays& arrays, const std::vector<Spared>&
         const workbook::LaunchShape shape = ring_shape(way.kernel, job, stages);
         const auto launch = [=] { workbook::launch(way.kernel, shape, job, work); };
         const char* name = path_names[static_cast<int>(way.path)];
-        if (shape.dynamic_shared == 0)
+        if (blocks_per_sm(way.kernel, shape.dynamic_shared) != ring_blocks)
             return bench.wrong(std::string("spared, ") + name + ": no six blocks on an SM");
         arrays.out.poison();
         launch();
