@@ -48,10 +48,11 @@ def part(picture: svg.Figure, top: float, title: str, claimed: bool) -> float:
 
 
 def figure() -> svg.Figure:
-    picture = svg.Figure("Panels of uneven height, dealt out beforehand and claimed one by one", 366)
+    picture = svg.Figure("Panels of uneven height, dealt out beforehand and claimed one by one", 386)
     top = part(picture, 28, "Dealt: block b takes panels b, b + 4, b + 8, b + 12", False)
     bottom = part(picture, top, "Claimed: whoever is free takes the next panel", True)
     picture.text(12, bottom - 4, "a model, not a measurement", "small soft")
+    picture.text(12, bottom + 16, "the program's producers claim up to a ring's depth before their consumers are free", "small soft")
     for x, colour, name in ((250, "copy", "a low panel"), (360, "compute", "a tall panel"), (474, "wait", "nothing left to do")):
         picture.rect(x, bottom - 15, 14, 14, colour)
         picture.text(x + 20, bottom - 4, name, "small")
