@@ -282,8 +282,7 @@ void wide_rows(Bench& bench, Streams& streams, const std::vector<Width>& rows, d
 
 /// One block for each SM with more warps, against several blocks with as many.
 void larger_blocks(Bench& bench) {
-    bench.table("pipeline_wide",
-                "four_at_a_time with larger blocks that stay, one multiply-add per element",
+    bench.table("pipeline_wide", "four_at_a_time with larger blocks that stay, one multiply-add per element",
                 workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
                                                          {"threads", "threads of a block"},
                                                          {"each", "accesses of a thread for a tile"},
