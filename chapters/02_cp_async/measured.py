@@ -41,6 +41,8 @@ def _groups_claims(tables: Tables) -> Iterator[Claim]:
     one = rows.time(kernel="groups_in_flight", stages=1, tiles_per_block=0)
     yield Claim("groups-much", "blocks that stay: four groups are slower than one", ratio(ring[0], one), ">=", 1.05, "times")
     yield Claim("groups-long", "32 KiB in flight: one stage in blocks that stay is slower than copy_16_bytes, whose blocks take one tile", ratio(one, rows.time(kernel="copy_16_bytes")), ">=", 1.03, "times")
+    longer = ratio(rows.time(kernel="groups_in_flight", stages=4, tiles_per_block=32), rows.time(kernel="groups_in_flight", stages=1, tiles_per_block=32))
+    yield Claim("groups-life", "blocks of 32 tiles: four groups are slower than one", longer, ">=", 1.02, "times")
     yield Claim("groups-short", "blocks of 16 tiles: four groups are little slower than one", ratio(ending, rows.time(kernel="groups_in_flight", stages=1, tiles_per_block=16)), "<=", 1.02, "times")
 
 
