@@ -282,6 +282,52 @@ void bursts(Bench& bench) {
                     found[i][static_cast<std::size_t>(launch)].cells(bench, product.extent())));
 }
 
+/// What of rung 10 is multicast, and what the height of its bands: rungs 9 and 10, both with 8 and with 16
+/// rows of tiles in a band.
+void band_clocks(Bench& bench) {
+    bench.table("gemm_band_clock", "Multicast and the height of a band, one at a time",
+                workbook::joined<workbook::BenchColumn>({{"extent", "m x n x k"},
+                                                         {"pace", "bursts"},
+                                                         {"kernel", "rung"},
+                                                         {"rows", "rows of tiles in a band"}},
+                                                        clock_columns()));
+    struct Banded {
+        const char* name;
+        void (*launch)(const Operands&, unsigned band);
+        unsigned rows;
+        unsigned band;
+    };
+    constexpr Banded banded[] = {{"staying", launch_staying_in_bands, 8, 8},
+                                 {"staying", launch_staying_in_bands, 16, 16},
+                                 {"multicast", launch_multicast_in_bands, 8, 4},
+                                 {"multicast", launch_multicast_in_bands, 16, 8}};
+    const Pace& pace = paces[1];
+    const int rounds = bench.mode() == BenchMode::measure ? pace.rounds : 1;
+    for (const Extent extent : {extents[0], extents[3]}) {
+        Product<bf16> product(sized(bench, extent));
+        const Operands of = product.operands();
+        std::vector<workbook::Contender> contenders;
+        launch_one_stage(product.expecting());
+        for (const Banded& each : banded) {
+            product.poison();
+            each.launch(of, each.band);
+            if (product.differences().bits > 0)
+                return bench.wrong(std::string(each.name) + ", bands of " + std::to_string(each.rows) +
+                                   ": not the result of one_stage");
+            contenders.push_back({each.name, [&each, of] { each.launch(of, each.band); }});
+        }
+        const auto found = clocks_in_turns(bench, contenders, bench.dry() ? 1 : turns(extent).launches,
+                                           rounds, pace.pause_ms, false);
+        for (std::size_t i = 0; i < contenders.size(); ++i)
+            bench.row("gemm_band_clock",
+                      workbook::joined<workbook::BenchCell>({{"extent", product.name()},
+                                                             {"pace", pace.name},
+                                                             {"kernel", banded[i].name},
+                                                             {"rows", static_cast<int>(banded[i].rows)}},
+                                                            found[i].front().cells(bench, product.extent())));
+    }
+}
+
 /// The best of the algorithms that cuBLASLt proposes, by a few launches of each.
 std::size_t best_algorithm(const CublasLt& lt, const OperandsOf<e4m3>& of, std::span<std::byte> workspace) {
     std::size_t best = 0;
@@ -341,6 +387,7 @@ constexpr workbook::BenchPart parts[] = {
     {"data", "zeros, ones and random numbers", data},
     {"clocks", "each rung's clock and power", clocks},
     {"bursts", "the clock within a burst", bursts},
+    {"band_clocks", "multicast and the height of a band", band_clocks},
 };
 
 } // namespace

@@ -87,12 +87,13 @@ inline void launch_ordered(const Operands& of) {
         of.extent, order, operand_map(of.a, m, k, T::rows), operand_map(of.b, n, k, T::columns), of.out);
 }
 
-inline void launch_staying(const Operands& of) {
+/// Rung 9 with `band` rows of tiles in a band.
+inline void launch_staying_in_bands(const Operands& of, unsigned band) {
     if (!anything_to_do(of))
         return;
     using T = staying::T;
     const auto [m, n, k] = of.extent;
-    const TileOrder order = order_of(of.extent, T::rows, T::columns);
+    const TileOrder order = order_of(of.extent, T::rows, T::columns, band);
     workbook::launch(staying::staying_gemm,
                      {.grid = std::min(order.count(), multiprocessors()),
                       .block = staying::threads,
@@ -101,16 +102,21 @@ inline void launch_staying(const Operands& of) {
                      of.out);
 }
 
-inline void launch_multicast(const Operands& of) {
+inline void launch_staying(const Operands& of) { launch_staying_in_bands(of, default_band); }
+
+/// Rung 10 with `band` rows of clusters, each two rows of tiles, in a band.
+inline void launch_multicast_in_bands(const Operands& of, unsigned band) {
     if (!anything_to_do(of))
         return;
     namespace r = multicast;
     const auto [m, n, k] = of.extent;
-    const TileOrder order = order_of(of.extent, r::blocks * r::T::rows, r::T::columns);
+    const TileOrder order = order_of(of.extent, r::blocks * r::T::rows, r::T::columns, band);
     workbook::launch(r::multicast_gemm, clusters_that_stay(order, r::blocks, r::threads, sizeof(r::Memory)),
                      of.extent, order, operand_map(of.a, m, k, r::T::rows),
                      operand_map(of.b, n, k, r::T::columns / r::blocks), of.out);
 }
+
+inline void launch_multicast(const Operands& of) { launch_multicast_in_bands(of, default_band); }
 
 /// The rungs of clusters whose result leaves by tensor copies.
 template <class Tile, class Kernel, class T>

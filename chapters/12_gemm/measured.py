@@ -155,6 +155,25 @@ def _bursts(tables: Tables) -> Table:
     return table
 
 
+def _band_clock(tables: Tables) -> Table:
+    """Rungs 9 and 10, both with 8 and with 16 rows of tiles in a band."""
+    columns = {"extent": "m x n x k", "kernel": "rung", "rows": "rows of tiles in a band", "tflops": heading("rate", "TFLOP/s"), "cycles": heading("cycles", "thousands"), "sm_mhz": heading("clock", "MHz")}
+    table = Table("Multicast and the height of a band, one at a time, with pauses", columns)
+    table.rows = [{name: row.get(name) for name in columns} for row in tables["gemm_band_clock"].rows]
+    return table
+
+
+def _band_clock_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["gemm_band_clock"].where(extent=LARGE))
+
+    def rate(kernel: str, high: int) -> float | None:
+        return ratio(rows.figure("tflops", kernel=kernel, rows=high), rows.figure("tflops", kernel="staying", rows=8))
+
+    yield Claim("gemm-band-alone", "rung 9 with bands of 16 rows of tiles against itself with 8", rate("staying", 16), "<=", 1.01, "times")
+    yield Claim("gemm-multicast-alone", "rung 10 with bands of 8 rows of tiles against rung 9", rate("multicast", 8), "<=", 1.01, "times")
+    yield Claim("gemm-band-and-multicast", "rung 10, with both, against rung 9", rate("multicast", 16), ">=", 1.015, "times")
+
+
 def _course(tables: Tables) -> Table:
     """The clock from launch to launch of a burst."""
     shown = (1, 2, 4, 8, 12, 16, 20, 24)
@@ -368,7 +387,7 @@ def _derive(trials: Tables) -> Tables:
 
 
 BENCH = Bench(
-    raw=("gemm_ladder", "gemm_bits", "gemm_counters", "gemm_places", "gemm_stages", "gemm_halves", "gemm_bands", "gemm_data", "gemm_clocks", "gemm_eight_bits", "gemm_burst_clock", "gemm_burst_course", "gemm_rung3"),
+    raw=("gemm_ladder", "gemm_bits", "gemm_counters", "gemm_places", "gemm_stages", "gemm_halves", "gemm_bands", "gemm_data", "gemm_clocks", "gemm_eight_bits", "gemm_burst_clock", "gemm_burst_course", "gemm_rung3", "gemm_band_clock"),
     tables={
         "gemm_cool": (("gemm_ladder",), _shares(COOL, "with pauses between bursts")),
         "gemm_hot": (("gemm_ladder",), _shares(HOT, "without pauses")),
@@ -394,6 +413,7 @@ BENCH = Bench(
         "gemm_data_read": (("gemm_data",), without_spread("gemm_data")),
         "gemm_clocks_read": (("gemm_clocks",), _clocks),
         "gemm_bursts_read": (("gemm_burst_clock",), _bursts),
+        "gemm_band_clock_read": (("gemm_band_clock",), _band_clock),
         "gemm_course_read": (("gemm_burst_course",), _course),
         "gemm_rung3_read": (("gemm_rung3",), without_spread("gemm_rung3")),
         "gemm_eight_bits_read": (("gemm_eight_bits",), without_spread("gemm_eight_bits")),
@@ -405,6 +425,7 @@ BENCH = Bench(
         (("gemm_places",), _places_claims),
         (("gemm_clocks",), _clocks_claims),
         (("gemm_burst_clock",), _bursts_claims),
+        (("gemm_band_clock",), _band_clock_claims),
         (("gemm_rung3",), _rung_3_claims),
         (("gemm_stages",), _stages_claims),
         (("gemm_halves",), _halves_claims),
