@@ -197,9 +197,9 @@ def _bill_and_gain(alone: Row, shared: Row) -> tuple[float, float]:
 def _bill_table(tables: Tables) -> Table:
     """The gain that the turns of a stage promise, and the gain by the time."""
     table = Table(
-        "A turn of a stage, way and hold together; the gain that it promises; and the gain by the time",
+        "A turn of a stage, on its way plus held; the gain between these watched runs; and the gain between unwatched ones",
         {"ring": "ring of each block", "alone": heading("a turn, alone", "cycles"), "pair": heading("a turn, in a pair", "cycles")}
-        | {"bill": heading("gain by the bill", "%"), "gain": heading("gain measured", "%")},
+        | {"bill": heading("gain of the watched runs", "%"), "gain": heading("gain of the unwatched runs", "%")},
     )
     for alone, pair in _pairs_of_rings(tables):
         bill, gain = _bill_and_gain(alone, pair)
@@ -218,12 +218,12 @@ def _bill_claims(tables: Tables) -> Iterator[Claim]:
     for alone, pair in _pairs_of_rings(tables):
         if alone["stages"] == 6:
             moved = ratio(number(pair["held"]) - number(alone["held"]), number(alone["on_way"]) - number(pair["on_way"]))
-    yield Claim("bill-gains", "the gain of a pair is what way and hold say, within a few per cent", max(off, default=None), "<=", 5, "points")
+    yield Claim("bill-gains", "the gain of the watched runs is that of the unwatched, within a few per cent", max(off, default=None), "<=", 5, "points")
     low = [gain - bill for bill, gain in (_bill_and_gain(*ring) for ring in _pairs_of_rings(tables, _TOO_LOW))]
-    sentence = "three rings of more stages and with late batches: the bill promises less than was measured"
+    sentence = "three rings of more stages and with late batches: the watched runs gain less than the unwatched"
     yield Claim("bill-low", sentence, min(low, default=None), ">=", 4, "points")
     eight = [abs(gain - bill) for bill, gain in (_bill_and_gain(*ring) for ring in _pairs_of_rings(tables, ((32768, 3),), 8))]
-    sentence = "three stages of 32 KiB shared by eight blocks: they lose what the bill says, within a few points"
+    sentence = "three stages of 32 KiB shared by eight blocks: watched runs lose what unwatched do, within a few points"
     yield Claim("bill-eight", sentence, max(eight, default=None), "<=", 4, "points")
     sentence = "way and hold, divided by the stages, are the cycles that a batch takes a warp"
     yield Claim("bill-loops", sentence, max(loops, default=None), "<=", 5, "%")
