@@ -18,9 +18,9 @@ def after(column: int, value: int) -> tuple[int, str]:
     return (1, "wrong") if column < LOST else (value, "plain")
 
 
-def _part(picture: svg.Figure, left: float, title: str, changed: bool) -> None:
-    top = 70
-    picture.text(left, 26, title, "strong")
+def _part(picture: svg.Figure, above: float, title: str, changed: bool) -> None:
+    left, top = 20, above + 64
+    picture.text(left, above + 26, title, "strong")
     for i in range(LAST - FIRST + 1):
         column = FIRST + i
         picture.text(left + (i + 0.5) * CELL, top - 8, str(column), "small soft", "middle")
@@ -34,9 +34,9 @@ def _part(picture: svg.Figure, left: float, title: str, changed: bool) -> None:
 
 
 def figure() -> svg.Figure:
-    picture = svg.Figure("A kernel adds one to columns 0 to 29, and columns 30 and 31 are lost", 182)
-    _part(picture, 20, "before", False)
-    _part(picture, 380, "after", True)
+    picture = svg.Figure("A kernel adds one to columns 0 to 29, and columns 30 and 31 are lost", 350, 350)
+    _part(picture, 0, "before", False)
+    _part(picture, 172, "after", True)
     return picture
 
 
