@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,19 +69,7 @@ void branch_of_count(workbook::Bench& bench, const Words& words) {
                               0u);
          }},
         {"roles_ring", [&] { launch_roles_ring<count>(words.matrix(), out.span(), unsigned{sms}); }}};
-    for (const workbook::Contender& contender : contenders) {
-        out.poison();
-        contender.run();
-        compare(bench, expected, out, "roles_branch: " + contender.name);
-    }
-    std::vector<workbook::Timing> times;
-    if (bench.mode() == workbook::BenchMode::measure)
-        times = workbook::measure_in_turns(contenders, {.rounds = 21, .launches = 8});
-    for (std::size_t i = 0; i < contenders.size(); ++i)
-        bench.row("roles_branch",
-                  workbook::joined<workbook::BenchCell>(
-                      {{"kernel", contenders[i].name}, {"prints", count}},
-                      workbook::timing_cells(times.empty() ? std::nullopt : std::optional(times[i]))));
+    rows_in_turns(bench, "roles_branch", contenders, expected, out, count);
 }
 
 /// One block on each SM.

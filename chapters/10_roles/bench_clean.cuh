@@ -15,7 +15,6 @@
 #include "workbook/interleaved.hpp"
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,19 +67,7 @@ void clean_of_count(workbook::Bench& bench, const Words& words) {
         ring("steps", meeting_stepped<count, false>, consumer_threads),
         ring("steps, elects", meeting_stepped<count, true>, consumer_threads),
         ring("roles_ring", roles_ring<count>, roles_threads)};
-    for (const workbook::Contender& contender : contenders) {
-        out.poison();
-        contender.run();
-        compare(bench, expected, out, "roles_clean: " + contender.name);
-    }
-    std::vector<workbook::Timing> times;
-    if (bench.mode() == workbook::BenchMode::measure)
-        times = workbook::measure_in_turns(contenders, {.rounds = 21, .launches = 8});
-    for (std::size_t i = 0; i < contenders.size(); ++i)
-        bench.row("roles_clean",
-                  workbook::joined<workbook::BenchCell>(
-                      {{"kernel", contenders[i].name}, {"prints", count}},
-                      workbook::timing_cells(times.empty() ? std::nullopt : std::optional(times[i]))));
+    rows_in_turns(bench, "roles_clean", contenders, expected, out, count);
 }
 
 /// The same three with a clock in each warp.
