@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a warp that only loads gains with one block on each SM: the rise of the rate by the values in each thread's registers.
 
-The kernel without roles is the one whose loader does the least, `meeting_stepped` with an elected lane.
+The kernel without roles is `meeting_ring`, as everywhere in the chapter's text.
 """
 
 import sys
@@ -14,8 +14,8 @@ PAPER = 366  # so narrow that a phone shows all of it
 
 def gains() -> dict[str, float]:
     """The rise of the rate in per cent, by the values."""
-    times = {(row["kernel"], row["prints"]): chart.number(row, "median_ms") for row in chart.table("roles_clean")}
-    return {str(prints): 100 * (time / times["roles_ring", prints] - 1) for (kernel, prints), time in times.items() if kernel == "steps, elects"}
+    times = {(row["kernel"], row["prints"]): chart.number(row, "median_ms") for row in chart.table("roles_work") if row["blocks"] == "1"}
+    return {str(prints): 100 * (time / times["roles_ring", prints] - 1) for (kernel, prints), time in times.items() if kernel == "meeting_ring"}
 
 
 def figure() -> svg.Figure:

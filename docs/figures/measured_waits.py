@@ -6,22 +6,22 @@ import sys
 import chart
 import svg
 
-COUNTS = (8, 32, 96)
-KERNELS = (("meeting_ring", "without roles"), ("steps, elects", "leaner loader"), ("roles_ring", "with roles"))
+COUNTS = (4, 32, 96)
+KERNELS = (("meeting_ring", "without roles"), ("roles_ring", "with roles"))
 PARTS = (
     ("waits", "copy", "waits for the tile"),
     ("slowest", "wrong", "waits for the slowest warp"),
     ("rest", "wait", "hands over, asks, goes on"),
     ("stores", "async", "stores"),
 )
-LEFT, BAR, GROUP, MOST = 196, 22, 92, 800
+LEFT, BAR, GROUP, MOST = 196, 22, 68, 800
 
 
 def figure() -> svg.Figure:
-    rows = {(row["kernel"], row["prints"]): row for row in chart.table("roles_clean_waits")}
+    rows = {(row["kernel"], row["prints"]): row for row in chart.table("roles_waits")}
     top = 100.0
     bottom = top + GROUP * len(COUNTS)
-    picture = svg.Figure("What a warp does besides multiplying, in cycles for each tile: without roles, with a leaner loader and with roles", bottom + 46)
+    picture = svg.Figure("What a warp does besides multiplying, in cycles for each tile, without roles and with them", bottom + 46)
     picture.text(20, 28, "What a warp does besides multiplying: cycles for each tile, on an H200", "strong")
     for i, (_, colour, name) in enumerate(PARTS):
         picture.rect(20 + i % 2 * 270, 44 + i // 2 * 20, 12, 12, colour)
