@@ -158,9 +158,9 @@ workbook::DeviceBuffer<int> numbered_matrix() {
     return workbook::DeviceBuffer<int>(numbers);
 }
 
-CUtensorMap map_of(const workbook::DeviceBuffer<int>& matrix) {
+CUtensorMap map_of(const workbook::DeviceBuffer<int>& matrix, std::size_t columns = width) {
     return workbook::make_tensor_map(matrix.data(),
-                                     workbook::TensorLayout<2>{.dims = {width, height},
+                                     workbook::TensorLayout<2>{.dims = {columns, height},
                                                                .strides = {width * sizeof(int)},
                                                                .box = {tile_width, tile_height}});
 }
@@ -205,6 +205,39 @@ void run_stride_not_multiple_of_16() {
     workbook::launch(stride_not_multiple_of_16, {.block = block_threads}, map, out.data());
 }
 
+constexpr int named = 30; // the columns that the map of lost_columns has, of 48
+
+/// Adds one to the tile at (16, 8), through a map of the left 30 columns. The store is cut where the next 16
+/// bytes end, so the first two columns beyond the map are overwritten. The kernel looks at the tile's first
+/// row, since nothing else notices it.
+__global__ void lost_columns(const __grid_constant__ CUtensorMap map, const int* matrix) {
+    __shared__ alignas(128) int tile[block_threads];
+    __shared__ std::uint64_t bar;
+    const std::int32_t at[] = {16, 8}; // columns 16 to 31
+    init_barrier(&bar);
+    if (threadIdx.x == 0) {
+        announce(&bar, sizeof(tile));
+        cp_async_bulk_tensor(space_shared, space_global, tile, &map, at, &bar);
+    }
+    wait(&bar);
+    tile[threadIdx.x] += 1;
+    fence_proxy_async(space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        cp_async_bulk_tensor(space_global, space_shared, &map, at, tile);
+        cp_async_bulk_commit_group();
+        cp_async_bulk_wait_group(n32_t<0>()); // until the elements have been written
+        for (int x = named; x < width; ++x)
+            assert(matrix[8 * width + x] == 8 * width + x); // expect: assert
+    }
+}
+
+void run_lost_columns() {
+    const workbook::DeviceBuffer<int> matrix = numbered_matrix();
+    workbook::launch(lost_columns, {.block = block_threads}, map_of(matrix, named), matrix.data());
+    workbook::synchronize();
+}
+
 constexpr workbook::Mistake mistakes[] = {
     {"tile_not_aligned", "a shared tile that is not 128-byte aligned", [] { run(tile_not_aligned); }},
     {"x_and_y_swapped", "coordinates given as (y, x)", [] { run(x_and_y_swapped); }},
@@ -216,6 +249,7 @@ constexpr workbook::Mistake mistakes[] = {
      [] { run(map_without_grid_constant); }},
     {"map_by_reference", "a tensor map in ordinary host memory", run_map_by_reference},
     {"stride_not_multiple_of_16", "rows of 188 bytes", run_stride_not_multiple_of_16},
+    {"lost_columns", "a store through a map of 30 columns, in a wider matrix", run_lost_columns},
 };
 
 } // namespace
