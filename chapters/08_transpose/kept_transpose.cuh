@@ -56,12 +56,14 @@ __device__ void keep_and_turn(const T* in, T* out, const Extent& extent, const C
     const int down = threadIdx.x / chunks_per_row;
     const int across = threadIdx.x % chunks_per_row;
     if (whole || (corner.row + down * edge < rows && corner.column + across * edge < columns)) {
+        // [kept-loads]
         const std::uint64_t policy = keep_policy();
         const T* from = in + (corner.row + down * edge) * columns + corner.column + across * edge;
         MicroTile<T> micro;
 #pragma unroll
         for (int i = 0; i < edge; ++i)
             micro.chunks[i] = load_with(from + i * columns, policy);
+        // [/kept-loads]
         micro.turn();
 #pragma unroll
         for (int i = 0; i < edge; ++i)

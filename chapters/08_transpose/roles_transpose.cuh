@@ -74,14 +74,17 @@ __device__ inline void hand_over(std::uint64_t* bar) {
         ptx::mbarrier_arrive(bar);
 }
 
+// [load-role]
 /// One thread: asks for every tile as soon as its stage is empty, and at the end says that it was the last.
 template <Deal deal, bool keep, int stages>
 __device__ void load_role(TileRing<stages>& ring, const CUtensorMap& map, const Tiling& tiles,
                           unsigned* next) {
     const unsigned count = tiles.across * tiles.down;
     RingState<stages> at;
+    // [deal]
     for (unsigned mine = blockIdx.x;; mine += gridDim.x, at.advance()) {
         const unsigned number = deal == Deal::fixed ? mine : atomicAdd(next, 1u);
+        // [/deal]
         ring.wait_empty(at);
         ring.numbers[at.index] = number;
         std::uint64_t* full = &ring.full[at.index];
@@ -101,6 +104,7 @@ __device__ void load_role(TileRing<stages>& ring, const CUtensorMap& map, const 
                 load_box(to.at[p], map, corner.column + p * panel_columns, corner.row, full);
     }
 }
+// [/load-role]
 
 /// One thread: stores every tile as soon as it is full, and empties its stage when the store has read it.
 template <int stages>
