@@ -3,6 +3,7 @@
 #include "measuring.cuh"
 #include "sync_copy.cuh"
 #include "turnover_bench.cuh"
+#include "work_bench.cuh"
 
 #include "workbook/bench.hpp"
 #include "workbook/bench_data.cuh"
@@ -257,6 +258,9 @@ constexpr workbook::BenchPart parts[] = {
     {"turnover", "one load per thread: blocks that stay against blocks that end", turnover},
     {"strides", "a stride with L1 and past it", strides},
     {"passages", "where the time of a warp goes", passages},
+    {"work", "a copy that computes: its work, and when it asks for the next tile", work},
+    {"slow", "the slow copy with and without the length of a tile", slow_copies},
+    {"rounds", "where the time of a round of such a copy goes", rounds},
 };
 
 } // namespace

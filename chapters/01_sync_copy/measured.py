@@ -128,6 +128,59 @@ def _passages_narrow_table(tables: Tables) -> Table:
     return table
 
 
+_WORKS = {
+    "reverse": "none: the tile is stored in reverse",
+    "sum": "the sum",
+    "counted": "the sum, and the length",
+    "without_memcpy_async": "all three, as `without_memcpy_async`",
+}
+
+
+def _work_pieces_table(tables: Tables) -> Table:
+    headings = {"work": "work on a tile", "after": heading("asks for the next tile after it", "GB/s"), "before": heading("before it", "GB/s")}
+    table = Table("Copies that compute, piece by piece: loads of 4 bytes, 2048 threads per SM, eight tiles for each block, two barriers for each tile", headings)
+    for work, name in _WORKS.items():
+        rows = tables["work"].where(work=work, load_bytes=4, steps=0)
+        table.rows.append({"work": name} | {str(row["asks"]): row.get("gb_per_s") for row in rows})
+    return table
+
+
+def _work_steps_table(tables: Tables) -> Table:
+    headings = {"steps": "multiply-adds for each float"}
+    for load in (4, 16):
+        for asks in ("after", "before"):
+            headings[f"{asks}{load}"] = heading(f"{load} bytes, asks {asks} it", "GB/s")
+    table = Table("The sum of neighbours with more to compute: 2048 threads per SM, eight tiles for each block, two barriers for each tile", headings)
+    rows = tables["work"].where(work="sum")
+    for steps in sorted({int(number(row["steps"])) for row in rows}):
+        cells: Row = {"steps": steps}
+        for row in rows:
+            if row["steps"] == steps:
+                cells[f"{row['asks']}{row['load_bytes']}"] = row.get("gb_per_s")
+        table.rows.append(cells)
+    return table
+
+
+def _round_times_table(tables: Tables) -> Table:
+    """A barrier's wait shows in what comes after it: what is known is the whole of a round."""
+    headings = {
+        "work": "work on a tile",
+        "asks": "asks for the next tile",
+        "loading": tables["rounds"].headings["loading"],
+        "storing": heading("from there to the end", "cycles"),
+        "round": heading("the round", "cycles"),
+    }
+    table = Table("How long a round takes: loads of 4 bytes, 2048 threads per SM, eight tiles for each block", headings)
+    for row in tables["rounds"].rows:
+        parts = [as_float(row.get(name)) for name in ("loading", "meeting", "using", "leaving")]
+        known = some(*parts)
+        cells: Row = {"work": _WORKS[str(row["work"])], "asks": f"{row['asks']} it", "loading": parts[0]}
+        if len(known) == len(parts):
+            cells |= {"storing": sum(known[1:]), "round": sum(known)}
+        table.rows.append(cells)
+    return table
+
+
 def _launch_floor_table(tables: Tables) -> Table:
     table = Table(
         "The time between two events around a kernel that does nothing",
@@ -238,6 +291,38 @@ def _passages_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("passages-meet", "a warp that waits for its block waits longer than one that does not", meet, ">=", 2, "times")
 
 
+def _work_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["work"].rows)
+
+    def time(work: str = "sum", asks: str = "after", load: int = 4, steps: int = 0) -> float | None:
+        return rows.time(work=work, asks=asks, load_bytes=load, steps=steps)
+
+    yield Claim("work-sum", "adding the neighbour costs the second slow copy hardly anything", ratio(time(), time("reverse")), "<=", 1.03, "times")
+    yield Claim("work-length", "computing the length of a tile costs it much", ratio(time("counted"), time()), ">=", 1.08, "times")
+    yield Claim("work-product", "finding the tile by a product costs it nothing", ratio(time("without_memcpy_async"), time("counted")), "<=", 1.02, "times")
+    yield Claim(
+        "work-early", "with the next tile asked for before the work the same copy is faster",
+        ratio(time("counted"), time("counted", "before")), ">=", 1.15, "times",
+    )
+    yield Claim(
+        "work-hidden", "and its work costs hardly anything, while a load is under way",
+        ratio(time("counted", "before"), time("reverse", "before")), "<=", 1.03, "times",
+    )
+    wide = rows.figure("share", work="sum", asks="after", load_bytes=16, steps=0)
+    yield Claim("work-wide", "with loads of 16 bytes it is fast even if it asks last", wide, ">=", 95, "%")
+    longer = ratio(time(load=16, steps=64), time(asks="before", load=16, steps=64))
+    yield Claim("work-longer", "where a thread computes longer, asking early gains with 16 bytes, too", longer, ">=", 1.05, "times")
+
+
+def _slow_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["slow_copies"].rows)
+    large, small = 1 << 27, 100_000_000
+    array = ratio(rows.figure("gb_per_s", kernel="one_per_thread", floats=large), rows.figure("gb_per_s", kernel="one_per_thread", floats=small))
+    yield Claim("slow-array", "the slow copy is as fast on the program's array as on the experiment's", array, "<=", 1.015, "times")
+    length = ratio(rows.time(kernel="one_per_thread", floats=large), rows.time(kernel="move_tiles", floats=large))
+    yield Claim("slow-length", "it is slower than the experiment's kernel, which computes no lengths, on the same array", length, ">=", 1.02, "times")
+
+
 def _strides_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["strides"].rows)
     yield Claim(
@@ -261,7 +346,7 @@ def _mixes_claims(tables: Tables) -> Iterator[Claim]:
 
 
 BENCH = Bench(
-    raw=("little", "turnover", "passages", "strides", "mixes", "empty_launch", "copies"),
+    raw=("little", "turnover", "passages", "work", "rounds", "slow_copies", "strides", "mixes", "empty_launch", "copies"),
     tables={
         "latencies": (("latency",), _latencies_table),
         "little_best": (("little",), _little_table),
@@ -269,6 +354,10 @@ BENCH = Bench(
         "turnover_blocks": (("turnover",), _turnover_blocks_table),
         "turnover_flight": (("turnover",), _turnover_flight_table),
         "passages_narrow": (("passages",), _passages_narrow_table),
+        "work_pieces": (("work",), _work_pieces_table),
+        "work_steps": (("work",), _work_steps_table),
+        "round_times": (("rounds",), _round_times_table),
+        "slow_copies_short": (("slow_copies",), without_spread("slow_copies")),
         "strides_short": (("strides",), without_spread("strides")),
         "launch_floor": (("empty_launch",), _launch_floor_table),
         "mix_rates": (("mixes",), _mix_rates_table),
@@ -279,6 +368,8 @@ BENCH = Bench(
         (("little_best",), _little_claims),
         (("turnover",), _turnover_claims),
         (("passages", "latency"), _passages_claims),
+        (("work",), _work_claims),
+        (("slow_copies",), _slow_claims),
         (("strides",), _strides_claims),
         (("mixes",), _mixes_claims),
     ),
