@@ -150,6 +150,66 @@ def _late_table(tables: Tables) -> Table:
     return table
 
 
+_Way = tuple[str, int, str]
+"""A kernel of the table listed_ring, the blocks of its cluster, and its loads."""
+
+_APART: _Way = ("stream_batches", 1, _ALONE)
+_BY_TWO: _Way = ("stream_batches", 2, _ALONE)
+_ALIKE: _Way = ("stream_own", 1, _ALONE)
+_PAIR_APART: _Way = ("stream_batches", 2, _SHARED)
+_PAIR_ALIKE: _Way = ("stream_multicast", 2, _SHARED)
+_TO_ITSELF: _Way = ("stream_multicast", 1, _SHARED)
+
+
+def _way(row: Row) -> _Way:
+    return str(row["kernel"]), int(number(row["cluster"])), str(row["loads"])
+
+
+def _listed_table(tables: Tables) -> Table:
+    """What each block gets in the listed ring and in that of the measurements, by where the blocks begin."""
+    ways = {
+        "apart": ("alone, no two begin alike", _APART),
+        "by_two": ("alone, two and two begin alike", _BY_TWO),
+        "alike": ("alone, all begin alike", _ALIKE),
+        "pair_apart": ("in a pair, no two pairs begin alike", _PAIR_APART),
+        "pair_alike": ("in a pair, all begin alike", _PAIR_ALIKE),
+    }
+    table = Table(
+        "What each block gets, alone and in a pair, by which blocks begin with the same batch",
+        {"ring": "ring of each block"} | {name: heading(words, "GB/s") for name, (words, _) in ways.items()},
+    )
+    lines: dict[str, Row] = {}
+    for row in tables["listed_ring"].rows:
+        for name, (_, way) in ways.items():
+            if _way(row) == way and row.get("gb_per_s") is not None:
+                lines.setdefault(_ring(row), {"ring": _ring(row)})[name] = row["gb_per_s"]
+    table.rows = list(lines.values())
+    return table
+
+
+def _listed_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["listed_ring"].rows)
+    shapes = ((32, 2), (32, 3), (32, 4), (16, 3), (16, 6))
+
+    def against(one: _Way, two: _Way, kib: int, stages: int) -> float | None:
+        """How much longer one takes than the other."""
+        ring = {"batch": 1024 * kib, "stages": stages}
+        return ratio(*(rows.time(kernel=kernel, cluster=cluster, loads=loads, **ring) for kernel, cluster, loads in (one, two)))
+
+    same = against(_PAIR_ALIKE, _PAIR_APART, 32, 3)
+    yield Claim("listed-same", "three stages of 32 KiB in pairs: the listed ring takes as long as where pairs begin apart", same, "<=", 1.03, "times")
+    yield Claim("listed-gain", "and gains from its pairs", against(_ALIKE, _PAIR_ALIKE, 32, 3), ">=", 1.08, "times")
+    yield Claim("listed-four", "with four stages the listed ring loses in pairs", against(_PAIR_ALIKE, _ALIKE, 32, 4), ">=", 1.02, "times")
+    alike = max(some(*(against(_ALIKE, _APART, *shape) for shape in shapes)), default=None)
+    yield Claim("listed-alike", "blocks that load alone take less time if all begin with the same batch than if no two do", alike, "<=", 0.95, "times")
+    yield Claim("listed-three", "three stages of 32 KiB: by a third", against(_APART, _ALIKE, 32, 3), ">=", 1.35, "times")
+    yield Claim("listed-apart", "if no two begin alike, a pair gains much", against(_APART, _PAIR_APART, 32, 3), ">=", 1.5, "times")
+    itself = [against(_TO_ITSELF, _ALIKE, *shape) for shape in shapes]
+    yield Claim("listed-self", "a multicast to the own block alone takes longer than an ordinary copy", min(some(*itself), default=None), ">=", 1.1, "times")
+    unmerged = max(some(*(against(_TO_ITSELF, _APART, *shape) for shape in shapes)), default=None)
+    yield Claim("listed-unmerged", "though all begin alike, it takes a little longer than ordinary copies of which no two do", unmerged, "<=", 1.15, "times")
+
+
 _BILLS = ((8192, 2), (16384, 2), (32768, 2), (16384, 6))
 """The rings, batch and stages, for which the chapter adds up the way and the hold."""
 
@@ -370,7 +430,7 @@ def _publishing_claims(tables: Tables) -> Iterator[Claim]:
 
 
 BENCH = Bench(
-    raw=("multicast", "handover", "stream_limits", "ring_waits", "histogram_causes", "histogram_l2"),
+    raw=("multicast", "handover", "stream_limits", "ring_waits", "listed_ring", "histogram_causes", "histogram_l2"),
     tables={
         "multicast_batches": (("multicast",), pivot(
             "multicast",
@@ -399,6 +459,7 @@ BENCH = Bench(
             "gb_per_s",
         )),
         "ring_late": (("ring_waits",), _late_table),
+        "listed_gains": (("listed_ring",), _listed_table),
         "ring_ways": (("ring_waits",), _waits_table),
         "ring_parts": (("ring_waits",), _parts_table),
         "ring_bill": (("ring_waits",), _bill_table),
@@ -411,6 +472,7 @@ BENCH = Bench(
         (("stream_limits",), _stream_claims),
         (("ring_waits",), _waits_claims),
         (("ring_waits",), _bill_claims),
+        (("listed_ring",), _listed_claims),
         (("multicast_tile",), _tiles_claims),
         (("cluster_launch",), _cluster_launch_claims),
         (("histogram_causes",), _causes_claims),
