@@ -1,11 +1,13 @@
 """What is made of this chapter's measurements: tables for readers, and what they must show."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from cli.bench_chapters import Bench
 from cli.bench_file import Claim, Row, Table, Tables, Value, heading
 from cli.bench_rows import Rows, as_float, ratio, some
 from cli.bench_tables import number
+
+CLOCK, TILES = "the clock", 512
 
 
 def _sync_cost_table(tables: Tables) -> Table:
@@ -163,17 +165,46 @@ def _uneven_table(tables: Tables) -> Table:
             "longer": "times as long",
         },
     )
+    table.rows = _both_ways(
+        tables,
+        ("blocks_per_sm", "buffers", "spread", "work"),
+        lambda row: row["busy"] != CLOCK and row["tiles"] == TILES and row["work"] in (0, 128, 512),
+    )
+    return table
+
+
+def _uneven_cause_table(tables: Tables) -> Table:
+    """The opening's case with more tiles and fewer, and with work that takes as long whatever the others do."""
+    table = Table(
+        "The rings of the opening by the tiles of each block; and with warps that look at the clock for as long as the multiply-adds take",
+        {
+            "buffers": "buffers",
+            "busy": "a warp is kept busy by",
+            "tiles": "tiles of a block",
+            "pair": heading("full and empty barriers", "ns"),
+            "meeting": heading("`__syncthreads()`", "ns"),
+            "longer": "times as long",
+        },
+    )
+    table.rows = _both_ways(
+        tables,
+        ("buffers", "busy", "tiles"),
+        lambda row: (row["blocks_per_sm"], row["spread"], row["work"]) == (1, "uneven", 512),
+    )
+    table.rows.sort(key=lambda row: (number(row["buffers"]), row["busy"] == CLOCK, number(row["tiles"])))
+    return table
+
+
+def _both_ways(tables: Tables, about: tuple[str, ...], wanted: Callable[[Row], bool]) -> list[Row]:
+    """The wanted rows of uneven_ring with bulk copies, both ways of handing over side by side."""
     lines: dict[tuple[Value, ...], Row] = {}
-    for row in tables["uneven_ring"].rows:
-        if row["source"] != "one bulk copy" or row["work"] not in (0, 128, 512):
-            continue
-        about = {name: row[name] for name in ("blocks_per_sm", "buffers", "spread", "work")}
-        line = lines.setdefault(tuple(about.values()), about)
+    bulk = (row for row in tables["uneven_ring"].rows if row["source"] == "one bulk copy")
+    for row in filter(wanted, bulk):
+        line = lines.setdefault(tuple(row[name] for name in about), {name: row[name] for name in about})
         line["meeting" if row["handover"] == "__syncthreads()" else "pair"] = row.get("tile_ns")
     for line in lines.values():
         line["longer"] = ratio(as_float(line.get("meeting")), as_float(line.get("pair")))
-    table.rows = list(lines.values())
-    return table
+    return list(lines.values())
 
 
 def _split_claims(tables: Tables) -> Iterator[Claim]:
@@ -201,6 +232,15 @@ def _uneven_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("uneven-even", "the same with even warps: it takes hardly longer", longer(1, 4, "even", 512), "<=", 1.05, "times")
     yield Claim("uneven-crowd", "eight blocks on an SM, uneven warps, two buffers: it takes hardly longer", longer(8, 2, "uneven", 512), "<=", 1.08, "times")
 
+    causes = Rows(_uneven_cause_table(tables).rows)
+
+    def by_tiles(tiles: int) -> float | None:
+        return causes.figure("longer", buffers=4, busy="multiply-adds", tiles=tiles)
+
+    yield Claim("uneven-luck", "four buffers, uneven warps: how many times as long the meeting takes with 4,096 tiles a block, against 64", ratio(by_tiles(4096), by_tiles(64)), ">=", 1.1, "times")
+    clock = causes.figure("longer", buffers=4, busy=CLOCK, tiles=TILES)
+    yield Claim("uneven-clock", "the same by warps that look at the clock in place of multiply-adds: no longer", ratio(clock, by_tiles(TILES)), "<=", 1.03, "times")
+
 
 BENCH = Bench(
     raw=("sync_cycles", "fence_cycles", "twins", "pair_mixes", "split_wait", "uneven_ring"),
@@ -211,6 +251,7 @@ BENCH = Bench(
         "pair_rates": (("pair_mixes",), _pair_rates_table),
         "split_read": (("split_wait",), _split_table),
         "uneven_read": (("uneven_ring",), _uneven_table),
+        "uneven_cause": (("uneven_ring",), _uneven_cause_table),
     },
     claims=(
         (("pair_mixes",), _pair_mixes_claims),
