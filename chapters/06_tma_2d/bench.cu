@@ -4,6 +4,7 @@
 /// loads and stores make of a matrix and of a filter. And where the time of a filter goes.
 #include "bench_filter.cuh"
 #include "bench_plain.cuh"
+#include "bench_work.cuh"
 #include "tma_2d.cuh"
 
 #include "workbook/bench.hpp"
@@ -271,6 +272,7 @@ constexpr workbook::BenchPart parts[] = {
     {"shifts", "copies whose boxes are read from the middle of a sector, or not", shifts},
     {"plain", "adding one to a matrix without any tensor copy", plain_tiles},
     {"filter", "a 3x3 filter: how its halo comes, what is added, how its results go", filter_twins},
+    {"work", "the same filter, with less and less work for the threads", filter_work},
 };
 
 } // namespace

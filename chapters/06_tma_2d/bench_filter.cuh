@@ -33,9 +33,16 @@ enum class Halo {
 /// What is made of the tile.
 enum class Work {
     nine,    ///< each sum adds nine elements, as in box_filter_3x3
+    six,     ///< only those of the upper two rows
+    three,   ///< only those of the row above
     columns, ///< a thread has eight sums one below the other, and adds up each row of three only once
     none     ///< the middle element alone: what remains is a copy with a halo
 };
+
+/// How many neighbours a result adds up, row by row from the upper left one; 0 if it is the middle element.
+__host__ __device__ constexpr int added(Work work) {
+    return work == Work::none ? 0 : work == Work::three ? 3 : work == Work::six ? 6 : 9;
+}
 
 /// How the results go to global memory.
 enum class Results { tile, plain }; ///< by a tensor store of the tile, or by each thread, with the test
@@ -124,7 +131,7 @@ __device__ inline void make_results(const unsigned* halo, const Put& put) {
         for (int i = threadIdx.x; i < tile_elements; i += blockDim.x) {
             const unsigned* corner = halo + i / tile_width * row + i % tile_width + margin - 1;
             unsigned sum = work == Work::none ? corner[row + 1] : 0;
-            for (int k = 0; k < (work == Work::none ? 0 : 9); ++k)
+            for (int k = 0; k < added(work); ++k)
                 sum += corner[k / 3 * row + k % 3];
             put(i, sum);
         }
@@ -259,8 +266,9 @@ inline std::vector<unsigned> filtered(const std::vector<unsigned>& in, workbook:
     for (std::size_t y = 0; y < shape.height; ++y)
         for (std::size_t x = 0; x < shape.width; ++x) {
             unsigned sum = work == Work::none ? in[y * pitch + x] : 0;
+            const auto many = static_cast<std::size_t>(added(work));
             // x - 1 and y - 1 before the matrix are too large, being unsigned, and so outside of it
-            for (std::size_t k = 0; k < (work == Work::none ? 0 : 9); ++k)
+            for (std::size_t k = 0; k < many; ++k)
                 if (x + k % 3 - 1 < shape.width && y + k / 3 - 1 < shape.height)
                     sum += in[(y + k / 3 - 1) * pitch + x + k % 3 - 1];
             out[y * pitch + x] = sum;
@@ -289,7 +297,7 @@ __global__ void count_wrong_results(Matrix<const unsigned> in, Matrix<const unsi
     for (int y = blockIdx.x; y < static_cast<int>(in.height); y += gridDim.x)
         for (int x = threadIdx.x; x < static_cast<int>(in.width); x += blockDim.x) {
             unsigned sum = work == Work::none ? element_or_zero(in, x, y) : 0;
-            for (int k = 0; k < (work == Work::none ? 0 : 9); ++k)
+            for (int k = 0; k < added(work); ++k)
                 sum += element_or_zero(in, x + k % 3 - 1, y + k / 3 - 1);
             if (out.data[y * out.pitch + x] != sum)
                 atomicAdd(wrong, 1ull);
@@ -312,6 +320,22 @@ inline void check_filter(Bench& bench, const Filter& filter, PlainTiles& tiles) 
                      tiles.shape.view<const unsigned>(tiles.out.data()), filter.work, wrong.data());
     if (const auto found = wrong.download().front(); found > 0)
         bench.wrong(std::string(filter.name) + ": " + std::to_string(found) + " elements");
+}
+
+/// What a table says of the threads' work.
+[[nodiscard]] inline const char* words(Work work) {
+    switch (work) {
+    case Work::nine:
+        return "nine elements";
+    case Work::six:
+        return "six elements";
+    case Work::three:
+        return "three elements";
+    case Work::columns:
+        return "three sums of rows";
+    default:
+        return "nothing, a copy";
+    }
 }
 
 /// All filters and the driver's copy, in turns, in another order each time. They are timed twice: burst on
@@ -354,11 +378,10 @@ inline void filter_twins(Bench& bench) {
     bench.row("filter_twins",
               workbook::joined<BenchCell>({{"kernel", contenders[0].name}}, times(0, ceiling)));
     for (std::size_t i = 0; i < all.size(); ++i) {
-        const char* work = all[i].work == Work::nine      ? "nine elements"
-                           : all[i].work == Work::columns ? "three sums of rows"
-                                                          : "nothing, a copy";
-        std::vector<BenchCell> cells{
-            {"kernel", all[i].name}, {"halo", all[i].halo}, {"work", work}, {"results", all[i].results}};
+        std::vector<BenchCell> cells{{"kernel", all[i].name},
+                                     {"halo", all[i].halo},
+                                     {"work", words(all[i].work)},
+                                     {"results", all[i].results}};
         if (all[i].columns > 0)
             cells.emplace_back("columns", all[i].columns);
         bench.row("filter_twins", workbook::joined<BenchCell>(std::move(cells), times(i + 1, ceiling)));

@@ -12,17 +12,48 @@ def _microseconds(row: Row, name: str) -> float | None:
 
 
 def _filter_table(tables: Tables) -> Table:
-    """The filter's twins without what tells how sure the times are, and in a unit that shows how they differ."""
+    """The filter's twins in a unit that shows how they differ."""
     found = tables["filter_twins"]
     kept = {"kernel": "kernel or twin", "halo": "the tile comes by", "columns": "columns", "work": "a sum adds", "results": "the results go by"}
-    times = {"median_us": heading("time", "µs"), "rested_us": heading("after a pause", "µs"), "share": heading("of the copy", "%"), "rested_share": heading("of it after a pause", "%")}
+    times = {
+        "median_us": heading("time", "µs"),
+        "lower_us": heading("lower quartile", "µs"),
+        "upper_us": heading("upper quartile", "µs"),
+        "share": heading("of the copy", "%"),
+        "rested_us": heading("after a pause", "µs"),
+        "rested_share": heading("of it after a pause", "%"),
+    }
     copy = Rows(found.rows).figure("rested_ms", kernel="the driver's copy")
     table = Table(found.title, kept | times)
     for row in found.rows:
-        measured: Row = {"median_us": _microseconds(row, "median_ms"), "rested_us": _microseconds(row, "rested_ms"), "share": row.get("share")}
+        measured: Row = {f"{name}_us": _microseconds(row, f"{name}_ms") for name in ("median", "lower", "upper", "rested")}
+        measured["share"] = row.get("share")
         rested = ratio(copy, as_float(row.get("rested_ms")))
         measured["rested_share"] = 100 * rested if rested is not None else None
         table.rows.append({name: row.get(name) for name in kept} | measured)
+    return table
+
+
+def _work_table(tables: Tables) -> Table:
+    """The filter with less and less work, each timing with the half of its rounds that lies in the middle."""
+    found = tables["filter_work"]
+    kept = {"kernel": "kernel or twin", "work": "a sum adds"}
+    timings = {"rested_": "after a pause", "": "burst on burst"}
+    table = Table(found.title, dict(kept))
+    for when, words in timings.items():
+        table.headings |= {
+            f"{when}us": heading(words, "µs"),
+            f"{when}half": heading("half of the rounds", "µs"),
+            f"{when}share": heading("of the copy", "%"),
+            f"{when}mhz": heading("clock", "MHz"),
+        }
+    for row in found.rows:
+        measured: Row = {name: row.get(name) for name in kept}
+        for when in timings:
+            lower, upper = (_microseconds(row, f"{when}{name}_ms") for name in ("lower", "upper"))
+            measured |= {f"{when}us": _microseconds(row, f"{when}median_ms"), f"{when}share": row.get(f"{when}share"), f"{when}mhz": row.get(f"{when}mhz")}
+            measured[f"{when}half"] = f"{lower:.1f} to {upper:.1f}" if lower is not None and upper is not None else None
+        table.rows.append(measured)
     return table
 
 
@@ -105,14 +136,37 @@ def _filter_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("filter-no-tile", "no tile at all, against the tensor copy", against("box_filter_by_columns", "box, 80"), ">=", 1.08, "times")
 
 
+def _work_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["filter_work"].rows)
+    for when, words in (("rested_", "after a pause"), ("", "burst on burst")):
+        name = "rested" if when else "bursts"
+
+        def against(kernel: str, other: str, of: str = "median_ms", of_other: str = "median_ms", when: str = when) -> float | None:
+            return ratio(rows.figure(f"{when}{of}", kernel=kernel), rows.figure(f"{when}{of_other}", kernel=other))
+
+        apart = against("chunks, 80", "box, 80", "lower_ms", "upper_ms")
+        yield Claim(f"gap-nine-{name}", f"{words}, nine additions: the lower quartile of cp.async against the upper one of the tensor copy", apart, ">=", 1.05, "times")
+        kinds = ("no sums", "three", "six", "columns")
+        less = some(*(against(f"chunks, 80, {kind}", f"box, 80, {kind}") for kind in kinds))
+        if len(less) == len(kinds):
+            yield Claim(f"gap-less-{name}", f"{words}, less work: cp.async against the tensor copy, where it is furthest behind", max(less), "<=", 1.01, "times")
+        yield Claim(f"gap-shared-{name}", f"{words}: cp.async with shared sums against the tensor copy with nine additions", against("chunks, 80, columns", "box, 80"), "<=", 1.01, "times")
+        yield Claim(f"gap-sector-{name}", f"{words}: the box of 80 columns against that of 72", against("box, 80", "box, 72"), "<=", 0.95, "times")
+        yield Claim(f"gap-wide-{name}", f"{words}: the box of 96 columns against that of 80", against("box, 96", "box, 80"), "<=", 1.01, "times")
+    clocks = some(*(ratio(as_float(row.get("mhz")), as_float(row.get("rested_mhz"))) for row in rows.rows))
+    if clocks:
+        yield Claim("gap-clock", "the clock burst on burst against that after a pause, where it fell most", min(clocks), ">=", 0.98, "times")
+
+
 BENCH = Bench(
-    raw=("filter_twins",),
-    tables={"filter_read": (("filter_twins",), _filter_table)},
+    raw=("filter_twins", "filter_work"),
+    tables={"filter_read": (("filter_twins",), _filter_table), "filter_work_read": (("filter_work",), _work_table)},
     claims=(
         (("box_ranks",), _boxes_claims),
         (("box_fit",), _fits_claims),
         (("box_shift",), _shift_claims),
         (("plain_tiles",), _plain_claims),
         (("filter_twins",), _filter_claims),
+        (("filter_work",), _work_claims),
     ),
 )
