@@ -357,7 +357,7 @@ __device__ inline bool mbarrier_try_wait_parity(std::uint64_t* bar, std::uint32_
     return complete != 0;
 }
 
-__device__ inline void mbarrier_wait_parity(std::uint64_t* bar, std::uint32_t parity) {
+__device__ inline void wait_parity(std::uint64_t* bar, std::uint32_t parity) {
     while (!mbarrier_try_wait_parity(bar, parity)) {
     }
 }
@@ -378,11 +378,11 @@ __global__ void producer_consumer_mbarrier(Tiles tiles) {
     for (std::size_t k = 0; tiles.has(k); ++k) {
         const std::uint32_t parity = k / 2 % 2;
         if (threadIdx.x < producer_threads) {
-            mbarrier_wait_parity(&empty[k % 2], parity ^ 1);
+            wait_parity(&empty[k % 2], parity ^ 1);
             produce(buffer[k % 2], tiles, k);
             mbarrier_arrive(&full[k % 2]);
         } else {
-            mbarrier_wait_parity(&full[k % 2], parity);
+            wait_parity(&full[k % 2], parity);
             consume(buffer[k % 2], tiles, k);
             mbarrier_arrive(&empty[k % 2]);
         }
@@ -425,7 +425,7 @@ __global__ void complete_by_mbarrier(const unsigned* in, unsigned* out, std::siz
         __pipeline_memcpy_async(&tile[threadIdx.x], &in[start + threadIdx.x], sizeof(unsigned));
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(&bar))
                  : "memory");
-    mbarrier_wait_parity(&bar, 0);
+    wait_parity(&bar, 0);
     store_reversed(tile, out + start, count);
 }
 

@@ -128,7 +128,7 @@ struct RoundAll : Unprepared {
     }
     __device__ static unsigned step(const Place& place, unsigned value) {
         barriers::mbarrier_arrive(place.bar);
-        barriers::mbarrier_wait_parity(place.bar, value);
+        barriers::wait_parity(place.bar, value);
         return value ^ 1;
     }
 };
@@ -289,7 +289,7 @@ __device__ inline void hear(Line& line, int me, unsigned turn) {
                          : "memory");
         while (seen != turn + 1);
     } else if constexpr (signal == Signal::try_wait)
-        barriers::mbarrier_wait_parity(&line.bars[me], turn % 2);
+        barriers::wait_parity(&line.bars[me], turn % 2);
     else
         while (!ptx::mbarrier_test_wait_parity(&line.bars[me], turn % 2)) {
         }

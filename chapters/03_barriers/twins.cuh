@@ -53,7 +53,7 @@ struct Gate {
             while (!ptx::mbarrier_try_wait(&bar, token)) {
             }
         } else
-            mbarrier_wait_parity(&bar, parity);
+            wait_parity(&bar, parity);
     }
 };
 

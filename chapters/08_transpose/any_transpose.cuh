@@ -50,7 +50,6 @@ __device__ void lean(float (&tile)[lean_rows][lean_width + 1], const float* in, 
         tile[line + k * lean_lines][along] = loaded[k];
     __syncthreads();
 
-    // [lean-store]
     float* to = out + (corner.column + line) * rows + corner.row;
 #pragma unroll
     for (int k = 0; k < lean_width / lean_lines; ++k, to += lean_lines * rows) {
@@ -64,7 +63,6 @@ __device__ void lean(float (&tile)[lean_rows][lean_width + 1], const float* in, 
                 to[row] = tile[row][column];
         }
     }
-    // [/lean-store]
 }
 // [/lean]
 
