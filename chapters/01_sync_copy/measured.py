@@ -267,6 +267,12 @@ def _turnover_claims(tables: Tables) -> Iterator[Claim]:
         "turnover-width", "as many blocks, as many bytes for each: one load of 16 bytes beats four of 4, one after the other",
         ratio(time(tiles=4), time(load=16)), ">=", 1.25, "times",
     )
+    small_wide, large_wide = (time(between="nothing", load=16, block=block) for block in (64, 256))
+    yield Claim(
+        "turnover-first-bytes", "as many blocks as the slow copy, as many bytes for each, nobody waits: loads of 16 bytes beat loads of 4",
+        ratio(time(between="nothing"), small_wide), ">=", 1.2, "times",
+    )
+    yield Claim("turnover-then-blocks", "a quarter as many blocks then gains again", ratio(small_wide, large_wide), ">=", 1.15, "times")
     alike = ratio(time(between="nothing", tiles=0), time(between="nothing", load=16, tiles=0, threads=512))
     yield Claim("flight-alike-most", "8 KiB in flight per SM: 2048 threads with 4 bytes copy no slower than 512 with 16", alike, "<=", 1.08, "times")
     yield Claim("flight-alike-least", "and no faster", alike, ">=", 0.92, "times")

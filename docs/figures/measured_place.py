@@ -31,7 +31,7 @@ def figure() -> svg.Figure:
     parts = (
         (0.0, loading, "copy", "load in flight", f"{loading:.0f} cycles"),
         (loading, storing, "wait", "barrier, store", f"{storing:.0f} cycles"),
-        (loading + storing, turn - loading - storing, "plain", "neither of the two", f"{turn - loading - storing:.0f} cycles"),
+        (loading + storing, turn - loading - storing, "plain", "idle", f"{turn - loading - storing:.0f} cycles"),
     )
     for begin, length, colour, name, figures in parts:
         x, width = place(begin), place(begin + length) - place(begin)
