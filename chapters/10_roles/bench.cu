@@ -2,9 +2,8 @@
 /// Chapter 10's measurements: what roles, registers that move, turns, multicast, claims and overlapping
 /// kernels bring, each against a twin that differs in this alone. (Turns differ in the panels too: theirs are
 /// half as wide.)
-#include "bench_branch.cuh"
-#include "bench_clean.cuh"
 #include "bench_data.cuh"
+#include "bench_loader.cuh"
 #include "bench_waits.cuh"
 #include "dependent.cuh"
 #include "multicast.cuh"
@@ -152,6 +151,46 @@ void multiplications_alone(Bench& bench) {
     alone_of_count<64>(bench, words, ceiling);
     alone_of_count<96>(bench, words, ceiling);
     alone_of_count<128>(bench, words, ceiling);
+}
+
+// ---- a loader that has more to do ----
+
+template <int count, int steps>
+void add_loaders(std::vector<Twin>& twins, const Words& words) {
+    const auto add = [&](const char* loader, RingKernel kernel, int threads) {
+        twins.push_back({{{"loader", loader}, {"prints", count}, {"steps", steps}},
+                         count,
+                         [&words, kernel, threads](std::span<unsigned> out) {
+                             launch_ring(kernel, threads, words.matrix(), out, count, unsigned{sms});
+                         }});
+    };
+    add("warp 0, all meet", ring_by_loader<count, Loader::meets, steps>, consumer_threads);
+    add("warp 0, empty barriers", ring_by_loader<count, Loader::among_all, steps>, consumer_threads);
+    add("a ninth warp, empty barriers", ring_by_loader<count, Loader::ninth, steps>, roles_threads);
+}
+
+template <int count>
+void loaders_of_count(Bench& bench, const Words& words, double ceiling) {
+    std::vector<Twin> twins;
+    add_loaders<count, 0>(twins, words);
+    add_loaders<count, 50>(twins, words);
+    add_loaders<count, 100>(twins, words);
+    add_loaders<count, 200>(twins, words);
+    race(bench, "roles_loaders", words, std::move(twins), ceiling);
+}
+
+void loaders(Bench& bench) {
+    bench.table(
+        "roles_loaders", "A loader that has more to do before each copy; one block on each SM",
+        workbook::joined<BenchColumn>({{"loader", "who loads"},
+                                       {"prints", "values"},
+                                       {"steps", "multiplications one after the other before a copy"}},
+                                      workbook::timing_columns()));
+    const Words words(bench.size(sms * 6, std::size_t{2}) * panel_columns, bench.size(512, 70));
+    const double ceiling = copy_rate(bench, words.bytes());
+    loaders_of_count<16>(bench, words, ceiling);
+    loaders_of_count<32>(bench, words, ceiling);
+    loaders_of_count<96>(bench, words, ceiling);
 }
 
 // ---- registers ----
@@ -407,8 +446,7 @@ constexpr workbook::BenchPart parts[] = {
     {"work", "roles against a barrier of the block, by arithmetic", roles_work},
     {"alone", "the multiplications of the rings alone", multiplications_alone},
     {"waits", "how long warps wait, and at which barrier", waits},
-    {"branch", "what a branch more is worth, that is never taken", branch},
-    {"clean", "a meeting ring that asks for tiles with less work, against roles", clean},
+    {"loaders", "who should load, if to load takes longer", loaders},
     {"registers", "registers as launched and moved", registers},
     {"turns", "two groups together and in turns", turns},
     {"multicast", "a ring of tensor copies, by each block and by multicast", multicasts},

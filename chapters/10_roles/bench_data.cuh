@@ -1,6 +1,5 @@
 /// @file bench_data.cuh
-/// What this chapter's measurements share: a random matrix on the device, a comparison of results, and rows
-/// of kernels that take turns.
+/// What this chapter's measurements share: a random matrix on the device, and a comparison of results.
 #pragma once
 
 #include "roles.cuh"
@@ -8,11 +7,9 @@
 #include "workbook/bench.hpp"
 #include "workbook/bench_data.cuh"
 #include "workbook/buffer.hpp"
-#include "workbook/interleaved.hpp"
 #include "workbook/matrix.hpp"
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,26 +39,6 @@ inline void compare(workbook::Bench& bench, const workbook::DeviceBuffer<unsigne
                      out.data(), out.size(), wrong.data());
     if (wrong.download().front() > 0)
         bench.wrong(what + " computes something else");
-}
-
-/// Checks kernels that write to `out`, times them in turns, and writes a row for each: its name, and
-/// `prints`.
-inline void rows_in_turns(workbook::Bench& bench, const std::string& table,
-                          const std::vector<workbook::Contender>& contenders,
-                          const workbook::DeviceBuffer<unsigned>& expected,
-                          workbook::DeviceBuffer<unsigned>& out, int prints) {
-    for (const workbook::Contender& contender : contenders) {
-        out.poison();
-        contender.run();
-        compare(bench, expected, out, table + ": " + contender.name);
-    }
-    std::vector<workbook::Timing> times;
-    if (bench.mode() == workbook::BenchMode::measure)
-        times = workbook::measure_in_turns(contenders, {.rounds = 21, .launches = 8});
-    for (std::size_t i = 0; i < contenders.size(); ++i)
-        bench.row(table, workbook::joined<workbook::BenchCell>(
-                             {{"kernel", contenders[i].name}, {"prints", prints}},
-                             workbook::timing_cells(times.empty() ? std::nullopt : std::optional(times[i]))));
 }
 
 } // namespace roles

@@ -35,12 +35,11 @@ struct alignas(16) Moments {
 
 /// How a stage is handed back, and who asks for its next tile.
 enum class Hands {
-    meet,       ///< meeting_ring
-    meet_clean, ///< meeting_stepped, elected
-    meet_nine,  ///< ninth_meets
-    pair,       ///< eight_ask, at once
-    pair_nine,  ///< roles_ring
-    alone       ///< prints_alone: nobody asks, waits or meets
+    meet,      ///< meeting_ring
+    meet_nine, ///< ninth_meets
+    pair,      ///< eight_ask, at once
+    pair_nine, ///< roles_ring
+    alone      ///< prints_alone: nobody asks, waits or meets
 };
 __host__ __device__ constexpr bool ninth_warp(Hands hands) {
     return hands == Hands::meet_nine || hands == Hands::pair_nine;
@@ -49,7 +48,7 @@ __host__ __device__ constexpr bool by_pair(Hands hands) {
     return hands == Hands::pair || hands == Hands::pair_nine;
 }
 __host__ __device__ constexpr bool all_meet(Hands hands) {
-    return hands == Hands::meet || hands == Hands::meet_clean || hands == Hands::meet_nine;
+    return hands == Hands::meet || hands == Hands::meet_nine;
 }
 
 inline constexpr unsigned noted_tiles = 192; ///< of a block, at most
@@ -72,41 +71,7 @@ __device__ inline unsigned cycles_now() {
     return cycles;
 }
 
-/// Who asks for tiles: for the k-th of this block, if there is one.
-template <Hands hands>
-__device__ void ask_for_noted(Ring<>& ring, const CUtensorMap& map, const Work& work, unsigned k) {
-    const unsigned tiles = work.tiles();
-    const unsigned panel = blockIdx.x + k / tiles * gridDim.x;
-    if (hands == Hands::alone || panel >= work.panels())
-        return;
-    if constexpr (by_pair(hands))
-        workbook::wait_parity(&ring.empty[k % stages], (k / stages + 1) % 2);
-    load_tile(ring.tiles[k % stages], &ring.full[k % stages], map, panel * panel_columns,
-              k % tiles * tile_rows);
-}
-
-/// The tile that a block asks for next, for a loader that never divides. Each thread steps its own.
-struct NextTile {
-    unsigned panel;
-    unsigned tile = 0;
-
-    /// Asks for the tile, if there is one, and steps on. With `elected` the whole warp comes here, and one of
-    /// its lanes asks.
-    template <bool elected>
-    __device__ void ask(Ring<>& ring, const CUtensorMap& map, const Work& work, unsigned tiles,
-                        unsigned stage) {
-        if (panel >= work.panels())
-            return;
-        if (!elected || workbook::elect_one())
-            load_tile(ring.tiles[stage], &ring.full[stage], map, panel * panel_columns, tile * tile_rows);
-        if (++tile == tiles) {
-            tile = 0;
-            panel += gridDim.x;
-        }
-    }
-};
-
-/// A consumer warp of any of the six. A second look at the clock in front of a tile only where the first
+/// A consumer warp of any of the five. A second look at the clock in front of a tile only where the first
 /// look at the barrier was in vain.
 template <int count, Hands hands>
 __device__ void use_noted(NotedRing& memory, const CUtensorMap& map, const Work& work, unsigned* out,
@@ -114,40 +79,41 @@ __device__ void use_noted(NotedRing& memory, const CUtensorMap& map, const Work&
     Ring<>& ring = memory.ring;
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     auto& notes = memory.notes.of[warp];
-    [[maybe_unused]] NextTile next{blockIdx.x};
-    [[maybe_unused]] const bool leads = hands == Hands::meet_clean && workbook::warp_index() == 0;
-    if constexpr (hands == Hands::meet_clean)
-        if (leads)
-            for (int stage = 0; stage < stages; ++stage)
-                next.ask<true>(ring, map, work, work.tiles(), stage);
+    const bool loads = (hands == Hands::meet || hands == Hands::pair) && workbook::warp_index() == 0;
+    NextWhenEmpty next{{blockIdx.x}};
+    const auto load = [&](unsigned stage) { // as meeting_ring and eight_ask do
+        if constexpr (hands == Hands::pair)
+            next.load(ring, map, work);
+        else
+            next.next.load(ring, stage, map, work);
+    };
+    if (loads)
+        for (unsigned stage = 0; stage < stages; ++stage)
+            load(stage);
+    RingState<stages> from;
     unsigned k = 0;
     for (unsigned panel = blockIdx.x; panel < work.panels(); panel += gridDim.x) {
         Prints<count> prints;
-        for (unsigned tile = 0; tile < work.tiles(); ++tile, ++k) {
+        for (unsigned tile = 0; tile < work.tiles(); ++tile, ++k, from.advance()) {
             Moments at{};
             at.begins = at.full = cycles_now();
             if constexpr (hands != Hands::alone)
-                if (!ptx::mbarrier_test_wait_parity(&ring.full[k % stages], k / stages % 2)) {
-                    workbook::wait_parity(&ring.full[k % stages], k / stages % 2);
+                if (!ptx::mbarrier_test_wait_parity(&ring.full[from.index], from.phase)) {
+                    workbook::wait_parity(&ring.full[from.index], from.phase);
                     at.full = cycles_now();
                 }
-            prints.absorb(ring.tiles[k % stages], threadIdx.x, work.rows_of(tile));
+            prints.absorb(ring.tiles[from.index], threadIdx.x, work.rows_of(tile));
             if constexpr (hands != Hands::alone)
                 ptx::fence_proxy_async(ptx::space_shared);
             at.used = cycles_now();
             if constexpr (by_pair(hands)) {
                 __syncwarp();
                 if (workbook::elect_one())
-                    (void)ptx::mbarrier_arrive(&ring.empty[k % stages]);
+                    (void)ptx::mbarrier_arrive(&ring.empty[from.index]);
             } else if constexpr (all_meet(hands))
                 __syncthreads();
-            if constexpr (hands == Hands::meet_clean) {
-                if (leads)
-                    next.ask<true>(ring, map, work, work.tiles(), k % stages);
-            } else if (!ninth_warp(hands) && threadIdx.x == 0)
-                ask_for_noted<hands>(ring, map, work, k + stages);
-            if constexpr (hands == Hands::pair)
-                __syncwarp(); // or lane 0 goes on alone
+            if (loads)
+                load(from.index);
             if (lane == 0 && k < noted_tiles)
                 notes[k] = at;
         }
@@ -164,34 +130,14 @@ __device__ void use_noted(NotedRing& memory, const CUtensorMap& map, const Work&
         found[blockIdx.x].part[warp] = ptx::get_sreg_warpid() % 4;
 }
 
-/// The ninth warp. Where all meet it comes to each meeting, and one of its lanes asks afterwards.
-template <Hands hands>
-__device__ void ask_as_ninth(Ring<>& ring, const CUtensorMap& map, const Work& work) {
-    const bool asks = workbook::elect_one();
-    if (asks)
-        for (int k = 0; k < stages; ++k)
-            ask_for_noted<hands>(ring, map, work, k);
-    unsigned k = stages;
-    for (unsigned panel = blockIdx.x; panel < work.panels(); panel += gridDim.x)
-        for (unsigned tile = 0; tile < work.tiles(); ++tile, ++k) {
-            if constexpr (all_meet(hands))
-                __syncthreads();
-            if (asks)
-                ask_for_noted<hands>(ring, map, work, k);
-        }
-}
-
-/// One of the six, and what its blocks have noted.
+/// One of the five, and what its blocks have noted.
 template <int count, Hands hands>
 __global__ void __launch_bounds__(ninth_warp(hands) ? roles_threads : consumer_threads, 1)
     noted_ring(const __grid_constant__ CUtensorMap map, Work work, unsigned* out, Notes* found) {
     NotedRing& memory = *reinterpret_cast<NotedRing*>(ring_memory);
     Ring<>& ring = memory.ring;
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         ring.initialise(1, consumer_warps);
-        for (int k = 0; hands != Hands::meet_clean && !ninth_warp(hands) && k < stages; ++k)
-            ask_for_noted<hands>(ring, map, work, k);
-    }
     if constexpr (hands == Hands::alone)
         for (int stage = 0; stage < stages; ++stage)
             for (int row = 0; row < tile_rows; ++row)
@@ -199,8 +145,10 @@ __global__ void __launch_bounds__(ninth_warp(hands) ? roles_threads : consumer_t
     __syncthreads();
     if (workbook::warp_index() < consumer_warps)
         use_noted<count, hands>(memory, map, work, out, found);
-    else if constexpr (ninth_warp(hands))
-        ask_as_ninth<hands>(ring, map, work);
+    else if constexpr (hands == Hands::meet_nine)
+        ask_and_meet(ring, map, work);
+    else if (workbook::elect_one())
+        produce(ring, map, work);
 }
 
 // ---- what the notes say ----
@@ -313,7 +261,7 @@ class Block {
 
 // ---- one ring ----
 
-/// One of the six: the chapter's kernel and its twin with a clock.
+/// One of the five: the chapter's kernel and its twin with a clock.
 struct Noted {
     const char* kernel;
     Hands hands;
@@ -326,10 +274,9 @@ struct Noted {
 /// What a count of fingerprints has all its rows made from.
 class WaitsOf {
   public:
-    WaitsOf(workbook::Bench& bench, const Words& words, int count, const char* table = "roles_waits")
-        : bench_(&bench), words_(&words), table_(table),
-          count_(count), work_{static_cast<unsigned>(words.shape.width),
-                               static_cast<unsigned>(words.shape.height)},
+    WaitsOf(workbook::Bench& bench, const Words& words, int count)
+        : bench_(&bench), words_(&words), count_(count), work_{static_cast<unsigned>(words.shape.width),
+                                                               static_cast<unsigned>(words.shape.height)},
           blocks_(std::min(work_.panels(), unsigned{sms})), out_(words.shape.width * std::size_t(count)),
           found_(blocks_) {}
 
@@ -373,7 +320,7 @@ class WaitsOf {
                     blocks_);
         out_.poison();
         launch_noted(ring);
-        compare(*bench_, expected, out_, table_ + ": " + ring.kernel + " with a clock");
+        compare(*bench_, expected, out_, std::string("roles_waits: ") + ring.kernel + " with a clock");
     }
 
     void row(const Noted& ring, std::vector<workbook::BenchCell> cells) {
@@ -400,8 +347,8 @@ class WaitsOf {
                                                                              {"both", 100 * mean.both},
                                                                              {"one", 100 * mean.one},
                                                                              {"ends", 100 * mean.ends}});
-        bench_->row(table_.c_str(), cells);
-        if (table_ == "roles_waits" && count_ == 32 && ring.hands != Hands::alone)
+        bench_->row("roles_waits", cells);
+        if (count_ == 32 && ring.hands != Hands::alone)
             course(ring, notes);
     }
 
@@ -429,7 +376,6 @@ class WaitsOf {
 
     workbook::Bench* bench_;
     const Words* words_;
-    std::string table_;
     int count_;
     Work work_;
     unsigned blocks_;
@@ -447,30 +393,25 @@ void waits_of_count(workbook::Bench& bench, const Words& words) {
                {"prints_alone", Hands::alone, prints_alone<count>, noted_ring<count, Hands::alone>}});
 }
 
-/// What a row of such a measurement says.
-inline std::vector<workbook::BenchColumn> waits_columns() {
-    return {{"kernel", "kernel"},
-            {"prints", "multiplications per word"},
-            {"plain_ms", "time without a clock", "ms"},
-            {"noted_ms", "time with one", "ms"},
-            {"waits", "a warp waits for the tile", "cycles"},
-            {"computes", "multiplies", "cycles"},
-            {"slowest", "waits for the slowest warp", "cycles"},
-            {"rest", "hands over, and goes to the next tile", "cycles"},
-            {"stores", "stores", "cycles"},
-            {"loop", "all", "cycles"},
-            {"first", "warp 0 hands over, asks, and goes to the next", "cycles"},
-            {"late", "tiles that were not there at the first look", "%"},
-            {"apart", "from the first warp that has a tile to the last", "cycles"},
-            {"both", "of a part's time: two warps multiply", "%"},
-            {"one", "one warp multiplies", "%"},
-            {"ends", "none, at the end of a panel", "%"}};
-}
-
 /// One block on each SM.
 inline void waits(workbook::Bench& bench) {
     bench.table("roles_waits", "Where the time of a ring goes, one block on each SM: cycles for each tile",
-                waits_columns());
+                {{"kernel", "kernel"},
+                 {"prints", "multiplications per word"},
+                 {"plain_ms", "time without a clock", "ms"},
+                 {"noted_ms", "time with one", "ms"},
+                 {"waits", "a warp waits for the tile", "cycles"},
+                 {"computes", "multiplies", "cycles"},
+                 {"slowest", "waits for the slowest warp", "cycles"},
+                 {"rest", "hands over, and goes to the next tile", "cycles"},
+                 {"stores", "stores", "cycles"},
+                 {"loop", "all", "cycles"},
+                 {"first", "warp 0 hands over, asks, and goes to the next", "cycles"},
+                 {"late", "tiles that were not there at the first look", "%"},
+                 {"apart", "from the first warp that has a tile to the last", "cycles"},
+                 {"both", "of a part's time: two warps multiply", "%"},
+                 {"one", "one warp multiplies", "%"},
+                 {"ends", "none, at the end of a panel", "%"}});
     bench.table("roles_course", "Eight tiles of one block, warp by warp",
                 {{"kernel", "kernel"},
                  {"prints", "multiplications per word"},

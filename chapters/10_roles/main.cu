@@ -153,7 +153,7 @@ constexpr workbook::KernelEntry<Arrays> mixed_row(const char* name, const char* 
 
 constexpr workbook::KernelEntry<Arrays> kernels[] = {
     ring_row<few_prints, launch_meeting_ring>("meeting_ring", "all threads do everything, and meet"),
-    ring_row<few_prints, launch_roles_ring>("roles_ring", "one warp asks, eight use"),
+    ring_row<few_prints, launch_roles_ring>("roles_ring", "one warp loads, eight use"),
     ring_row<many_prints, launch_registers_as_launched>("registers_as_launched",
                                                         "208 results per thread, 168 registers"),
     ring_row<many_prints, launch_registers_moved>("registers_moved", "the same with 232, by setmaxnreg"),

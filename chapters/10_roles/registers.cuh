@@ -26,7 +26,7 @@ enum class Registers {
     moved        ///< the producers' warpgroup gives, those of the consumers take
 };
 
-/// roles_ring with a warpgroup that asks.
+/// roles_ring with a warpgroup that loads.
 template <int count, Registers registers>
 __device__ void grouped_roles(const CUtensorMap& map, const Work& work, unsigned* out) {
     Ring<>& ring = *reinterpret_cast<Ring<>*>(ring_memory);

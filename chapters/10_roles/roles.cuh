@@ -124,34 +124,48 @@ __device__ inline unsigned* place_of(unsigned column, unsigned* out, int count) 
 
 // ---- everybody does everything ----
 
-/// The ring of chapter 5: thread 0 asks for tiles, all use them, and all meet for each of them.
+/// The tile that a block asks for next: from the top of a panel to its bottom, then in the block's next
+/// panel.
+struct NextTile {
+    unsigned panel;
+    unsigned tile = 0;
+
+    /// A whole warp: one of its lanes asks for the tile, if there is one, and all step on.
+    __device__ void load(Ring<>& ring, unsigned stage, const CUtensorMap& map, const Work& work) {
+        if (panel >= work.panels())
+            return;
+        if (workbook::elect_one())
+            load_tile(ring.tiles[stage], &ring.full[stage], map, panel * panel_columns, tile * tile_rows);
+        if (++tile == work.tiles()) {
+            tile = 0;
+            panel += gridDim.x;
+        }
+    }
+};
+
+/// The ring of chapter 5: warp 0 asks for tiles, all use them, and all meet for each of them.
 template <int count>
 __global__ void __launch_bounds__(consumer_threads, 1)
     meeting_ring(const __grid_constant__ CUtensorMap map, Work work, unsigned* out) {
     Ring<>& ring = *reinterpret_cast<Ring<>*>(ring_memory);
-    const unsigned tiles = work.tiles();
-    const auto load = [&](unsigned k) { // the k-th tile of this block, if there is one
-        const unsigned panel = blockIdx.x + k / tiles * gridDim.x;
-        if (panel < work.panels())
-            load_tile(ring.tiles[k % stages], &ring.full[k % stages], map, panel * panel_columns,
-                      k % tiles * tile_rows);
-    };
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         ring.initialise(1, 1); // nobody waits for an empty stage here
-        for (int k = 0; k < stages; ++k)
-            load(k);
-    }
     __syncthreads();
-    unsigned k = 0;
+    const bool loads = workbook::warp_index() == 0;
+    NextTile next{blockIdx.x};
+    if (loads)
+        for (unsigned stage = 0; stage < stages; ++stage)
+            next.load(ring, stage, map, work);
+    RingState<stages> at;
     for (unsigned panel = blockIdx.x; panel < work.panels(); panel += gridDim.x) {
         Prints<count> prints;
-        for (unsigned tile = 0; tile < tiles; ++tile, ++k) {
-            workbook::wait_parity(&ring.full[k % stages], k / stages % 2);
-            prints.absorb(ring.tiles[k % stages], threadIdx.x, work.rows_of(tile));
+        for (unsigned tile = 0; tile < work.tiles(); ++tile, at.advance()) {
+            workbook::wait_parity(&ring.full[at.index], at.phase);
+            prints.absorb(ring.tiles[at.index], threadIdx.x, work.rows_of(tile));
             ptx::fence_proxy_async(ptx::space_shared); // what I have read comes before what is written next,
             __syncthreads();                           // and all have read
-            if (threadIdx.x == 0)
-                load(k + stages);
+            if (loads)
+                next.load(ring, at.index, map, work);
         }
         if (const unsigned column = panel * panel_columns + threadIdx.x; column < work.width)
             prints.store(place_of(column, out, count));
@@ -205,7 +219,7 @@ __device__ void consume(Ring<>& ring, const Work& work, unsigned* out) {
     }
 }
 
-inline constexpr int roles_threads = consumer_threads + 32; ///< and a warp that asks
+inline constexpr int roles_threads = consumer_threads + 32; ///< and a warp that loads
 
 /// The same ring with roles.
 template <int count>

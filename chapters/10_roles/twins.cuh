@@ -11,42 +11,36 @@
 
 namespace roles {
 
-/// meeting_ring with a warp more: it asks for the tiles in place of thread 0, and still all meet for each of
+/// The ninth warp of ninth_meets: comes to each meeting, and asks for a tile after it.
+__device__ inline void ask_and_meet(Ring<>& ring, const CUtensorMap& map, const Work& work) {
+    NextTile next{blockIdx.x};
+    for (unsigned stage = 0; stage < stages; ++stage)
+        next.load(ring, stage, map, work);
+    RingState<stages> at;
+    for (unsigned panel = blockIdx.x; panel < work.panels(); panel += gridDim.x)
+        for (unsigned tile = 0; tile < work.tiles(); ++tile, at.advance()) {
+            __syncthreads();
+            next.load(ring, at.index, map, work);
+        }
+}
+
+/// meeting_ring with a warp more: it asks for the tiles in place of warp 0, and still all meet for each of
 /// them.
 template <int count>
 __global__ void __launch_bounds__(roles_threads, 1)
     ninth_meets(const __grid_constant__ CUtensorMap map, Work work, unsigned* out) {
     Ring<>& ring = *reinterpret_cast<Ring<>*>(ring_memory);
-    const unsigned tiles = work.tiles();
-    const auto load = [&](unsigned k) { // the k-th tile of this block, if there is one
-        const unsigned panel = blockIdx.x + k / tiles * gridDim.x;
-        if (panel < work.panels())
-            load_tile(ring.tiles[k % stages], &ring.full[k % stages], map, panel * panel_columns,
-                      k % tiles * tile_rows);
-    };
     if (threadIdx.x == 0)
         ring.initialise(1, 1); // nobody waits for an empty stage here
     __syncthreads();
-    if (workbook::warp_index() == consumer_warps) {
-        const bool asks = workbook::elect_one();
-        if (asks)
-            for (int k = 0; k < stages; ++k)
-                load(k);
-        unsigned k = 0;
-        for (unsigned panel = blockIdx.x; panel < work.panels(); panel += gridDim.x)
-            for (unsigned tile = 0; tile < tiles; ++tile, ++k) {
-                __syncthreads();
-                if (asks)
-                    load(k + stages);
-            }
-        return;
-    }
-    unsigned k = 0;
+    if (workbook::warp_index() == consumer_warps)
+        return ask_and_meet(ring, map, work);
+    RingState<stages> at;
     for (unsigned panel = blockIdx.x; panel < work.panels(); panel += gridDim.x) {
         Prints<count> prints;
-        for (unsigned tile = 0; tile < tiles; ++tile, ++k) {
-            workbook::wait_parity(&ring.full[k % stages], k / stages % 2);
-            prints.absorb(ring.tiles[k % stages], threadIdx.x, work.rows_of(tile));
+        for (unsigned tile = 0; tile < work.tiles(); ++tile, at.advance()) {
+            workbook::wait_parity(&ring.full[at.index], at.phase);
+            prints.absorb(ring.tiles[at.index], threadIdx.x, work.rows_of(tile));
             ptx::fence_proxy_async(ptx::space_shared);
             __syncthreads();
         }
@@ -55,37 +49,44 @@ __global__ void __launch_bounds__(roles_threads, 1)
     }
 }
 
-/// roles_ring without the warp more: empty barriers, and thread 0 asks between its own tiles. It waits for
-/// the stage that it gave back `late` tiles ago, so long are the other warps given; that stage's next tile
-/// comes later by as much.
+/// The tile that warp 0 of eight_ask asks for next, when its stage is empty.
+struct NextWhenEmpty {
+    NextTile next;
+    RingState<stages> to = workbook::producer_start<stages>();
+
+    /// A whole warp waits, one of its lanes asks, and all step on.
+    __device__ void load(Ring<>& ring, const CUtensorMap& map, const Work& work) {
+        if (next.panel < work.panels())
+            workbook::wait_parity(&ring.empty[to.index], to.phase);
+        next.load(ring, to.index, map, work);
+        to.advance();
+    }
+};
+
+/// roles_ring without the warp more: empty barriers, and warp 0 asks between its own tiles. It waits for the
+/// stage that it gave back `late` tiles ago, so long are the other warps given; that stage's next tile comes
+/// later by as much.
 template <int count, int late>
 __global__ void __launch_bounds__(consumer_threads, 1)
     eight_ask(const __grid_constant__ CUtensorMap map, Work work, unsigned* out) {
     Ring<>& ring = *reinterpret_cast<Ring<>*>(ring_memory);
-    const unsigned tiles = work.tiles();
-    const auto load = [&](unsigned k) { // the k-th tile of this block, if there is one
-        const unsigned panel = blockIdx.x + k / tiles * gridDim.x;
-        if (panel >= work.panels())
-            return;
-        workbook::wait_parity(&ring.empty[k % stages], (k / stages + 1) % 2);
-        load_tile(ring.tiles[k % stages], &ring.full[k % stages], map, panel * panel_columns,
-                  k % tiles * tile_rows);
-    };
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         ring.initialise(1, consumer_warps);
-        for (int k = 0; k < stages - late; ++k)
-            load(k);
-    }
     __syncthreads();
-    unsigned k = 0;
+    const bool loads = workbook::warp_index() == 0;
+    NextWhenEmpty next{{blockIdx.x}};
+    if (loads)
+        for (int stage = 0; stage < stages - late; ++stage)
+            next.load(ring, map, work);
+    RingState<stages> at;
     for (unsigned panel = blockIdx.x; panel < work.panels(); panel += gridDim.x) {
         Prints<count> prints;
-        for (unsigned tile = 0; tile < tiles; ++tile, ++k) {
-            workbook::wait_parity(&ring.full[k % stages], k / stages % 2);
-            prints.absorb(ring.tiles[k % stages], threadIdx.x, work.rows_of(tile));
-            workbook::arrive_as_warp(&ring.empty[k % stages]);
-            if (threadIdx.x == 0)
-                load(k + stages - late);
+        for (unsigned tile = 0; tile < work.tiles(); ++tile, at.advance()) {
+            workbook::wait_parity(&ring.full[at.index], at.phase);
+            prints.absorb(ring.tiles[at.index], threadIdx.x, work.rows_of(tile));
+            workbook::arrive_as_warp(&ring.empty[at.index]);
+            if (loads)
+                next.load(ring, map, work);
         }
         if (const unsigned column = panel * panel_columns + threadIdx.x; column < work.width)
             prints.store(place_of(column, out, count));
@@ -107,12 +108,11 @@ __global__ void __launch_bounds__(consumer_threads, 1)
         for (int row = 0; row < tile_rows; ++row)
             ring.tiles[stage].at[row][threadIdx.x] = filled(stage, row, threadIdx.x);
     __syncthreads();
-    const unsigned tiles = work.tiles();
-    unsigned k = 0;
+    RingState<stages> at;
     for (unsigned panel = blockIdx.x; panel < work.panels(); panel += gridDim.x) {
         Prints<count> prints;
-        for (unsigned tile = 0; tile < tiles; ++tile, ++k)
-            prints.absorb(ring.tiles[k % stages], threadIdx.x, work.rows_of(tile));
+        for (unsigned tile = 0; tile < work.tiles(); ++tile, at.advance())
+            prints.absorb(ring.tiles[at.index], threadIdx.x, work.rows_of(tile));
         if (const unsigned column = panel * panel_columns + threadIdx.x; column < work.width)
             prints.store(place_of(column, out, count));
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The opening of chapter 6: three rows of a matrix before and after a kernel that adds one to the first 30 columns."""
+"""The opening of chapter 6: three rows of the matrix of `lost_columns` (mistakes.cu), before and after it adds one through a map of 30 columns."""
 
 import sys
 
@@ -8,7 +8,9 @@ import svg
 FIRST, LAST, EDGE = 26, 35, 30  # the columns that are drawn, and the first one behind the map
 CELL, ROW = 31, 26
 LOST = -(-EDGE * 4 // 16) * 16 // 4  # a store is cut here: at the next multiple of 16 bytes
-BEFORE = ((41, 17, 60, 25, 33, 52, 14, 70, 28, 46), (12, 58, 36, 44, 71, 23, 65, 19, 50, 37), (63, 29, 15, 48, 20, 66, 39, 54, 11, 72))
+WIDTH = 48  # of the matrix
+ROWS = (8, 9, 10)  # the first rows of the kernel's tile
+BEFORE = [[y * WIDTH + x for x in range(FIRST, LAST + 1)] for y in ROWS]
 
 
 def after(column: int, value: int) -> tuple[int, str]:
@@ -19,7 +21,7 @@ def after(column: int, value: int) -> tuple[int, str]:
 
 
 def _part(picture: svg.Figure, above: float, title: str, changed: bool) -> None:
-    left, top = 20, above + 64
+    left, top = 62, above + 64
     picture.text(left, above + 26, title, "strong")
     for i in range(LAST - FIRST + 1):
         column = FIRST + i
@@ -28,13 +30,15 @@ def _part(picture: svg.Figure, above: float, title: str, changed: bool) -> None:
             value, colour = after(column, row[i]) if changed else (row[i], "plain")
             picture.rect(left + i * CELL, top + j * ROW, CELL, ROW, colour, f"column {column}: {value}")
             picture.text(left + (i + 0.5) * CELL, top + j * ROW + 18, str(value), "small", "middle")
+    for j, y in enumerate(ROWS):
+        picture.text(left - 8, top + j * ROW + 18, f"row {y}", "small soft", "end")
     edge = left + (EDGE - FIRST) * CELL
     picture.line(edge, top - 22, edge, top + ROW * len(BEFORE) + 10)
     picture.text(edge, top + ROW * len(BEFORE) + 26, "the 30 columns end here", "small soft", "middle")
 
 
 def figure() -> svg.Figure:
-    picture = svg.Figure("A kernel adds one to columns 0 to 29, and columns 30 and 31 are lost", 350, 350)
+    picture = svg.Figure("A kernel adds one through a map of 30 columns, and columns 30 and 31 are lost", 350, 392)
     _part(picture, 0, "before", False)
     _part(picture, 172, "after", True)
     return picture

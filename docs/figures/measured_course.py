@@ -9,8 +9,8 @@ import svg
 COUNT, WARPS = 32, 8
 CYCLES = 7000  # that are shown
 LEFT, WIDTH, LANE = 76, 632, 21
-KERNELS = (("meeting_ring", "All meet for each tile; warp 0 asks", True), ("roles_ring", "With roles; a ninth warp asks", False))
-LEGEND = (("compute", "multiplies, tile k"), ("wrong", "waits for the slowest"), ("wait", "hands over, asks, goes on"))
+KERNELS = (("meeting_ring", "All meet for each tile; warp 0 loads", True), ("roles_ring", "With roles; a ninth warp loads", False))
+LEGEND = (("compute", "multiplies, tile k"), ("wrong", "waits for the slowest"), ("wait", "hands over, goes on"))
 UNSEEN = ("copy", "waits for the tile")
 
 

@@ -11,7 +11,7 @@ KERNELS = (("meeting_ring", "without roles"), ("roles_ring", "with roles"))
 PARTS = (
     ("waits", "copy", "waits for the tile"),
     ("slowest", "wrong", "waits for the slowest warp"),
-    ("rest", "wait", "hands over, asks, goes on"),
+    ("rest", "wait", "hands over, goes on"),
     ("stores", "async", "stores"),
 )
 LEFT, BAR, GROUP, MOST = 196, 22, 68, 800

@@ -53,7 +53,7 @@ def figure() -> svg.Figure:
     bottom = part(picture, top, "Claimed: whoever is free takes the next panel", True)
     picture.text(12, bottom - 4, "a model, not a measurement", "small soft")
     picture.text(12, bottom + 16, "the program's producers claim up to a ring's depth before their consumers are free", "small soft")
-    for x, colour, name in ((250, "copy", "a low panel"), (360, "compute", "a tall panel"), (474, "wait", "nothing left to do")):
+    for x, colour, name in ((250, "copy", "a short panel"), (360, "compute", "a tall panel"), (474, "wait", "nothing left to do")):
         picture.rect(x, bottom - 15, 14, 14, colour)
         picture.text(x + 20, bottom - 4, name, "small")
     return picture
