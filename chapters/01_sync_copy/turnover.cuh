@@ -32,7 +32,7 @@ __host__ __device__ constexpr unsigned partner(unsigned t, unsigned block) {
 /// shared memory alternate, so that one barrier per tile is enough; with Between::twice there is one tile.
 template <class T, Between between>
 __global__ void move_tiles(const T* in, T* out, std::size_t count) {
-    extern __shared__ unsigned char shared[]; // at least two tiles
+    extern __shared__ __align__(16) unsigned char shared[]; // at least two tiles
     T* tile = reinterpret_cast<T*>(shared);
     const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
     unsigned turn = 0;
@@ -109,7 +109,7 @@ __host__ __device__ constexpr bool is_watched(unsigned tile) {
 /// move_tiles with a clock: lane 0 of each warp notes when it passed what, for the tiles that are watched.
 template <class T, Between between>
 __global__ void watch_tiles(const T* in, T* out, std::size_t count, Passage* passages) {
-    extern __shared__ unsigned char shared[];
+    extern __shared__ __align__(16) unsigned char shared[];
     T* tile = reinterpret_cast<T*>(shared);
     const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
     unsigned turn = 0;

@@ -53,7 +53,7 @@ __host__ __device__ inline T used(const T* tile, unsigned t, unsigned block) {
 /// one.
 template <class T, Work work, int steps = 0>
 __global__ void work_late(const T* in, T* out, std::size_t count) {
-    extern __shared__ unsigned char shared[]; // a tile
+    extern __shared__ __align__(16) unsigned char shared[]; // a tile
     T* tile = reinterpret_cast<T*>(shared);
     const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
     std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -69,7 +69,7 @@ __global__ void work_late(const T* in, T* out, std::size_t count) {
 /// The same, but a thread asks for its element of the next tile before it uses this one.
 template <class T, Work work, int steps = 0>
 __global__ void work_early(const T* in, T* out, std::size_t count) {
-    extern __shared__ unsigned char shared[]; // a tile
+    extern __shared__ __align__(16) unsigned char shared[]; // a tile
     T* tile = reinterpret_cast<T*>(shared);
     const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
     std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
