@@ -57,12 +57,11 @@ template <int stages, class Use>
 __device__ void each_arriving_tile(const Job& job, const Use& use) {
     extern __shared__ __align__(128) std::byte memory[];
     __shared__ std::uint64_t full[stages];
-    const auto tile = [&](std::size_t k) { return blockIdx.x + k * gridDim.x; };
     const auto stage = [&](std::size_t k) { return memory + k % stages * job.tile_bytes; };
     const auto load = [&](std::size_t k) {
-        if (tile(k) >= job.tiles)
+        if (tile_of(k) >= job.tiles)
             return;
-        start_load<Path::async_16>(stage(k), job, tile(k), full);
+        start_load<Path::async_16>(stage(k), job, tile_of(k));
         const auto bar = static_cast<std::uint32_t>(__cvta_generic_to_shared(full + k % stages));
         asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar) : "memory");
     };
@@ -72,10 +71,10 @@ __device__ void each_arriving_tile(const Job& job, const Use& use) {
     __syncthreads(); // nobody arrives on a barrier that is not initialised
     for (int k = 0; k < stages - 1; ++k)
         load(k);
-    for (std::size_t k = 0; tile(k) < job.tiles; ++k) {
+    for (std::size_t k = 0; tile_of(k) < job.tiles; ++k) {
         load(k + stages - 1);
         wait(full + k % stages, k / stages % 2);
-        use(stage(k), tile(k));
+        use(stage(k), tile_of(k));
         __syncthreads();
     }
 }
@@ -86,20 +85,19 @@ __device__ void each_arriving_tile(const Job& job, const Use& use) {
 template <int stages, class Use>
 __device__ void each_tile_met_once(const Job& job, const Use& use) {
     extern __shared__ __align__(128) std::byte memory[];
-    const auto tile = [&](std::size_t k) { return blockIdx.x + k * gridDim.x; };
     const auto stage = [&](std::size_t k) { return memory + k % stages * job.tile_bytes; };
     const auto fetch = [&](std::size_t k) {
-        if (tile(k) < job.tiles)
-            start_load<Path::async_16>(stage(k), job, tile(k), nullptr);
+        if (tile_of(k) < job.tiles)
+            start_load<Path::async_16>(stage(k), job, tile_of(k));
         asm volatile("cp.async.commit_group;" ::: "memory"); // an empty group after the end is a group too
     };
     for (int k = 0; k < stages - 1; ++k)
         fetch(k);
-    for (std::size_t k = 0; tile(k) < job.tiles; ++k) {
+    for (std::size_t k = 0; tile_of(k) < job.tiles; ++k) {
         asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2) : "memory");
         __syncthreads(); // everybody's copies of this tile have landed, and all have read the one before
         fetch(k + stages - 1);
-        use(stage(k), tile(k));
+        use(stage(k), tile_of(k));
     }
 }
 

@@ -84,15 +84,22 @@ __device__ void through_registers(std::byte* to, const std::byte* from, int byte
     }
 }
 
-/// Starts the bulk load of a tile. All threads call it, and one arrives on the stage's barrier, announces the
-/// bytes and asks.
-__device__ inline void start_bulk_load(std::byte* stage, const Job& job, std::size_t tile,
-                                       std::uint64_t* full) {
-    const std::byte* from = job.in + tile * job.tile_bytes;
+/// Which tile is this block's tile number k: each block takes every gridDim.x-th.
+__device__ inline std::size_t tile_of(std::size_t k) { return blockIdx.x + k * gridDim.x; }
+
+/// Starts the bulk load of the block's tile k, if there is one. All threads call it, and one arrives on the
+/// stage's barrier, announces the bytes and asks.
+template <int stages>
+__device__ void load_tile(std::size_t k, const Job& job, std::byte* memory, std::uint64_t* full) {
+    if (tile_of(k) >= job.tiles)
+        return;
+    std::byte* stage = memory + k % stages * job.tile_bytes;
+    std::uint64_t* bar = full + k % stages;
+    const std::byte* from = job.in + tile_of(k) * job.tile_bytes;
     if (threadIdx.x == 0) {
-        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, full,
+        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, bar,
                                        job.tile_bytes);
-        ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, stage, from, job.tile_bytes, full);
+        ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, stage, from, job.tile_bytes, bar);
     }
 }
 
@@ -102,16 +109,14 @@ __device__ inline void wait(std::uint64_t* bar, std::uint32_t parity) {
     }
 }
 
-/// Starts the load of a tile (or, through registers, does it). All threads call it.
+/// Starts the load of a tile by all threads (or, through registers, does it).
 template <Path path>
-__device__ void start_load(std::byte* stage, const Job& job, std::size_t tile, std::uint64_t* full) {
+__device__ void start_load(std::byte* stage, const Job& job, std::size_t tile) {
     const std::byte* from = job.in + tile * job.tile_bytes;
     if constexpr (path == Path::registers_4)
         through_registers<std::uint32_t>(stage, from, job.tile_bytes);
     else if constexpr (path == Path::registers_16)
         through_registers<uint4>(stage, from, job.tile_bytes);
-    else if constexpr (is_bulk(path))
-        start_bulk_load(stage, job, tile, full);
     else {
         constexpr int bytes = access_bytes(path);
         for (int i = threadIdx.x * bytes; i < job.tile_bytes; i += block_threads * bytes)
@@ -162,24 +167,18 @@ __device__ void wait_for_tile(std::size_t k, std::uint64_t* full) {
 ///                left out only to measure what it costs
 template <int stages, bool fenced, class Use>
 __device__ void each_bulk_tile(const Job& job, const Use& use) {
-    extern __shared__ __align__(128) std::byte memory[];
+    extern __shared__ __align__(128) std::byte memory[]; // a tile for each stage
     __shared__ std::uint64_t full[stages];
-    const auto tile = [&](std::size_t k) { return blockIdx.x + k * gridDim.x; };
-    const auto stage = [&](std::size_t k) { return memory + k % stages * job.tile_bytes; };
-    const auto load = [&](std::size_t k) {
-        if (tile(k) < job.tiles)
-            start_bulk_load(stage(k), job, tile(k), full + k % stages);
-    };
     if (threadIdx.x == 0)
         for (std::uint64_t& bar : full)
             ptx::mbarrier_init(&bar, 1);
     for (int k = 0; k < stages - 1; ++k)
-        load(k);
+        load_tile<stages>(k, job, memory, full);
     __syncthreads();
-    for (std::size_t k = 0; tile(k) < job.tiles; ++k) {
-        load(k + stages - 1);
+    for (std::size_t k = 0; tile_of(k) < job.tiles; ++k) {
+        load_tile<stages>(k + stages - 1, job, memory, full);
         wait(full + k % stages, k / stages % 2);
-        use(stage(k), tile(k));
+        use(memory + k % stages * job.tile_bytes, tile_of(k));
         if constexpr (fenced)
             ptx::fence_proxy_async(ptx::space_shared);
         __syncthreads();
@@ -198,11 +197,12 @@ template <Path path, int stages, class Use>
 __device__ void each_other_tile(const Job& job, const Use& use) {
     extern __shared__ __align__(128) std::byte memory[];
     __shared__ std::uint64_t full[stages];
-    const auto tile = [&](std::size_t k) { return blockIdx.x + k * gridDim.x; };
     const auto stage = [&](std::size_t k) { return memory + k % stages * job.tile_bytes; };
     const auto fetch = [&](std::size_t k) {
-        if (tile(k) < job.tiles)
-            start_load<path>(stage(k), job, tile(k), full + k % stages);
+        if constexpr (is_bulk(path))
+            load_tile<stages>(k, job, memory, full);
+        else if (tile_of(k) < job.tiles)
+            start_load<path>(stage(k), job, tile_of(k));
         if constexpr (is_async(path) && !is_bulk(path)) // an empty group after the end is a group too
             asm volatile("cp.async.commit_group;" ::: "memory");
     };
@@ -216,14 +216,14 @@ __device__ void each_other_tile(const Job& job, const Use& use) {
     for (int k = 0; k < ahead; ++k)
         fetch(k);
     __syncthreads();
-    for (std::size_t k = 0; tile(k) < job.tiles; ++k) {
+    for (std::size_t k = 0; tile_of(k) < job.tiles; ++k) {
         if constexpr (path == Path::bulk_both) {
             if (threadIdx.x == 0)
                 ptx::cp_async_bulk_wait_group_read(ptx::n32_t<unread>());
         }
         fetch(k + ahead);
         wait_for_tile<path, stages>(k, full);
-        use(stage(k), tile(k));
+        use(stage(k), tile_of(k));
         __syncthreads(); // all have read the stage
     }
     if (path == Path::bulk_both && threadIdx.x == 0)
