@@ -140,7 +140,7 @@ __global__ void add_one_matrix(const __grid_constant__ CUtensorMap map) {
     const std::int32_t at[] = {static_cast<int>(blockIdx.x) * tile_width,
                                static_cast<int>(blockIdx.y) * tile_height};
     if (threadIdx.x == 0) {
-        prefetch(map); // helps where the first copy comes later; here it is shown
+        prefetch(map); // pays off where the first copy comes later; here only to show it
         expect(&bar, tile_bytes);
         ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, tile, &map, at, &bar);
     }
