@@ -1,9 +1,9 @@
 /// @file bench.cu
 /// Chapter 9's measurements: the distance to another block's shared memory, what the size of a cluster does
 /// to a histogram and a sum, and multicast against loads by each block.
+#include "bench_begins.cuh"
 #include "bench_causes.cuh"
 #include "bench_l2.cuh"
-#include "bench_listed.cuh"
 #include "bench_publish.cuh"
 #include "bench_streams.cuh"
 #include "bench_tiles.cuh"
@@ -174,7 +174,7 @@ constexpr workbook::BenchPart parts[] = {
     {"handover", "how a stage is handed back to those who write into it", handovers},
     {"limits", "what limits the stream of batches", stream_limits},
     {"waits", "for what the roles of a ring wait", waits},
-    {"listed", "the ring of the listing, in pairs and without", listed_rings},
+    {"begins", "a ring by how many blocks begin with the same batch", begins},
     {"publishing", "what an arrival on another block's barrier publishes", publishing},
     {"causes", "where the time of a histogram and of a launch goes", causes},
     {"exchange", "shared memory to shared memory, by loads, stores and bulk copies", exchanges},

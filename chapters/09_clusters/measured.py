@@ -150,64 +150,111 @@ def _late_table(tables: Tables) -> Table:
     return table
 
 
-_Way = tuple[str, int, str]
-"""A kernel of the table listed_ring, the blocks of its cluster, and its loads."""
-
-_APART: _Way = ("stream_batches", 1, _ALONE)
-_BY_TWO: _Way = ("stream_batches", 2, _ALONE)
-_ALIKE: _Way = ("stream_own", 1, _ALONE)
-_PAIR_APART: _Way = ("stream_batches", 2, _SHARED)
-_PAIR_ALIKE: _Way = ("stream_multicast", 2, _SHARED)
-_TO_ITSELF: _Way = ("stream_multicast", 1, _SHARED)
+_BEGINS = (("no two blocks", 1), ("two and two", 2), ("all", 0))
+"""How many blocks begin with the same batch, and what stands for it in a row; 0: all of them."""
 
 
-def _way(row: Row) -> _Way:
-    return str(row["kernel"]), int(number(row["cluster"])), str(row["loads"])
+class _Begins:
+    """The rows of ring_begins."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.rows = [row for row in tables["ring_begins"].rows if row.get("median_ms") is not None]
+
+    def row(self, kib: int, stages: int, loads: str, alike: int, cluster: int = 2, kernel: str = "stream_begins") -> Row | None:
+        wanted = {"kernel": kernel, "loads": loads, "cluster": cluster, "batch": 1024 * kib, "stages": stages}
+        for row in self.rows:
+            if all(row[name] == value for name, value in wanted.items()) and row["alike"] == (alike or row["blocks"]):
+                return row
+        return None
+
+    def pair(self, kib: int, stages: int, alike: int) -> Row | None:
+        """The ring in pairs: the blocks of one begin alike, so no two blocks is no two pairs."""
+        return self.row(kib, stages, _SHARED, alike if alike != 1 else 2)
+
+    def time(self, row: Row | None) -> float | None:
+        return as_float(row["median_ms"]) if row else None
+
+    def gain(self, kib: int, stages: int, alike: int) -> float | None:
+        """How much longer the blocks take alone than in a pair."""
+        return ratio(self.time(self.row(kib, stages, _ALONE, alike)), self.time(self.pair(kib, stages, alike)))
+
+    def shapes(self) -> list[tuple[int, int]]:
+        return list(dict.fromkeys((int(number(row["batch"])) // 1024, int(number(row["stages"]))) for row in self.rows))
 
 
-def _listed_table(tables: Tables) -> Table:
-    """What each block gets in the listed ring and in that of the measurements, by where the blocks begin."""
-    ways = {
-        "apart": ("alone, no two begin alike", _APART),
-        "by_two": ("alone, two and two begin alike", _BY_TWO),
-        "alike": ("alone, all begin alike", _ALIKE),
-        "pair_apart": ("in a pair, no two pairs begin alike", _PAIR_APART),
-        "pair_alike": ("in a pair, all begin alike", _PAIR_ALIKE),
-    }
+def _begins_table(tables: Tables, shapes: tuple[tuple[int, int], ...] = ((32, 3), (32, 4))) -> Table:
+    """Late batches and the rate of each block, alone and in a pair, by which blocks begin with the same batch."""
     table = Table(
         "What each block gets, alone and in a pair, by which blocks begin with the same batch",
-        {"ring": "ring of each block"} | {name: heading(words, "GB/s") for name, (words, _) in ways.items()},
+        {"ring": "ring of each block", "alike": "begin with the same batch", "late": heading("late, alone", "%")}
+        | {"alone": heading("alone", "GB/s"), "pair": heading("in a pair", "GB/s"), "gain": heading("gain of the pair", "%")},
     )
-    lines: dict[str, Row] = {}
-    for row in tables["listed_ring"].rows:
-        for name, (_, way) in ways.items():
-            if _way(row) == way and row.get("gb_per_s") is not None:
-                lines.setdefault(_ring(row), {"ring": _ring(row)})[name] = row["gb_per_s"]
+    rows = _Begins(tables)
+    for kib, stages in shapes or rows.shapes():
+        for words, alike in _BEGINS:
+            alone, pair = rows.row(kib, stages, _ALONE, alike), rows.pair(kib, stages, alike)
+            if alone and pair:
+                gain = 100 * (number(alone["median_ms"]) / number(pair["median_ms"]) - 1)
+                line: Row = {"ring": _ring(alone), "alike": words, "late": round(number(alone["late"]))}
+                table.rows.append(line | {"alone": round(number(alone["gb_per_s"])), "pair": round(number(pair["gb_per_s"])), "gain": round(gain)})
+    return table
+
+
+def _all_begins_table(tables: Tables) -> Table:
+    """Every ring and every way: late batches, and the rate of each block."""
+    table = Table(
+        "What each block gets, and in parentheses how many of 100 batches are late for a warp, by which blocks begin alike",
+        {"ring": "ring of each block", "loads": "loads", "cluster": "blocks of the cluster"},
+    )
+    lines: dict[tuple[str, str, Value], Row] = {}
+    for row in tables["ring_begins"].rows:
+        if row["kernel"] != "stream_begins" or row.get("median_ms") is None or row["alike"] in (4, 44):
+            continue
+        all_of_them = row["alike"] == row["blocks"]
+        name, words = ("all", "all alike") if all_of_them else (str(row["alike"]), "no two alike" if row["alike"] == 1 else f"{row['alike']} alike")
+        table.headings.setdefault(name, heading(words, "GB/s"))
+        line = lines.setdefault((_ring(row), str(row["loads"]), row["cluster"]), {"ring": _ring(row), "loads": row["loads"], "cluster": row["cluster"]})
+        line[name] = f"{number(row['gb_per_s']):.1f} ({number(row['late']):.0f})"
     table.rows = list(lines.values())
     return table
 
 
-def _listed_claims(tables: Tables) -> Iterator[Claim]:
-    rows = Rows(tables["listed_ring"].rows)
-    shapes = ((32, 2), (32, 3), (32, 4), (16, 3), (16, 6))
+def _begins_claims(tables: Tables) -> Iterator[Claim]:
+    rows = _Begins(tables)
 
-    def against(one: _Way, two: _Way, kib: int, stages: int) -> float | None:
+    def against(one: Row | None, two: Row | None) -> float | None:
         """How much longer one takes than the other."""
-        ring = {"batch": 1024 * kib, "stages": stages}
-        return ratio(*(rows.time(kernel=kernel, cluster=cluster, loads=loads, **ring) for kernel, cluster, loads in (one, two)))
+        return ratio(rows.time(one), rows.time(two))
 
-    same = against(_PAIR_ALIKE, _PAIR_APART, 32, 3)
-    yield Claim("listed-same", "three stages of 32 KiB in pairs: the listed ring takes as long as where pairs begin apart", same, "<=", 1.03, "times")
-    yield Claim("listed-gain", "and gains from its pairs", against(_ALIKE, _PAIR_ALIKE, 32, 3), ">=", 1.08, "times")
-    yield Claim("listed-four", "with four stages the listed ring loses in pairs", against(_PAIR_ALIKE, _ALIKE, 32, 4), ">=", 1.02, "times")
-    alike = max(some(*(against(_ALIKE, _APART, *shape) for shape in shapes)), default=None)
-    yield Claim("listed-alike", "blocks that load alone take less time if all begin with the same batch than if no two do", alike, "<=", 0.95, "times")
-    yield Claim("listed-three", "three stages of 32 KiB: by a third", against(_APART, _ALIKE, 32, 3), ">=", 1.35, "times")
-    yield Claim("listed-apart", "if no two begin alike, a pair gains much", against(_APART, _PAIR_APART, 32, 3), ">=", 1.5, "times")
-    itself = [against(_TO_ITSELF, _ALIKE, *shape) for shape in shapes]
-    yield Claim("listed-self", "a multicast to the own block alone takes longer than an ordinary copy", min(some(*itself), default=None), ">=", 1.1, "times")
-    unmerged = max(some(*(against(_TO_ITSELF, _APART, *shape) for shape in shapes)), default=None)
-    yield Claim("listed-unmerged", "though all begin alike, it takes a little longer than ordinary copies of which no two do", unmerged, "<=", 1.15, "times")
+    ring = (32, 3)
+    alone = [rows.row(*ring, _ALONE, alike) for alike in (1, 2, 0)]
+    yield Claim("begins-none", "three stages of 32 KiB, no two blocks begin alike: a pair gains", rows.gain(*ring, 1), ">=", 1.5, "times")
+    yield Claim("begins-two", "if the two of a pair do", rows.gain(*ring, 2), ">=", 1.15, "times")
+    yield Claim("begins-all", "if all do", rows.gain(*ring, 0), ">=", 1.05, "times")
+    yield Claim("begins-four-none", "with four stages, no two alike", rows.gain(32, 4, 1), ">=", 1.5, "times")
+    yield Claim("begins-four-two", "two and two", rows.gain(32, 4, 2), "<=", 1.04, "times")
+    yield Claim("begins-four-all", "all: the pair loses", rows.gain(32, 4, 0), "<=", 0.99, "times")
+    yield Claim("begins-alone", "blocks that load alone take longer if no two begin alike than if two and two do", against(alone[0], alone[1]), ">=", 1.25, "times")
+    late = [as_float(row.get("late")) if row else None for row in alone]
+    yield Claim("begins-late", "and more of their batches are late", ratio(late[0], late[1]), ">=", 1.5, "times")
+    yield Claim("begins-late-all", "more than if all do", ratio(late[1], late[2]), ">=", 1.3, "times")
+    apart = against(rows.row(*ring, _ALONE, 1, 1), rows.row(*ring, _ALONE, 2, 1))
+    yield Claim("begins-no-cluster", "without a cluster two blocks that follow each other gain nothing by beginning alike", apart, "<=", 1.03, "times")
+    more = against(rows.row(*ring, _ALONE, 2), rows.row(*ring, _ALONE, 12))
+    yield Claim("begins-twelve", "nor do twelve blocks that begin alike gain over two of a cluster", more, "<=", 1.03, "times")
+    itself = [against(rows.row(*shape, _SHARED, 0, 1), rows.row(*shape, _SHARED, 1, 1)) for shape in rows.shapes()]
+    yield Claim("begins-self", "a multicast to the own block alone is no faster if all begin alike", min(some(*itself), default=None), ">=", 0.99, "times")
+    unmerged = [against(rows.row(*shape, _SHARED, 0, 1), rows.row(*shape, _ALONE, 1, 1)) for shape in rows.shapes()]
+    yield Claim("begins-unmerged", "and takes a little longer than ordinary copies of which no two begin alike", max(some(*unmerged), default=None), "<=", 1.15, "times")
+    listed = against(rows.row(*ring, _SHARED, 0, 2, "stream_multicast"), rows.pair(*ring, 0))
+    yield Claim("begins-listed", "the listed kernel takes nearly as long in pairs as this one", None if listed is None else abs(listed - 1) * 100, "<=", 8, "%")
+    some_late = [rows.gain(kib, stages, alike) for kib, stages, alike in ((32, 2, 1), (32, 2, 2), (32, 2, 0), (16, 3, 1), (16, 3, 0), (16, 6, 1))]
+    yield Claim("begins-rings", "other rings with 9 late batches or more: a pair gains", min(some(*some_late), default=None), ">=", 1.03, "times")
+    in_time = [rows.gain(16, 6, alike) for alike in (2, 0)]
+    yield Claim("begins-six", "six stages of 16 KiB of neighbours that begin alike: a pair gains nothing", max(some(*in_time), default=None), "<=", 1.02, "times")
+    unmerged_rates = [as_float(row["gb_per_s"]) for shape in rows.shapes() if (row := rows.row(*shape, _ALONE, 1))]
+    spread = ratio(max(some(*unmerged_rates), default=None), min(some(*unmerged_rates), default=None))
+    yield Claim("begins-same", "no two begin alike: five rings of blocks alone get nearly the same", spread, "<=", 1.08, "times")
 
 
 _BILLS = ((8192, 2), (16384, 2), (32768, 2), (16384, 6))
@@ -430,7 +477,7 @@ def _publishing_claims(tables: Tables) -> Iterator[Claim]:
 
 
 BENCH = Bench(
-    raw=("multicast", "handover", "stream_limits", "ring_waits", "listed_ring", "histogram_causes", "histogram_l2"),
+    raw=("multicast", "handover", "stream_limits", "ring_waits", "ring_begins", "histogram_causes", "histogram_l2"),
     tables={
         "multicast_batches": (("multicast",), pivot(
             "multicast",
@@ -459,7 +506,8 @@ BENCH = Bench(
             "gb_per_s",
         )),
         "ring_late": (("ring_waits",), _late_table),
-        "listed_gains": (("listed_ring",), _listed_table),
+        "begin_gains": (("ring_begins",), _begins_table),
+        "begin_rings": (("ring_begins",), _all_begins_table),
         "ring_ways": (("ring_waits",), _waits_table),
         "ring_parts": (("ring_waits",), _parts_table),
         "ring_bill": (("ring_waits",), _bill_table),
@@ -472,7 +520,7 @@ BENCH = Bench(
         (("stream_limits",), _stream_claims),
         (("ring_waits",), _waits_claims),
         (("ring_waits",), _bill_claims),
-        (("listed_ring",), _listed_claims),
+        (("ring_begins",), _begins_claims),
         (("multicast_tile",), _tiles_claims),
         (("cluster_launch",), _cluster_launch_claims),
         (("histogram_causes",), _causes_claims),

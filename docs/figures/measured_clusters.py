@@ -9,8 +9,8 @@ import svg
 KIB = 1024
 ARRAY = 16 * KIB * KIB
 """Bytes that each block gets."""
-STEP = 4
-"""TB/s from mark to mark."""
+STEP = 40
+"""GB/s from mark to mark."""
 PANELS = ((16, (2, 3, 4, 6, 12), 66, 326), (32, (2, 3, 4, 6), 430, 690))
 """The size of a batch in KiB, the numbers of stages, and where the panel begins and ends."""
 
@@ -32,7 +32,7 @@ def figure() -> svg.Figure:
     rows = [row for row in chart.table("ring_waits") if row["cluster"] == 2]
 
     def rate(row: chart.Row) -> float:
-        return ARRAY * chart.number(row, "blocks") / chart.number(row, "median_ms") * 1e-9
+        return ARRAY / chart.number(row, "median_ms") * 1e-6
 
     def points(kib: int, loads: str) -> list[tuple[float, float]]:
         return [(chart.number(row, "stages"), rate(row)) for row in rows if row["batch"] == kib * KIB and row["loads"] == loads]
@@ -42,7 +42,7 @@ def figure() -> svg.Figure:
     for kib, counts, start, end in PANELS:
         stages = chart.Axis(counts[0], counts[-1], start, end, [(float(s), str(s)) for s in counts], logarithmic=True)
         lines = {"a pair, multicast": ("async", points(kib, "multicast")), "each block loads": ("wait", points(kib, "each block loads"))}
-        panel(picture, stages, f"Batches of {kib} KiB", rates, ("stages", "TB/s"), lines, 130)
+        panel(picture, stages, f"Batches of {kib} KiB", rates, ("stages", "GB/s of each block"), lines, 130)
     return picture
 
 
