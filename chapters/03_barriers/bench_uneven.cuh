@@ -87,7 +87,6 @@ struct Consumer {
 /// All meet after each tile; a tile is asked for `stages` - 1 tiles ahead.
 template <class Source, int stages>
 __global__ void __launch_bounds__(block_threads, 8) by_meeting(Tiles tiles, Work work) {
-    constexpr int ahead = stages - 1;
     __shared__ alignas(128) unsigned tile[stages][buffer_size];
     __shared__ workbook::RingBarriers<stages> ring;
     if (threadIdx.x == 0)
@@ -95,7 +94,9 @@ __global__ void __launch_bounds__(block_threads, 8) by_meeting(Tiles tiles, Work
     __syncthreads();
     const bool consumes = threadIdx.x >= producer_threads;
     const bool produces = !consumes && Source::chosen();
-    workbook::RingState<stages> to;
+    // [meeting-loops]
+    constexpr int ahead = stages - 1;
+    workbook::RingState<stages> to; // nobody waits for its phase
     workbook::RingState<stages> from;
     Consumer consumer;
     for (std::size_t k = 0; produces && k < ahead && tiles.has(k); ++k, to.advance())
@@ -106,10 +107,11 @@ __global__ void __launch_bounds__(block_threads, 8) by_meeting(Tiles tiles, Work
         if (consumes) {
             workbook::wait_parity(&ring.full[from.index], from.phase);
             consumer.use(tile[from.index], tiles, k, work);
-            ptx::fence_proxy_async(ptx::space_shared);
+            ptx::fence_proxy_async(ptx::space_shared); // arrive_as_warp() has it too
         }
-        __syncthreads();
+        __syncthreads(); // the meeting: all have read tile k
     }
+    // [/meeting-loops]
 }
 
 /// Full and empty barriers: a warp may be ahead of another by as many tiles as there are stages.
@@ -126,13 +128,13 @@ __global__ void __launch_bounds__(block_threads, 8) by_pair(Tiles tiles, Work wo
     workbook::RingState<stages> from;
     Consumer consumer;
     for (std::size_t k = 0; produces && tiles.has(k); ++k, to.advance()) {
-        workbook::wait_parity(&ring.empty[to.index], to.phase);
+        workbook::wait_parity(&ring.empty[to.index], to.phase); // the pair: until this buffer is empty
         Source::bring(tile[to.index], &ring.full[to.index], tiles, k);
     }
     for (std::size_t k = 0; consumes && tiles.has(k); ++k, from.advance()) {
         workbook::wait_parity(&ring.full[from.index], from.phase);
         consumer.use(tile[from.index], tiles, k, work);
-        workbook::arrive_as_warp(&ring.empty[from.index]);
+        workbook::arrive_as_warp(&ring.empty[from.index]); // the pair: this warp has read it
     }
 }
 
