@@ -105,6 +105,38 @@ void roles_work(Bench& bench) {
     work_of_count<128>(bench, words, ceiling);
 }
 
+// ---- taller panels ----
+
+/// One block on each SM: the ring that meets, and the two with empty barriers.
+template <int count>
+void tall_of_count(Bench& bench, const Words& words, std::size_t height, double ceiling) {
+    std::vector<Twin> twins;
+    const auto add = [&](const char* kernel, auto launch) {
+        twins.push_back({{{"kernel", kernel}, {"prints", count}, {"height", height}},
+                         count,
+                         [&words, launch](auto out) { launch(words.matrix(), out, unsigned{sms}); }});
+    };
+    add("meeting_ring", launch_meeting_ring<count>);
+    add("eight_ask, at once", launch_eight_ask<count, 0>);
+    add("roles_ring", launch_roles_ring<count>);
+    race(bench, "roles_tall", words, std::move(twins), ceiling);
+}
+
+/// A taller panel stores less often: what part of the gain goes with the stores?
+void tall_panels(Bench& bench) {
+    bench.table("roles_tall", "Panels of more rows: all threads meet, or have empty barriers, or roles",
+                workbook::joined<BenchColumn>(
+                    {{"kernel", "kernel"}, {"prints", "values"}, {"height", "rows of a panel"}},
+                    workbook::timing_columns()));
+    for (const std::size_t height : {512, 4096}) {
+        const Words words(bench.size(sms * 6, std::size_t{2}) * panel_columns,
+                          bench.size(height, std::size_t{70}));
+        const double ceiling = copy_rate(bench, words.bytes());
+        tall_of_count<32>(bench, words, height, ceiling);
+        tall_of_count<96>(bench, words, height, ceiling);
+    }
+}
+
 // ---- the multiplications alone ----
 
 /// The fingerprints that prints_alone writes for a column of its first panel.
@@ -444,6 +476,7 @@ void overlaps(Bench& bench) {
 
 constexpr workbook::BenchPart parts[] = {
     {"work", "roles against a barrier of the block, by arithmetic", roles_work},
+    {"tall", "the same with taller panels", tall_panels},
     {"alone", "the multiplications of the rings alone", multiplications_alone},
     {"waits", "how long warps wait, and at which barrier", waits},
     {"loaders", "who should load, if to load takes longer", loaders},

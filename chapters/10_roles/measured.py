@@ -64,6 +64,19 @@ def _changes(tables: Tables) -> Table:
     return table
 
 
+def _by_height(tables: Tables) -> Table:
+    """What empty barriers alone and roles gain over a ring at which all meet, by the rows of a panel."""
+    rows = Rows(tables["roles_tall"].rows)
+    heights = sorted({int(number(row["height"])) for row in tables["roles_tall"].rows})
+    title = "The rise of the rate over meeting_ring, by the rows of a panel; one block on each SM"
+    table = Table(title, {"prints": "values", "kernel": "kernel"} | {str(n): heading(f"{n} rows", "%") for n in heights})
+    for prints in sorted({int(number(row["prints"])) for row in tables["roles_tall"].rows}):
+        for kernel in ("eight_ask, at once", "roles_ring"):
+            shares = {n: ratio(rows.time(kernel="meeting_ring", prints=prints, height=n), rows.time(kernel=kernel, prints=prints, height=n)) for n in heights}
+            table.rows.append({"prints": prints, "kernel": kernel} | {str(n): 100 * share - 100 for n, share in shares.items() if share})
+    return table
+
+
 def _alone_table(tables: Tables) -> Table:
     """The multiplications and stores alone, and what part of each ring's time they are, with one block on each SM."""
     rings, alone = Rows(tables["roles_work"].where(blocks="1")), Rows(tables["roles_alone"].rows)
@@ -119,15 +132,26 @@ def _where(tables: Tables) -> Table:
     return table
 
 
+def _saved(tables: Tables) -> Table:
+    """What roles save of meeting_ring's cycles for each tile, and where."""
+    parts = {name: heading(text, "cycles") for name, text in (("computes", "multiplying"), ("stores", "stores"), ("slowest", "waiting for the slowest warp"), ("rest", "handing over"), ("waits", "waiting for the tile"), ("loop", "in all"))}
+    table = Table("The cycles of a tile that a warp with roles saves, and where; with a clock in each warp", {"prints": "values"} | parts)
+    for count in (4, 32, 96):
+        meeting, roles = ([row for row in tables["roles_waits"].where(kernel=kernel, prints=count) if row.get("loop")] for kernel in ("meeting_ring", "roles_ring"))
+        if meeting and roles:
+            table.rows.append({"prints": count} | {name: number(meeting[0][name]) - number(roles[0][name]) for name in parts})
+    return table
+
+
 def _where_changes(tables: Tables) -> Table:
     """The same of the rings in between."""
-    headings = {"prints": "values", "kernel": "kernel", "slowest": heading("waits for the slowest warp", "cycles"), "waits": heading("waits for the tile", "cycles"), "late": heading("tiles that were not there at the first look", "%"), "idle": heading("nobody in a quarter of the SM multiplies", "%")}
+    headings = {"prints": "values", "kernel": "kernel", "slowest": heading("waits for the slowest warp", "cycles"), "waits": heading("waits for the tile", "cycles"), "stores": heading("stores", "cycles"), "late": heading("tiles that were not there at the first look", "%"), "idle": heading("nobody in a quarter of the SM multiplies", "%")}
     table = Table("One change at a time, and both: what a warp waits for, for each tile, with a clock in each warp", headings)
-    for count in (16, 32, 64):
+    for count in (16, 32, 64, 96):
         for kernel in ("meeting_ring", "ninth_meets", "eight_ask, at once", "roles_ring"):
             for row in tables["roles_waits"].where(kernel=kernel, prints=count):
                 if row.get("loop"):
-                    table.rows.append({"prints": count, "kernel": kernel, "late": row["late"], "idle": _idle(row)} | {name: row[name] for name in ("slowest", "waits")})
+                    table.rows.append({"prints": count, "kernel": kernel, "late": row["late"], "idle": _idle(row)} | {name: row[name] for name in ("slowest", "waits", "stores")})
     return table
 
 
@@ -253,6 +277,19 @@ def _work_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("roles-no-loss", "one block on each SM, 4 values: roles take no more time", gains(4), ">=", 0.97, "times")
 
 
+def _tall_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["roles_tall"].rows)
+
+    def gains(prints: int, height: int, kernel: str) -> float | None:
+        wanted = {"prints": prints, "height": height}
+        return ratio(rows.time(kernel="meeting_ring", **wanted), rows.time(kernel=kernel, **wanted))
+
+    yield Claim("tall-short-96", "96 values, 512 rows: roles take less time", gains(96, 512, "roles_ring"), ">=", 1.03, "times")
+    yield Claim("tall-96", "96 values, 4,096 rows: roles gain nothing", gains(96, 4096, "roles_ring"), "<=", 1.01, "times")
+    yield Claim("tall-eight-96", "the same with empty barriers and without a ninth warp: they gain less than with 512 rows", gains(96, 4096, "eight_ask, at once"), "<=", 1.04, "times")
+    yield Claim("tall-32", "32 values, 4,096 rows: roles take less time", gains(32, 4096, "roles_ring"), ">=", 1.08, "times")
+
+
 def _registers_claims(tables: Tables) -> Iterator[Claim]:
     rows = Rows(tables["roles_registers"].rows)
 
@@ -322,7 +359,7 @@ def _overlap_claims(tables: Tables) -> Iterator[Claim]:
 
 
 BENCH = Bench(
-    raw=("roles_work", "roles_alone", "roles_waits", "roles_course", "roles_loaders", "roles_registers", "roles_turns", "roles_multicast", "roles_scheduling", "roles_overlap"),
+    raw=("roles_work", "roles_tall", "roles_alone", "roles_waits", "roles_course", "roles_loaders", "roles_registers", "roles_turns", "roles_multicast", "roles_scheduling", "roles_overlap"),
     tables={
         "roles_by_work": (("roles_work",), _ordered(pivot(
             "roles_work",
@@ -333,8 +370,10 @@ BENCH = Bench(
             "gb_per_s",
         ), "blocks", "kernel")),
         "roles_changes": (("roles_work",), _changes),
+        "roles_by_height": (("roles_tall",), _by_height),
         "roles_multiplications": (("roles_work", "roles_alone"), _alone_table),
         "roles_where": (("roles_waits",), _where),
+        "roles_saved": (("roles_waits",), _saved),
         "roles_where_changes": (("roles_waits",), _where_changes),
         "roles_clock": (("roles_waits",), _clock),
         "roles_by_loader": (("roles_loaders",), _by_loader),
@@ -400,6 +439,7 @@ BENCH = Bench(
     },
     claims=(
         (("roles_work",), _work_claims),
+        (("roles_tall",), _tall_claims),
         (("roles_work", "roles_alone"), _alone_claims),
         (("roles_waits",), _waits_claims),
         (("roles_loaders",), _loaders_claims),

@@ -81,6 +81,7 @@ __global__ void __launch_bounds__(consumer_threads, 1)
     RingState<stages> at;
     for (unsigned panel = blockIdx.x; panel < work.panels(); panel += gridDim.x) {
         Prints<count> prints;
+        // [eight-loop]
         for (unsigned tile = 0; tile < work.tiles(); ++tile, at.advance()) {
             workbook::wait_parity(&ring.full[at.index], at.phase);
             prints.absorb(ring.tiles[at.index], threadIdx.x, work.rows_of(tile));
@@ -88,6 +89,7 @@ __global__ void __launch_bounds__(consumer_threads, 1)
             if (loads)
                 next.load(ring, map, work);
         }
+        // [/eight-loop]
         if (const unsigned column = panel * panel_columns + threadIdx.x; column < work.width)
             prints.store(place_of(column, out, count));
     }
