@@ -1,6 +1,7 @@
 /// @file bench.cu
 /// Chapter 2's measurements: what a predicate costs and what its flags cost, how many groups and tiles per
-/// block a ring of cp.async wants, and what asking early is worth where few blocks fit on an SM.
+/// block a ring of cp.async wants, what asking early is worth where few blocks fit on an SM, and what the
+/// instruction alone is worth there.
 #include "cp_async.cuh"
 
 #include "workbook/bench.hpp"
@@ -209,6 +210,31 @@ __global__ void through_registers(const float* in, float* out, std::size_t size)
     }
 }
 
+/// groups_in_flight for whole tiles only: no lengths, and no branch for a cut chunk. With one stage it is
+/// through_registers<false> but for the instruction.
+template <int stages>
+__global__ void whole_tiles(const float* in, float* out, std::size_t size) {
+    __shared__ alignas(128) float tiles[stages][small_floats];
+    const auto tile_start = [](unsigned k) {
+        return (blockIdx.x + std::size_t{k} * gridDim.x) * small_floats;
+    };
+    const int first = threadIdx.x * chunk_floats;
+    const auto start_group = [&](unsigned k) {
+        if (first < small_floats && tile_start(k) < size)
+            cp_async_cg(tiles[k % stages] + first, in + tile_start(k) + first);
+        cp_async_commit_group();
+    };
+    for (int k = 0; k < stages - 1; ++k)
+        start_group(k);
+    for (unsigned k = 0; tile_start(k) < size; ++k) {
+        start_group(k + stages - 1);
+        cp_async_wait_group<stages - 1>();
+        __syncthreads();
+        store_reversed(tiles[k % stages], out + tile_start(k), small_floats);
+        __syncthreads();
+    }
+}
+
 /// One kernel with one shape of its blocks.
 struct Early {
     const char* kernel_name;
@@ -254,11 +280,10 @@ void add_rings(std::vector<Early>& to, std::integer_sequence<int, stages...>) {
     }
 }
 
-/// All rows in turns, with the driver's copy among them.
-void early(Bench& bench) {
+/// A table of all rows in turns, with the driver's copy among them.
+void in_turns(Bench& bench, const char* table, const char* title, std::vector<Early> rows) {
     bench.table(
-        "cp_async_early",
-        "Asking early where four or eight blocks fit on an SM: through registers, and with cp.async",
+        table, title,
         workbook::joined<workbook::BenchColumn>({{"kernel", "kernel"},
                                                  {"stages", "stages"},
                                                  {"tile_bytes", "tile", "bytes"},
@@ -269,8 +294,6 @@ void early(Bench& bench) {
                                                 workbook::timing_columns()));
     Arrays arrays(bench.size(std::size_t{97'656}, std::size_t{40}) * tile_floats); // whole tiles
     const std::size_t size = arrays.in.size();
-    std::vector<Early> rows;
-    add_rings(rows, std::make_integer_sequence<int, 6>());
     std::vector<workbook::Contender> contenders{
         {"copy", [&] {
              workbook::check(cudaMemcpyAsync(arrays.out.data(), arrays.in.data(), arrays.in.size_bytes(),
@@ -279,7 +302,7 @@ void early(Bench& bench) {
          }}};
     for (Early& row : rows) {
         if (!limit_blocks(row))
-            return bench.wrong(std::string("cp_async_early, ") + row.kernel_name + ": other blocks fit");
+            return bench.wrong(std::string(table) + ", " + row.kernel_name + ": other blocks fit");
         const unsigned tiles = workbook::blocks_for(size, static_cast<std::size_t>(row.floats));
         const unsigned grid =
             row.each > 0
@@ -292,7 +315,7 @@ void early(Bench& bench) {
         arrays.out.poison();
         launch();
         if (!arrays.reversed(row.floats))
-            return bench.wrong(std::string("cp_async_early, ") + row.kernel_name + ": wrong result");
+            return bench.wrong(std::string(table) + ", " + row.kernel_name + ": wrong result");
         contenders.push_back({row.kernel_name, launch});
     }
     std::vector<std::optional<workbook::Timing>> timings(contenders.size());
@@ -302,28 +325,56 @@ void early(Bench& bench) {
     }
     const std::size_t bytes = 2 * arrays.in.size_bytes();
     const double rate = timings[0] ? timings[0]->bytes_per_second(bytes) : 0;
-    bench.row("cp_async_early", workbook::joined<BenchCell>({{"kernel", "copy"}},
-                                                            workbook::timing_cells(timings[0], bytes, rate)));
+    bench.row(table, workbook::joined<BenchCell>({{"kernel", "copy"}},
+                                                 workbook::timing_cells(timings[0], bytes, rate)));
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const Early& row = rows[i];
         const std::size_t tile = static_cast<std::size_t>(row.floats) * sizeof(float);
-        bench.row("cp_async_early",
-                  workbook::joined<BenchCell>(
-                      {{"kernel", row.kernel_name},
-                       {"stages", row.stages},
-                       {"tile_bytes", tile},
-                       {"threads", row.threads},
-                       {"blocks_per_sm", row.blocks},
-                       {"tiles_per_block", row.each},
-                       {"in_flight", tile * static_cast<std::size_t>(row.stages) * row.blocks}},
-                      workbook::timing_cells(timings[i + 1], bytes, rate)));
+        bench.row(table, workbook::joined<BenchCell>(
+                             {{"kernel", row.kernel_name},
+                              {"stages", row.stages},
+                              {"tile_bytes", tile},
+                              {"threads", row.threads},
+                              {"blocks_per_sm", row.blocks},
+                              {"tiles_per_block", row.each},
+                              {"in_flight", tile * static_cast<std::size_t>(row.stages) * row.blocks}},
+                             workbook::timing_cells(timings[i + 1], bytes, rate)));
     }
+}
+
+void early(Bench& bench) {
+    std::vector<Early> rows;
+    add_rings(rows, std::make_integer_sequence<int, 6>());
+    in_turns(bench, "cp_async_early",
+             "Asking early where four or eight blocks fit on an SM: through registers, and with cp.async",
+             std::move(rows));
+}
+
+template <int... stages>
+void add_twins(std::vector<Early>& to, std::integer_sequence<int, stages...>) {
+    const auto add = [&](const char* name, int count, auto* kernel) {
+        to.push_back({name, kernel, count, small_floats, 128, 4, 0});
+    };
+    add("registers", 1, through_registers<false>);
+    add("registers, early", 1, through_registers<true>);
+    (add("groups_in_flight", stages + 1, groups_in_flight<stages + 1, small_floats>), ...);
+    (add("whole_tiles", stages + 1, whole_tiles<stages + 1>), ...);
+}
+
+/// The shapes of the chapter's first picture, and the same rings for whole tiles only.
+void whole(Bench& bench) {
+    std::vector<Early> rows;
+    add_twins(rows, std::make_integer_sequence<int, 4>());
+    in_turns(bench, "cp_async_whole",
+             "Tiles of 2 KiB in four blocks on an SM: through registers, and rings with and without lengths",
+             std::move(rows));
 }
 
 constexpr workbook::BenchPart parts[] = {
     {"flags", "what a predicate costs, and what reading its flags costs", flags},
     {"groups", "stages and tiles per block of a ring of groups", groups},
     {"early", "what asking early is worth where few blocks fit on an SM", early},
+    {"whole", "what the instruction alone is worth there: rings for whole tiles only", whole},
 };
 
 } // namespace

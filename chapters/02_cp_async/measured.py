@@ -107,17 +107,37 @@ def _early_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("early-parted", "from 64 KiB on all rings whose blocks end after 16 tiles are ahead of all whose blocks stay", parted, ">=", 4, "points")
 
 
+def _whole_read_table(tables: Tables) -> Table:
+    table = Table("Four blocks of 2 KiB on an SM: the loop through registers, and the ring with and without lengths", {"kernel": "kernel"} | {str(n): heading(f"{n} stage{'s' if n > 1 else ''}", "% of the copy") for n in range(1, 5)})
+    lines: dict[Value, Row] = {}
+    for row in tables["cp_async_whole"].rows:
+        if row["kernel"] != "copy":
+            lines.setdefault(row["kernel"], {"kernel": row["kernel"]})[str(row["stages"])] = row.get("share")
+    table.rows = list(lines.values())
+    return table
+
+
+def _whole_claims(tables: Tables) -> Iterator[Claim]:
+    rows = Rows(tables["cp_async_whole"].rows)
+    registers, plain, ring = (rows.time(kernel=kernel, stages=1) for kernel in ("registers", "whole_tiles", "groups_in_flight"))
+    yield Claim("whole-instruction", "whole tiles, one after another: cp.async is no faster than registers", ratio(registers, plain), "<=", 1.01, "times")
+    yield Claim("whole-no-slower", "and no slower", ratio(plain, registers), "<=", 1.01, "times")
+    yield Claim("whole-lengths", "the ring that computes lengths is slower than that for whole tiles", ratio(ring, plain), ">=", 1.02, "times")
+
+
 BENCH = Bench(
-    raw=("cp_async_flags", "cp_async_groups", "cp_async_early"),
+    raw=("cp_async_flags", "cp_async_groups", "cp_async_early", "cp_async_whole"),
     tables={
         "groups_best": (("cp_async_groups",), _groups_best_table),
         "early_read": (("cp_async_early",), _early_read_table),
         "early_bytes": (("cp_async_early",), _early_bytes_table),
+        "whole_read": (("cp_async_whole",), _whole_read_table),
         "flags_short": (("cp_async_flags",), without_spread("cp_async_flags")),
     },
     claims=(
         (("cp_async_flags",), _flags_claims),
         (("cp_async_groups",), _groups_claims),
         (("cp_async_early",), _early_claims),
+        (("cp_async_whole",), _whole_claims),
     ),
 )
