@@ -1,8 +1,5 @@
 #!/usr/bin/env python3
-"""What a warp that only loads gains with one block on each SM: the rise of the rate by the values in each thread's registers.
-
-The kernel without roles is `meeting_ring`, as everywhere in the chapter's text.
-"""
+"""What a warp that only loads gains if loading is work: the time without roles and with them, by the multiplications before each copy."""
 
 import sys
 
@@ -10,29 +7,29 @@ import chart
 import svg
 
 PAPER = 366  # so narrow that a phone shows all of it
-
-
-def gains() -> dict[str, float]:
-    """The rise of the rate in per cent, by the values."""
-    times = {(row["kernel"], row["prints"]): chart.number(row, "median_ms") for row in chart.table("roles_work") if row["blocks"] == "1"}
-    return {str(prints): 100 * (time / times["roles_ring", prints] - 1) for (kernel, prints), time in times.items() if kernel == "meeting_ring"}
+KERNELS = (
+    ("warp 0, all meet", "wait", "no roles: one of eight warps also loads"),
+    ("a ninth warp, empty barriers", "copy", "roles: a ninth warp loads, and nobody meets"),
+)
 
 
 def figure() -> svg.Figure:
-    found = gains()
-    counts = sorted(found, key=int)
-    picture = svg.Figure("How much faster a kernel with a warp that only loads is than one without roles, in per cent of the rate", 292, PAPER)
-    picture.text(14, 26, "Gained by roles", "strong")
-    picture.text(14, 46, "rise of the rate, in per cent, on an H200", "small soft")
-    slot = 38
-    y = chart.Axis(0, 13, 232, 84, [(v, f"{v}") for v in (0, 5, 10)])
-    x = chart.Axis(0, len(counts), 46, 46 + slot * len(counts), [(i + 0.5, f"{count}") for i, count in enumerate(counts)])
-    chart.grid(picture, x, y, "values that each thread keeps", "")
-    picture.text(38, 70, "%", "small", "end")
-    columns = chart.Columns(x, y, slot, 1, 24, 0)
-    for i, count in enumerate(counts):
-        gain = found[count]
-        columns.draw(picture, i, 0, gain, "copy", f"{gain:.0f}" if gain >= 0.9 else f"{gain:.1f}", f"{count} values: {gain:.1f} % faster")
+    rows = {row["loader"]: row for row in chart.table("roles_by_loader")}
+    steps = [name for name in rows[KERNELS[0][0]] if str(name).isdigit()]
+    picture = svg.Figure("The time of two kernels with the same work, without roles and with them, by how much there is to do before each copy", 330, PAPER)
+    picture.text(14, 26, "When loading is work", "strong")
+    picture.text(14, 46, "32 values: time in µs, on an H200", "small soft")
+    slot = 76
+    y = chart.Axis(0, 400, 270, 112, [(v, f"{v}") for v in (0, 100, 200)])
+    x = chart.Axis(0, len(steps), 50, 50 + slot * len(steps), [(i + 0.5, f"{step}") for i, step in enumerate(steps)])
+    chart.grid(picture, x, y, "multiplications before each copy", "")
+    columns = chart.Columns(x, y, slot, len(KERNELS), 30, 2)
+    for side, (loader, colour, name) in enumerate(KERNELS):
+        picture.rect(14, 58 + 18 * side, 12, 12, colour)
+        picture.text(32, 68 + 18 * side, name, "small")
+        for i, step in enumerate(steps):
+            time = chart.number(rows[loader], step)
+            columns.draw(picture, i, side, time, colour, f"{time:.0f}", f"{name}, {step} multiplications: {time:.0f} µs")
     return picture
 
 
