@@ -9,9 +9,9 @@ import svg
 TOP, STEP, STAGE = 68, 76, 44
 WORK = "64"
 RINGS = [  # the ring as the measurements call it, its stages, how the chapter says it, what is issued for a tile, colour
-    ("256 copies, two block barriers", 2, "cp.async", "256 copies for each tile", "copy"),
-    ("256 copies, one block barrier", 4, "cp.async", "256 copies for each tile", "copy"),
-    ("1 copy", 2, "cp.async.bulk", "1 copy for each tile", "async"),
+    ("256 copies, two block barriers", 2, "cp.async", "each tile: 256 copies, two block barriers", "copy"),
+    ("256 copies, one block barrier", 4, "cp.async", "each tile: 256 copies, one block barrier", "copy"),
+    ("1 copy", 2, "cp.async.bulk", "each tile: 1 copy, one block barrier", "async"),
 ]
 
 
