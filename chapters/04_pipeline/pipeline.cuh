@@ -136,11 +136,11 @@ __global__ void n_stages(Stream stream) {
     __shared__ SharedState<stages> state;
     auto pipe = cuda::make_pipeline(block, &state);
     StageIndex<stages> head, tail;
-    unsigned fetch = 0; // the next tile to ask for
+    unsigned next = 0; // the next tile to ask for
     for (unsigned k = 0; stream.has(k); ++k) {
-        for (; fetch < k + stages && stream.has(fetch); ++fetch) {
+        for (; next < k + stages && stream.has(next); ++next) {
             pipe.producer_acquire();
-            copy_tile(block, stage[head.index], stream, fetch, pipe);
+            copy_tile(block, stage[head.index], stream, next, pipe);
             pipe.producer_commit();
             head.advance();
         }
@@ -159,11 +159,11 @@ __global__ void thread_scope(Stream stream) {
     __shared__ alignas(128) float stage[stages][tile_floats];
     auto pipe = cuda::make_pipeline();
     StageIndex<stages> head, tail;
-    unsigned fetch = 0; // the next tile to ask for
+    unsigned next = 0; // the next tile to ask for
     for (unsigned k = 0; stream.has(k); ++k) {
-        for (; fetch < k + stages && stream.has(fetch); ++fetch) {
+        for (; next < k + stages && stream.has(next); ++next) {
             pipe.producer_acquire();
-            copy_tile(block, stage[head.index], stream, fetch, pipe);
+            copy_tile(block, stage[head.index], stream, next, pipe);
             pipe.producer_commit();
             head.advance();
         }
@@ -258,11 +258,11 @@ __global__ void four_at_a_time(Stream stream) {
     const auto* in = reinterpret_cast<const float4*>(stream.in) + threadIdx.x;
     auto* out = reinterpret_cast<float4*>(stream.out) + threadIdx.x;
     StageIndex<stages> head, tail;
-    unsigned fetch = 0;
+    unsigned next = 0;
     for (unsigned k = 0; stream.has(k); ++k) {
-        for (; fetch < k + stages && stream.has(fetch); ++fetch) {
+        for (; next < k + stages && stream.has(next); ++next) {
             pipe.producer_acquire();
-            cuda::memcpy_async(&stage[head.index][threadIdx.x], in + stream.start(fetch) / 4,
+            cuda::memcpy_async(&stage[head.index][threadIdx.x], in + stream.start(next) / 4,
                                cuda::aligned_size_t<16>(sizeof(float4)), pipe);
             pipe.producer_commit();
             head.advance();
@@ -353,12 +353,12 @@ __global__ void timeline(Stream stream, Interval* intervals, std::size_t most) {
             intervals[k].*place = clock64();
     };
     StageIndex<stages> head, tail;
-    unsigned fetch = 0;
+    unsigned next = 0;
     for (unsigned k = 0; stream.has(k); ++k) {
-        for (; fetch < k + stages && stream.has(fetch); ++fetch) {
+        for (; next < k + stages && stream.has(next); ++next) {
             pipe.producer_acquire();
-            stamp(fetch, &Interval::issued);
-            copy_tile(block, stage[head.index], stream, fetch, pipe);
+            stamp(next, &Interval::issued);
+            copy_tile(block, stage[head.index], stream, next, pipe);
             pipe.producer_commit();
             head.advance();
         }
