@@ -1,5 +1,5 @@
 /// @file bench_begins.cuh
-/// Chapter 9's measurements: one ring, whose blocks begin with the same batch, or two and two of them, or
+/// Chapter 9's measurements: one ring, whose blocks begin with the same batch, or two by two of them, or
 /// each with another; alone and in pairs. In turns with it run the ring of multicast_ring.cuh itself, where
 /// all begin alike, and its blocks without a partner.
 #pragma once

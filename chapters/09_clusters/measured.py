@@ -150,10 +150,6 @@ def _late_table(tables: Tables) -> Table:
     return table
 
 
-_BEGINS = (("no two blocks", 1), ("two and two", 2), ("all", 0))
-"""How many blocks begin with the same batch, and what stands for it in a row; 0: all of them."""
-
-
 class _Begins:
     """The rows of ring_begins."""
 
@@ -182,22 +178,24 @@ class _Begins:
         return list(dict.fromkeys((int(number(row["batch"])) // 1024, int(number(row["stages"]))) for row in self.rows))
 
 
-def _begins_table(tables: Tables, shapes: tuple[tuple[int, int], ...] = ((32, 3), (32, 4))) -> Table:
-    """The rate of each block in clusters of one, of two that do not share, and in pairs, by which blocks begin with the same batch."""
-    table = Table(
-        "What each block gets, by how it is launched and which blocks begin with the same batch; the two of a pair always begin alike, "
-        "so of pairs the first two rows of a ring are one measurement",
-        {"ring": "ring of each block", "alike": "begin with the same batch", "one": heading("clusters of one", "GB/s")}
-        | {"two": heading("clusters of two, not shared", "GB/s"), "pair": heading("shared in pairs", "GB/s"), "gain": heading("gain of sharing", "%")},
-    )
+def _chain_table(tables: Tables) -> Table:
+    """A ring changed step by step: no two blocks begin alike, then the two of each cluster do, then they share their loads."""
+    table = Table("What each block gets, and how many of 100 batches are late for a warp; in clusters of two, batches of 32 KiB", {"step": "step"})
     rows = _Begins(tables)
-    for kib, stages in shapes or rows.shapes():
-        for words, alike in _BEGINS:
-            one, two, pair = rows.row(kib, stages, _ALONE, alike, 1), rows.row(kib, stages, _ALONE, alike), rows.pair(kib, stages, alike)
-            if one and two and pair:
-                gain = 100 * (number(two["median_ms"]) / number(pair["median_ms"]) - 1)
-                rates: Row = {name: round(number(row["gb_per_s"])) for name, row in (("one", one), ("two", two), ("pair", pair))}
-                table.rows.append({"ring": _ring(two), "alike": words} | rates | {"gain": round(gain)})
+    steps: dict[str, Row] = {}
+    for stages, words in ((3, "three stages"), (4, "four stages")):
+        chain = {
+            "no two blocks begin alike": rows.row(32, stages, _ALONE, 1),
+            "the two of a cluster begin alike": rows.row(32, stages, _ALONE, 2),
+            "and share their loads": rows.pair(32, stages, 2),
+        }
+        table.headings[f"rate_{stages}"] = heading(words, "GB/s")
+        table.headings[f"late_{stages}"] = heading(f"{words}: late", "of 100")
+        for step, row in chain.items():
+            if row:
+                found: Row = {f"rate_{stages}": round(number(row["gb_per_s"])), f"late_{stages}": round(number(row["late"]))}
+                steps.setdefault(step, {"step": step}).update(found)
+    table.rows = list(steps.values())
     return table
 
 
@@ -229,13 +227,15 @@ def _begins_claims(tables: Tables) -> Iterator[Claim]:
 
     ring = (32, 3)
     alone = [rows.row(*ring, _ALONE, alike) for alike in (1, 2, 0)]
-    yield Claim("begins-none", "three stages of 32 KiB, no two blocks begin alike: a pair gains", rows.gain(*ring, 1), ">=", 1.5, "times")
-    yield Claim("begins-two", "if the two of a pair do", rows.gain(*ring, 2), ">=", 1.15, "times")
+    yield Claim("begins-none", "three stages of 32 KiB: a pair gains over blocks of which no two begin alike", rows.gain(*ring, 1), ">=", 1.5, "times")
+    yield Claim("begins-two", "over blocks of which the two of a cluster begin alike", rows.gain(*ring, 2), ">=", 1.15, "times")
     yield Claim("begins-all", "if all do", rows.gain(*ring, 0), ">=", 1.05, "times")
-    yield Claim("begins-four-none", "with four stages, no two alike", rows.gain(32, 4, 1), ">=", 1.5, "times")
-    yield Claim("begins-four-two", "two and two", rows.gain(32, 4, 2), "<=", 1.04, "times")
+    yield Claim("begins-four-none", "with four stages: over blocks of which no two begin alike", rows.gain(32, 4, 1), ">=", 1.5, "times")
+    yield Claim("begins-four-two", "over two by two", rows.gain(32, 4, 2), "<=", 1.04, "times")
     yield Claim("begins-four-all", "all: the pair loses", rows.gain(32, 4, 0), "<=", 0.99, "times")
-    yield Claim("begins-alone", "blocks that load alone take longer if no two begin alike than if two and two do", against(alone[0], alone[1]), ">=", 1.25, "times")
+    yield Claim("begins-alone", "blocks that load alone take longer if no two begin alike than if two by two do", against(alone[0], alone[1]), ">=", 1.25, "times")
+    alone_four = [rows.row(32, 4, _ALONE, alike) for alike in (1, 2)]
+    yield Claim("begins-alone-four", "with four stages, too", against(alone_four[0], alone_four[1]), ">=", 1.4, "times")
     late = [as_float(row.get("late")) if row else None for row in alone]
     yield Claim("begins-late", "and more of their batches are late", ratio(late[0], late[1]), ">=", 1.5, "times")
     yield Claim("begins-late-all", "more than if all do", ratio(late[1], late[2]), ">=", 1.3, "times")
@@ -245,7 +245,7 @@ def _begins_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("begins-no-cluster-four", "nor with four stages", apart, "<=", 1.03, "times")
     for id, shape, least in (("begins-launch", ring, 1.25), ("begins-launch-four", (32, 4), 1.4)):
         launched = against(rows.row(*shape, _ALONE, 2, 1), rows.row(*shape, _ALONE, 2))
-        yield Claim(id, f"{shape[1]} stages of 32 KiB, two and two: clusters of two gain over clusters of one, though they share nothing", launched, ">=", least, "times")
+        yield Claim(id, f"{shape[1]} stages of 32 KiB, two by two: clusters of two gain over clusters of one, though they share nothing", launched, ">=", least, "times")
     more = against(rows.row(*ring, _ALONE, 2), rows.row(*ring, _ALONE, 12))
     yield Claim("begins-twelve", "nor do twelve blocks that begin alike gain over two of a cluster", more, "<=", 1.03, "times")
     itself = [against(rows.row(*shape, _SHARED, 0, 1), rows.row(*shape, _SHARED, 1, 1)) for shape in rows.shapes()]
@@ -254,8 +254,8 @@ def _begins_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("begins-unmerged", "and takes a little longer than ordinary copies of which no two begin alike", max(some(*unmerged), default=None), "<=", 1.15, "times")
     listed = against(rows.row(*ring, _SHARED, 0, 2, "stream_multicast"), rows.pair(*ring, 0))
     yield Claim("begins-listed", "the listed kernel takes nearly as long in pairs as this one", None if listed is None else abs(listed - 1) * 100, "<=", 8, "%")
-    some_late = [rows.gain(kib, stages, alike) for kib, stages, alike in ((32, 2, 1), (32, 2, 2), (32, 2, 0), (16, 3, 1), (16, 3, 0), (16, 6, 1))]
-    yield Claim("begins-rings", "other rings with 9 late batches or more: a pair gains", min(some(*some_late), default=None), ">=", 1.03, "times")
+    some_late = [rows.gain(kib, stages, alike) for kib, stages, alike in ((32, 2, 2), (32, 2, 0), (16, 3, 2), (16, 3, 0))]
+    yield Claim("begins-rings", "other rings of neighbours that begin alike, with 9 late batches or more: a pair gains", min(some(*some_late), default=None), ">=", 1.03, "times")
     in_time = [rows.gain(16, 6, alike) for alike in (2, 0)]
     yield Claim("begins-six", "six stages of 16 KiB of neighbours that begin alike: a pair gains nothing", max(some(*in_time), default=None), "<=", 1.02, "times")
     unmerged_rates = [as_float(row["gb_per_s"]) for shape in rows.shapes() if (row := rows.row(*shape, _ALONE, 1))]
@@ -512,7 +512,7 @@ BENCH = Bench(
             "gb_per_s",
         )),
         "ring_late": (("ring_waits",), _late_table),
-        "begin_gains": (("ring_begins",), _begins_table),
+        "begin_chain": (("ring_begins",), _chain_table),
         "begin_rings": (("ring_begins",), _all_begins_table),
         "ring_ways": (("ring_waits",), _waits_table),
         "ring_parts": (("ring_waits",), _parts_table),

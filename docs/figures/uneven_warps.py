@@ -77,7 +77,7 @@ def figure() -> svg.Figure:
             last = until if meets else spans[-1][1]
             lane(picture, top + 14 + LANE * (number + 1), f"warp {number}", spans, "compute", last)
         if meets:
-            for time in (FILL, *(max(spans[k][1] for spans in uses) for k in range(TILES))):
+            for time in (max(spans[k][1] for spans in uses) for k in range(TILES)):
                 at = LEFT + time * UNIT
                 picture.line(at, top + 10, at, top + 14 + LANE * (len(uses) + 1), "dashed")
     x, y = 8, 286
