@@ -6,7 +6,7 @@ import sys
 import svg
 
 FIRST, LAST, EDGE = 26, 35, 30  # the columns that are drawn, and the first one behind the map
-CELL, ROW = 31, 26
+CELL, ROW = 28, 26
 LOST = -(-EDGE * 4 // 16) * 16 // 4  # a store is cut here: at the next multiple of 16 bytes
 WIDTH = 48  # of the matrix
 ROWS = (8, 9, 10)  # the first rows of the kernel's tile
@@ -38,7 +38,7 @@ def _part(picture: svg.Figure, above: float, title: str, changed: bool) -> None:
 
 
 def figure() -> svg.Figure:
-    picture = svg.Figure("A kernel adds one through a map of 30 columns, and columns 30 and 31 are lost", 350, 392)
+    picture = svg.Figure("A kernel adds one through a map of 30 columns, and columns 30 and 31 are lost", 350, 360)
     _part(picture, 0, "before", False)
     _part(picture, 172, "after", True)
     return picture

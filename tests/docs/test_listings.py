@@ -239,16 +239,17 @@ class GemmStep(unittest.TestCase):
         mhz = {key: float(row["sm_mhz"]) for key, row in bursts.items()}
         extents = (long_, short_)
         words = dict(zip(("long", "short"), extents, strict=True))
-        yard = re.findall(r"^\| (long|short) \| (\d+) \| (\d+) \| (\d\.\d\d) \|$", text, re.MULTILINE)
-        self.assertEqual(yard, [(word, f"{cycles[e, 'cuBLAS']:.0f}", f"{mhz[e, 'cuBLAS']:.0f}", f"{cycles[e, 'cuBLAS'] / mhz[e, 'cuBLAS']:.2f}") for word, e in words.items()])
-        small = re.findall(r"^\| (long|short) \| (\d+) `(\w+)` \| (\d+) % \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
-        self.assertEqual([(word, int(number)) for word, number, *_ in small], [(word, number) for after in range(4, 14) for word in words for number in (after - 1, after)])
-        for word, number, name, *said in small:
-            key = (words[word], ladder[int(number) - 1])
-            self.assertEqual(name, key[1])
-            self.assertEqual(said, [f"{share(*key):.0f}", f"{cycles[key]:.0f}", f"{mhz[key]:.0f}"])
+        yard = re.findall(r"^\| (long|short) \| (\d+) \| (\d+) \| (\d\.\d{3}) \|$", text, re.MULTILINE)
+        self.assertEqual(yard, [(word, f"{cycles[e, 'cuBLAS']:.0f}", f"{mhz[e, 'cuBLAS']:.0f}", f"{cycles[e, 'cuBLAS'] / mhz[e, 'cuBLAS']:.3f}") for word, e in words.items()])
+        steps = re.findall(r"^\| rung (\d+) → (\d+) `(\w+)` \|.*\n\|[-:|]+\|\n((?:\| (?:long|short) \|.*\n)+)", text, re.MULTILINE)
+        self.assertEqual([(int(before), int(after)) for before, after, *_ in steps], [(after - 1, after) for after in range(4, 14)])
+        for before, after, name, lines in steps:
+            self.assertEqual(name, ladder[int(after) - 1])
+            said = re.findall(r"^\| (long|short) \| (\d+) → (\d+) % \| (\d+) → (\d+) \| (\d+) → (\d+) \|$", lines, re.MULTILINE)
+            keys = {word: [(words[word], ladder[int(number) - 1]) for number in (before, after)] for word in words}
+            self.assertEqual(said, [(word, *(f"{value:.0f}" for of in (lambda key: share(*key), cycles.get, mhz.get) for value in map(of, keys[word]))) for word in words])
         paces = re.findall(r"^\| rung (\d+) `(\w+)` \| (\d+) % \| (\d+) % \| (\d+) % \| (\d+) % \|$", text, re.MULTILINE)
-        self.assertEqual([int(number) for number, *_ in paces], [4, 5, 6, 7, 8, 12, 13])
+        self.assertEqual([int(number) for number, *_ in paces], [4, 5, 6, 7, 8, 11, 12, 13])
         for number, name, *said in paces:
             self.assertEqual(name, ladder[int(number) - 1])
             self.assertEqual(said, [f"{share(long_, name, run, pace):.0f}" for run in found for pace in (cool, hot)])
