@@ -179,7 +179,7 @@ class _Begins:
 
 
 def _chain_table(tables: Tables) -> Table:
-    """A ring changed step by step: no two blocks begin alike, then the two of each cluster do, then they share their loads."""
+    """A ring changed step by step: no two blocks begin alike, then the two of each cluster do, then they share their loads; and if all begin alike."""
     table = Table("What each block gets, and how many of 100 batches are late for a warp; in clusters of two, batches of 32 KiB", {"step": "step"})
     rows = _Begins(tables)
     steps: dict[str, Row] = {}
@@ -188,6 +188,8 @@ def _chain_table(tables: Tables) -> Table:
             "no two blocks begin alike": rows.row(32, stages, _ALONE, 1),
             "the two of a cluster begin alike": rows.row(32, stages, _ALONE, 2),
             "and share their loads": rows.pair(32, stages, 2),
+            "all blocks begin alike": rows.row(32, stages, _ALONE, 0),
+            "and pairs share their loads": rows.pair(32, stages, 0),
         }
         table.headings[f"rate_{stages}"] = heading(words, "GB/s")
         table.headings[f"late_{stages}"] = heading(f"{words}: late", "of 100")

@@ -2,9 +2,9 @@
 /// Chapter 9: a ring of batches that the blocks of a cluster fill for each other.
 ///
 /// One thread of each block loads, eight warps read. A stage is full when all bytes of its batch have come to
-/// this block, whoever asked for them, and empty when the readers of all blocks have said so, because all
-/// blocks write into it. bench_rings.cuh has the same ring with other loads, and with other ways to hand a
-/// stage back.
+/// this block, whoever asked for them. A producer writes into the stages of all blocks, so its own stage is
+/// empty when the readers of all of them have said so. bench_rings.cuh has the same ring with other loads,
+/// and with other ways to hand a stage back.
 #pragma once
 
 #include "remote_async.cuh"
