@@ -16,7 +16,7 @@ PAIRS = [  # what the kernels do, the table and its column, and each kernel as t
 
 
 def figure() -> svg.Figure:
-    picture = svg.Figure("Two kernels, each with a tensor copy and without, on an H200", TOP + GROUP * len(PAIRS) - 20, chart.NARROW)
+    picture = svg.Figure("Two kernels, each with its tiles loaded by a tensor copy and otherwise, on an H200", TOP + GROUP * len(PAIRS) - 20, chart.NARROW)
     picture.text(chart.NARROW_LEFT, 26, "Share of the driver's copy", "strong")
     for i, (work, name, column, kernels) in enumerate(PAIRS):
         top = TOP + GROUP * i
