@@ -9,10 +9,10 @@
 ///          `out`, each element plus one, last element first.
 ///          And two measurements to decide by. Say that a block takes 1.50 µs for each tile with one stage,
 ///          and 0.60 µs with as many stages as fit.
-/// Wanted   The kernel, with 1 + L/C stages, rounded up, and no more. Warp 0 is the producer: it fills the
-///          stages in turn and does nothing else. Warps 1 to 3 are the consumers: they compute the tiles in
-///          turn and do nothing else. All threads of a part call copy_tile or compute_tile; `rank` counts
-///          from 0 in each part.
+/// Wanted   The kernel, with the number of stages that the rule gives (1 + L/C, rounded up), and no more.
+///          Warp 0 is the producer: it fills the stages in turn and does nothing else. Warps 1 to 3 are the
+///          consumers: they compute the tiles in turn and do nothing else. All threads of a part call
+///          copy_tile or compute_tile; `rank` counts from 0 in each part.
 /// Missing  1. `stages`: how many are enough?
 ///          2. the kernel.
 /// Judged   By the result for several sizes and base addresses; by counters: which warps copied and which
