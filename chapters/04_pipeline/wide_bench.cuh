@@ -21,12 +21,12 @@ __global__ void of_width(Stream stream) {
     const auto start = [](unsigned k) { return (blockIdx.x + std::size_t{k} * gridDim.x) * tile; };
     const auto has = [&](unsigned k) { return start(k) < stream.size / 4; };
     StageIndex<stages> head, tail;
-    unsigned fetch = 0;
+    unsigned next = 0;
     for (unsigned k = 0; has(k); ++k) {
-        for (; fetch < k + stages && has(fetch); ++fetch) {
+        for (; next < k + stages && has(next); ++next) {
             pipe.producer_acquire();
             for (int i = 0; i < tile; i += threads)
-                cuda::memcpy_async(&stage[head.index * tile + i + threadIdx.x], in + start(fetch) + i,
+                cuda::memcpy_async(&stage[head.index * tile + i + threadIdx.x], in + start(next) + i,
                                    cuda::aligned_size_t<16>(sizeof(float4)), pipe);
             pipe.producer_commit();
             head.advance();
