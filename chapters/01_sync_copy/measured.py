@@ -140,7 +140,7 @@ def _work_pieces_table(tables: Tables) -> Table:
     headings = {"work": "work on a tile", "after": heading("asks for the next tile after it", "GB/s"), "before": heading("before it", "GB/s")}
     table = Table("Copies that compute, piece by piece: loads of 4 bytes, 2048 threads per SM, eight tiles for each block, two barriers for each tile", headings)
     for work, name in _WORKS.items():
-        rows = tables["work"].where(work=work, load_bytes=4, steps=0)
+        rows = tables["computing_copies"].where(work=work, load_bytes=4, steps=0)
         table.rows.append({"work": name} | {str(row["asks"]): row.get("gb_per_s") for row in rows})
     return table
 
@@ -151,7 +151,7 @@ def _work_steps_table(tables: Tables) -> Table:
         for asks in ("after", "before"):
             headings[f"{asks}{load}"] = heading(f"{load} bytes, asks {asks} it", "GB/s")
     table = Table("The sum of neighbours with more to compute: 2048 threads per SM, eight tiles for each block, two barriers for each tile", headings)
-    rows = tables["work"].where(work="sum")
+    rows = tables["computing_copies"].where(work="sum")
     for steps in sorted({int(number(row["steps"])) for row in rows}):
         cells: Row = {"steps": steps}
         for row in rows:
@@ -298,7 +298,7 @@ def _passages_claims(tables: Tables) -> Iterator[Claim]:
 
 
 def _work_claims(tables: Tables) -> Iterator[Claim]:
-    rows = Rows(tables["work"].rows)
+    rows = Rows(tables["computing_copies"].rows)
 
     def time(work: str = "sum", asks: str = "after", load: int = 4, steps: int = 0) -> float | None:
         return rows.time(work=work, asks=asks, load_bytes=load, steps=steps)
@@ -352,7 +352,7 @@ def _mixes_claims(tables: Tables) -> Iterator[Claim]:
 
 
 BENCH = Bench(
-    raw=("little", "turnover", "passages", "work", "rounds", "slow_copies", "strides", "mixes", "empty_launch", "copies"),
+    raw=("little", "turnover", "passages", "computing_copies", "rounds", "slow_copies", "strides", "mixes", "empty_launch", "copies"),
     tables={
         "latencies": (("latency",), _latencies_table),
         "little_best": (("little",), _little_table),
@@ -360,8 +360,8 @@ BENCH = Bench(
         "turnover_blocks": (("turnover",), _turnover_blocks_table),
         "turnover_flight": (("turnover",), _turnover_flight_table),
         "passages_narrow": (("passages",), _passages_narrow_table),
-        "work_pieces": (("work",), _work_pieces_table),
-        "work_steps": (("work",), _work_steps_table),
+        "work_pieces": (("computing_copies",), _work_pieces_table),
+        "work_steps": (("computing_copies",), _work_steps_table),
         "round_times": (("rounds",), _round_times_table),
         "slow_copies_short": (("slow_copies",), without_spread("slow_copies")),
         "strides_short": (("strides",), without_spread("strides")),
@@ -374,7 +374,7 @@ BENCH = Bench(
         (("little_best",), _little_claims),
         (("turnover",), _turnover_claims),
         (("passages", "latency"), _passages_claims),
-        (("work",), _work_claims),
+        (("computing_copies",), _work_claims),
         (("slow_copies",), _slow_claims),
         (("strides",), _strides_claims),
         (("mixes",), _mixes_claims),

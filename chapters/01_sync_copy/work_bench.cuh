@@ -131,7 +131,8 @@ void add_computing(std::vector<Worker>& to, Bench& bench, Floats& floats) {
 
 /// All rows in turns, with the driver's copy among them.
 inline void work(Bench& bench) {
-    bench.table("work", "A copy that computes: what it does with a tile, and when it asks for the next one",
+    bench.table("computing_copies",
+                "A copy that computes: what it does with a tile, and when it asks for the next one",
                 workbook::joined<workbook::BenchColumn>({{"work", "work"},
                                                          {"asks", "asks for the next tile"},
                                                          {"load_bytes", "bytes per load", "bytes"},
@@ -166,11 +167,12 @@ inline void work(Bench& bench) {
     const std::size_t bytes = 2 * floats.in.size_bytes();
     const double rate = timings[0] ? timings[0]->bytes_per_second(bytes) : 0;
     for (std::size_t i = 0; i < rows.size(); ++i)
-        bench.row("work", workbook::joined<BenchCell>({{"work", rows[i].work},
-                                                       {"asks", rows[i].asks},
-                                                       {"load_bytes", rows[i].load_bytes},
-                                                       {"steps", rows[i].steps}},
-                                                      workbook::timing_cells(timings[i + 1], bytes, rate)));
+        bench.row("computing_copies",
+                  workbook::joined<BenchCell>({{"work", rows[i].work},
+                                               {"asks", rows[i].asks},
+                                               {"load_bytes", rows[i].load_bytes},
+                                               {"steps", rows[i].steps}},
+                                              workbook::timing_cells(timings[i + 1], bytes, rate)));
 }
 
 // ---- the slow copy of the program, and that of the experiment ----
