@@ -20,7 +20,7 @@ def figure() -> svg.Figure:
     picture.text(14, 26, "When loading is work", "strong")
     picture.text(14, 46, "32 values: time in µs, on an H200", "small soft")
     slot = 76
-    y = chart.Axis(0, 460, 270, 112, [(v, f"{v}") for v in (0, 200, 400)])
+    y = chart.Axis(0, 400, 270, 112, [(v, f"{v}") for v in (0, 100, 200)])
     x = chart.Axis(0, len(steps), 50, 50 + slot * len(steps), [(i + 0.5, f"{step}") for i, step in enumerate(steps)])
     chart.grid(picture, x, y, "multiplications before each copy", "")
     columns = chart.Columns(x, y, slot, len(KERNELS), 30, 2)
