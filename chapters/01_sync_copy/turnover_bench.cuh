@@ -252,6 +252,32 @@ inline void strides(Bench& bench) {
 
 // ---- where the time of a block goes ----
 
+/// From when to when each SM was at work, by its own clock.
+class SmSpans {
+  public:
+    void add(unsigned sm, long long first, long long last) {
+        if (sm >= spans_.size())
+            spans_.resize(sm + 1);
+        spans_[sm].first = std::min(spans_[sm].first, first);
+        spans_[sm].last = std::max(spans_[sm].last, last);
+    }
+
+    /// Of all SMs together.
+    [[nodiscard]] double cycles() const {
+        double sum = 0;
+        for (const Span& span : spans_)
+            sum += span.last > 0 ? static_cast<double>(span.last - span.first) : 0;
+        return sum;
+    }
+
+  private:
+    struct Span {
+        long long first = std::numeric_limits<long long>::max();
+        long long last = 0;
+    };
+    std::vector<Span> spans_;
+};
+
 /// Means over the watched warps, in cycles of their SM, and how many warps an SM had.
 struct Times {
     double loading = 0;
@@ -261,11 +287,7 @@ struct Times {
 };
 
 inline Times times_of(const std::vector<Passage>& passages) {
-    struct Span {
-        long long first = std::numeric_limits<long long>::max();
-        long long last = 0;
-    };
-    std::vector<Span> sms;
+    SmSpans sms;
     Times sum;
     double warps = 0;
     for (const Passage& passage : passages) {
@@ -274,14 +296,9 @@ inline Times times_of(const std::vector<Passage>& passages) {
         ++warps;
         sum.loading += static_cast<double>(passage.loaded - passage.begun);
         sum.storing += static_cast<double>(passage.stored - passage.loaded);
-        if (passage.sm >= sms.size())
-            sms.resize(passage.sm + 1);
-        sms[passage.sm].first = std::min(sms[passage.sm].first, passage.begun);
-        sms[passage.sm].last = std::max(sms[passage.sm].last, passage.stored);
+        sms.add(passage.sm, passage.begun, passage.stored);
     }
-    double elapsed = 0;
-    for (const Span& span : sms)
-        elapsed += span.last > 0 ? static_cast<double>(span.last - span.first) : 0;
+    const double elapsed = sms.cycles();
     const double each = static_cast<double>(passages.size()) / warps; // a watched warp stands for so many
     sum.resident = each * (sum.loading + sum.storing) / elapsed;
     sum.in_flight = each * sum.loading / elapsed;

@@ -129,6 +129,26 @@ void add_computing(std::vector<Worker>& to, Bench& bench, Floats& floats) {
      ...);
 }
 
+/// The driver's copy of the array.
+[[nodiscard]] inline workbook::Contender driver_copy(Floats& floats) {
+    return {"copy", [&floats] {
+                workbook::check(cudaMemcpyAsync(floats.out.data(), floats.in.data(), floats.in.size_bytes(),
+                                                cudaMemcpyDeviceToDevice),
+                                "the driver's copy");
+            }};
+}
+
+/// The contenders' times, in turns; none where nothing is timed.
+[[nodiscard]] inline std::vector<std::optional<workbook::Timing>>
+timed_in_turns(const Bench& bench, const std::vector<workbook::Contender>& contenders) {
+    std::vector<std::optional<workbook::Timing>> timings(contenders.size());
+    if (bench.mode() == workbook::BenchMode::measure) {
+        const auto measured = workbook::measure_in_turns(contenders);
+        std::copy(measured.begin(), measured.end(), timings.begin());
+    }
+    return timings;
+}
+
 /// All rows in turns, with the driver's copy among them.
 inline void work(Bench& bench) {
     bench.table("computing_copies",
@@ -146,12 +166,7 @@ inline void work(Bench& bench) {
         batch_worker(bench, floats, "without_memcpy_async", "after", without_memcpy_async)};
     add_computing<float, 0, 16, 32, 64, 128>(rows, bench, floats);
     add_computing<float4, 0, 16, 32, 64, 128>(rows, bench, floats);
-    std::vector<workbook::Contender> contenders{
-        {"copy", [&] {
-             workbook::check(cudaMemcpyAsync(floats.out.data(), floats.in.data(), floats.in.size_bytes(),
-                                             cudaMemcpyDeviceToDevice),
-                             "the driver's copy");
-         }}};
+    std::vector<workbook::Contender> contenders{driver_copy(floats)};
     for (const Worker& row : rows) {
         floats.out.poison();
         row.launch();
@@ -159,11 +174,7 @@ inline void work(Bench& bench) {
             return bench.wrong(std::string("work, ") + row.work + ", " + row.asks + ": wrong result");
         contenders.push_back({row.work, row.launch});
     }
-    std::vector<std::optional<workbook::Timing>> timings(contenders.size());
-    if (bench.mode() == workbook::BenchMode::measure) {
-        const auto measured = workbook::measure_in_turns(contenders);
-        std::copy(measured.begin(), measured.end(), timings.begin());
-    }
+    const auto timings = timed_in_turns(bench, contenders);
     const std::size_t bytes = 2 * floats.in.size_bytes();
     const double rate = timings[0] ? timings[0]->bytes_per_second(bytes) : 0;
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -192,12 +203,7 @@ inline void slow_rows(Bench& bench, std::size_t size) {
     };
     check_fit(bench, move_tiles<unsigned, Between::block>, moved, shape);
     const std::vector<workbook::Contender> contenders{
-        {"copy",
-         [&] {
-             workbook::check(cudaMemcpyAsync(floats.out.data(), floats.in.data(), floats.in.size_bytes(),
-                                             cudaMemcpyDeviceToDevice),
-                             "the driver's copy");
-         }},
+        driver_copy(floats),
         {"move_tiles", [&] { workbook::launch(move_tiles<unsigned, Between::block>, shape, in, out, size); }},
         {"one_per_thread", slow({.grid = shape.grid,
                                  .block = shape.block,
@@ -209,11 +215,7 @@ inline void slow_rows(Bench& bench, std::size_t size) {
         if (!right_if_used<float, Work::reverse, 0>(floats)())
             return bench.wrong("slow copies: " + contenders[i].name + ": wrong result");
     }
-    std::vector<std::optional<workbook::Timing>> timings(contenders.size());
-    if (bench.mode() == workbook::BenchMode::measure) {
-        const auto measured = workbook::measure_in_turns(contenders);
-        std::copy(measured.begin(), measured.end(), timings.begin());
-    }
+    const auto timings = timed_in_turns(bench, contenders);
     const std::size_t bytes = 2 * floats.in.size_bytes();
     const double rate = timings[0] ? timings[0]->bytes_per_second(bytes) : 0;
     for (std::size_t i = 1; i < contenders.size(); ++i)
@@ -243,11 +245,7 @@ struct RoundTimes {
 };
 
 inline RoundTimes times_of(const std::vector<Round>& rounds) {
-    struct Span {
-        long long first = std::numeric_limits<long long>::max();
-        long long last = 0;
-    };
-    std::vector<Span> sms;
+    SmSpans sms;
     RoundTimes sum;
     double watched_rounds = 0;
     for (const Round& round : rounds) {
@@ -258,14 +256,9 @@ inline RoundTimes times_of(const std::vector<Round>& rounds) {
         sum.meeting += static_cast<double>(round.met - round.loaded);
         sum.using_it += static_cast<double>(round.stored - round.met);
         sum.leaving += static_cast<double>(round.left - round.stored);
-        if (round.sm >= sms.size())
-            sms.resize(round.sm + 1);
-        sms[round.sm].first = std::min(sms[round.sm].first, round.begun);
-        sms[round.sm].last = std::max(sms[round.sm].last, round.left);
+        sms.add(round.sm, round.begun, round.left);
     }
-    double elapsed = 0;
-    for (const Span& span : sms)
-        elapsed += span.last > 0 ? static_cast<double>(span.last - span.first) : 0;
+    const double elapsed = sms.cycles();
     const double each =
         static_cast<double>(rounds.size()) / watched_rounds; // a watched round stands for so many
     sum.resident = each * (sum.loading + sum.meeting + sum.using_it + sum.leaving) / elapsed;

@@ -338,6 +338,22 @@ inline void check_filter(Bench& bench, const Filter& filter, PlainTiles& tiles) 
     }
 }
 
+/// The driver's copy, and the filters, each of which has been right once.
+[[nodiscard]] inline std::vector<workbook::Contender>
+filter_contenders(Bench& bench, const std::vector<Filter>& filters, PlainTiles& tiles) {
+    const auto copy = [&tiles] {
+        workbook::check(
+            cudaMemcpyAsync(tiles.out.data(), tiles.in.data(), tiles.bytes() / 2, cudaMemcpyDeviceToDevice),
+            "the driver's copy");
+    };
+    std::vector<workbook::Contender> contenders{{"the driver's copy", copy}};
+    for (const Filter& filter : filters) {
+        check_filter(bench, filter, tiles);
+        contenders.push_back({filter.name, filter.with(tiles.input(), tiles.shape.view(tiles.out.data()))});
+    }
+    return contenders;
+}
+
 /// All filters and the driver's copy, in turns, in another order each time. They are timed twice: burst on
 /// burst, and with a pause before each burst, in which a GPU that had lowered its clock may raise it again.
 inline void filter_twins(Bench& bench) {
@@ -352,16 +368,7 @@ inline void filter_twins(Bench& bench) {
                                                         workbook::timing_columns()));
     PlainTiles tiles(workbook::shape_of(bench.size<std::size_t>(100'000'000, 10'001)));
     const std::vector<Filter> all = filters();
-    const auto copy = [&] {
-        workbook::check(
-            cudaMemcpyAsync(tiles.out.data(), tiles.in.data(), tiles.bytes() / 2, cudaMemcpyDeviceToDevice),
-            "the driver's copy");
-    };
-    std::vector<workbook::Contender> contenders{{"the driver's copy", copy}};
-    for (const Filter& filter : all) {
-        check_filter(bench, filter, tiles);
-        contenders.push_back({filter.name, filter.with(tiles.input(), tiles.shape.view(tiles.out.data()))});
-    }
+    const std::vector<workbook::Contender> contenders = filter_contenders(bench, all, tiles);
     const auto timed = [&](const workbook::TurnPlan& plan) {
         return bench.mode() == workbook::BenchMode::measure ? workbook::measure_in_turns(contenders, plan)
                                                             : std::vector<workbook::Timing>{};

@@ -145,16 +145,7 @@ inline void filter_work(Bench& bench) {
                 columns);
     PlainTiles tiles(workbook::shape_of(bench.size<std::size_t>(100'000'000, 10'001)));
     const std::vector<Filter> all = working_filters();
-    const auto copy = [&] {
-        workbook::check(
-            cudaMemcpyAsync(tiles.out.data(), tiles.in.data(), tiles.bytes() / 2, cudaMemcpyDeviceToDevice),
-            "the driver's copy");
-    };
-    std::vector<workbook::Contender> contenders{{"the driver's copy", copy}};
-    for (const Filter& filter : all) {
-        check_filter(bench, filter, tiles);
-        contenders.push_back({filter.name, filter.with(tiles.input(), tiles.shape.view(tiles.out.data()))});
-    }
+    const std::vector<workbook::Contender> contenders = filter_contenders(bench, all, tiles);
     constexpr int rounds = 51;
     std::vector<Bursts> bursts, rested;
     if (bench.mode() == workbook::BenchMode::measure) {
