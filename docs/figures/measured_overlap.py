@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Chapter 4's opening: one block per SM, one kernel, and nothing changes but the number of stages."""
+"""The front page: one block per SM, one kernel, and nothing changes but the number of stages."""
 
 import sys
 
