@@ -81,10 +81,8 @@ __device__ void load_role(TileRing<stages>& ring, const CUtensorMap& map, const 
                           unsigned* next) {
     const unsigned count = tiles.across * tiles.down;
     RingState<stages> at;
-    // [deal]
     for (unsigned mine = blockIdx.x;; mine += gridDim.x, at.advance()) {
         const unsigned number = deal == Deal::fixed ? mine : atomicAdd(next, 1u);
-        // [/deal]
         ring.wait_empty(at);
         ring.numbers[at.index] = number;
         std::uint64_t* full = &ring.full[at.index];

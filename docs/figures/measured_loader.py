@@ -18,7 +18,7 @@ def figure() -> svg.Figure:
     steps = [name for name in rows[KERNELS[0][0]] if str(name).isdigit()]
     picture = svg.Figure("The time of two kernels with the same work, without roles and with them, by how much there is to do before each copy", 330, PAPER)
     picture.text(14, 26, "When loading is work", "strong")
-    picture.text(14, 46, "32 values: time in µs, on an H200", "small soft")
+    picture.text(14, 46, "time in µs, on an H200", "small soft")
     slot = 76
     y = chart.Axis(0, 400, 270, 112, [(v, f"{v}") for v in (0, 100, 200)])
     x = chart.Axis(0, len(steps), 50, 50 + slot * len(steps), [(i + 0.5, f"{step}") for i, step in enumerate(steps)])
