@@ -74,7 +74,7 @@ def phases(ends: list[int], until: int) -> list[tuple[int, int, str, str]]:
 
 
 def figure() -> svg.Figure:
-    picture = svg.Figure("A full and an empty barrier for each stage: who arrives, who waits, and the phases of both", 440)
+    picture = svg.Figure("A full and an empty barrier for each stage: who arrives, who waits, and the phases of both", 460)
     picture.text(16, 24, "One stage and its pair of barriers", "strong")
     roles(picture)
     fills, uses = schedule()
@@ -96,6 +96,7 @@ def figure() -> svg.Figure:
             lane(picture, y, f"{name}[{stage}]", phases(ends, until), True)
             y += LANE + (4 if name == "empty" else 0)
     picture.text(LEFT, y + 16, "arrow down: the producer's arrival at full; arrow up: the consumers' arrivals at empty", "small soft")
+    picture.text(LEFT, y + 36, "violet: phases with an even number; grey: with an odd number", "small soft")
     return picture
 
 
