@@ -135,8 +135,8 @@ __global__ void __launch_bounds__(stream_threads)
     cg::this_cluster().sync();
 }
 
-/// One way to stream: its kernel and loads, the blocks of its cluster, and how many in a row begin alike; 0:
-/// all.
+/// One way to stream: its kernel and loads, the blocks of its cluster (0: launched without the attribute),
+/// and how many in a row begin alike (0: all).
 struct Begin {
     const char* kernel;
     Loads loads;
@@ -185,7 +185,11 @@ class BegunRing {
 
   private:
     [[nodiscard]] workbook::LaunchShape shape() {
-        return stream_shape(sums_.span(), ring_, static_cast<int>(way_.cluster));
+        const int cluster = static_cast<int>(std::max(way_.cluster, 1u));
+        workbook::LaunchShape shape = stream_shape(sums_.span(), ring_, cluster);
+        if (way_.cluster == 0)
+            shape.cluster.reset();
+        return shape;
     }
     template <bool counted>
     void begin() {
@@ -218,15 +222,17 @@ inline void begins(Bench& bench) {
                                                          {"late", "batches late for a warp", "%"}},
                                                         workbook::timing_columns()));
     constexpr auto own = Loads::alone, shared = Loads::shared;
-    const std::vector<Begin> ways{{"stream_begins", own, 2, 1},       {"stream_begins", own, 2, 2},
-                                  {"stream_begins", own, 2, 4},       {"stream_begins", own, 2, 12},
-                                  {"stream_begins", own, 2, 44},      {"stream_begins", own, 2, 0},
-                                  {"stream_begins", own, 1, 1},       {"stream_begins", own, 1, 2},
-                                  {"stream_begins", own, 1, 0},       {"stream_begins", shared, 2, 2},
-                                  {"stream_begins", shared, 2, 4},    {"stream_begins", shared, 2, 12},
-                                  {"stream_begins", shared, 2, 44},   {"stream_begins", shared, 2, 0},
-                                  {"stream_begins", shared, 1, 1},    {"stream_begins", shared, 1, 0},
-                                  {"stream_multicast", shared, 2, 0}, {"stream_own", own, 1, 0}};
+    const std::vector<Begin> ways{{"stream_begins", own, 2, 1},     {"stream_begins", own, 2, 2},
+                                  {"stream_begins", own, 2, 4},     {"stream_begins", own, 2, 12},
+                                  {"stream_begins", own, 2, 44},    {"stream_begins", own, 2, 0},
+                                  {"stream_begins", own, 1, 1},     {"stream_begins", own, 1, 2},
+                                  {"stream_begins", own, 1, 0},     {"stream_begins", own, 0, 1},
+                                  {"stream_begins", own, 0, 2},     {"stream_begins", own, 0, 0},
+                                  {"stream_begins", shared, 2, 2},  {"stream_begins", shared, 2, 4},
+                                  {"stream_begins", shared, 2, 12}, {"stream_begins", shared, 2, 44},
+                                  {"stream_begins", shared, 2, 0},  {"stream_begins", shared, 1, 1},
+                                  {"stream_begins", shared, 1, 0},  {"stream_multicast", shared, 2, 0},
+                                  {"stream_own", own, 1, 0}};
     struct Shape {
         std::size_t batch;
         unsigned stages;

@@ -197,6 +197,7 @@ void add_loaders(std::vector<Twin>& twins, const Words& words) {
                          }});
     };
     add("warp 0, all meet", ring_by_loader<count, Loader::meets, steps>, consumer_threads);
+    add("a ninth warp, all meet", ring_by_loader<count, Loader::ninth_meets, steps>, roles_threads);
     add("warp 0, empty barriers", ring_by_loader<count, Loader::among_all, steps>, consumer_threads);
     add("a ninth warp, empty barriers", ring_by_loader<count, Loader::ninth, steps>, roles_threads);
 }

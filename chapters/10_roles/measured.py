@@ -65,7 +65,7 @@ def _changes(tables: Tables) -> Table:
 
 
 def _by_height(tables: Tables) -> Table:
-    """What empty barriers alone and roles gain over a ring at which all meet, by the rows of a panel."""
+    """What empty barriers and a ninth warp gain, alone and together, over a ring at which all meet, by the rows of a panel."""
     rows = Rows(tables["roles_tall"].rows)
     heights = sorted({int(number(row["height"])) for row in tables["roles_tall"].rows})
     title = "The rise of the rate over meeting_ring, by the rows of a panel; one block on each SM"
@@ -203,11 +203,11 @@ def _waits_claims(tables: Tables) -> Iterator[Claim]:
     yield Claim("waits-stores-eight", "the same with empty barriers and without a ninth warp: its stores, of those with roles", same, "<=", 1.1, "times")
 
 
-LOADERS = ("warp 0, all meet", "warp 0, empty barriers", "a ninth warp, empty barriers")
+LOADERS = ("warp 0, all meet", "warp 0, empty barriers", "a ninth warp, all meet", "a ninth warp, empty barriers")
 
 
 def _by_loader(tables: Tables) -> Table:
-    """The time of the three rings at 32 values, by how much the loader has to do."""
+    """The time of the four rings at 32 values, by how much the loader has to do."""
     rows = Rows(tables["roles_loaders"].where(prints=32))
     steps = sorted({int(number(row["steps"])) for row in tables["roles_loaders"].rows})
     title = "32 values: the time by the multiplications that the loader makes, one after the other, before each copy"
@@ -219,7 +219,7 @@ def _by_loader(tables: Tables) -> Table:
 
 
 def _by_loaders(tables: Tables) -> Table:
-    """What empty barriers alone and roles gain over a ring at which all meet, by how much the loader has to do."""
+    """What empty barriers and a ninth warp gain, alone and together, over a ring at which all meet, by how much the loader has to do."""
     rows = Rows(tables["roles_loaders"].rows)
     steps = sorted({int(number(row["steps"])) for row in tables["roles_loaders"].rows})
     title = "The rise of the rate over warp 0 as the loader where all meet, by the multiplications that the loader makes before each copy"
@@ -237,9 +237,12 @@ def _loaders_claims(tables: Tables) -> Iterator[Claim]:
     def gains(prints: int, steps: int, one: str, other: str) -> float | None:
         return ratio(rows.time(loader=one, prints=prints, steps=steps), rows.time(loader=other, prints=prints, steps=steps))
 
-    meets, among, ninth = LOADERS
+    meets, among, meets_ninth, ninth = LOADERS
     yield Claim("loaders-ninth", "32 values, 100 multiplications before each copy: a ninth warp takes less time than warp 0 as the loader", gains(32, 100, among, ninth), ">=", 1.15, "times")
     yield Claim("loaders-empty", "16 values, 50 multiplications before each copy: empty barriers without a ninth warp take more time than meetings", gains(16, 50, meets, among), "<=", 0.97, "times")
+    yield Claim("loaders-alone", "32 values, 200 multiplications before each copy: a ninth warp gains most of it where all meet, too", gains(32, 200, meets, meets_ninth), ">=", 1.25, "times")
+    yield Claim("loaders-then-empty", "with a ninth warp, empty barriers in place of the meetings", gains(32, 200, meets_ninth, ninth), ">=", 1.04, "times")
+    yield Claim("loaders-then-empty-most", "the same, at most, by what the loader has to do", max(found) if (found := [gain for steps in (0, 50, 100, 200) if (gain := gains(32, steps, meets_ninth, ninth))]) else None, "<=", 1.12, "times")
     longer = ratio(rows.time(loader=ninth, prints=32, steps=100), rows.time(loader=ninth, prints=32, steps=0))
     yield Claim("loaders-roles", "32 values, with roles: 100 multiplications before each copy cost little", longer, "<=", 1.05, "times")
 
