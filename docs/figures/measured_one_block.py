@@ -6,7 +6,7 @@ import sys
 import chart
 import svg
 
-MOST = 4  # stages of the smaller tiles: more change nothing (measured_rule.py shows them)
+MOST = 4  # stages of the smaller tiles: more change nothing (measured_room.py shows them)
 THREADS, PIECES, STAGES = 512, 1, 8  # of the eighth kernel, at its best
 WIDTH, LEFT, RIGHT, TOP, LANE = 364, 84, 350, 104, 34  # narrow: a phone shows all of it
 

@@ -6,7 +6,7 @@ import sys
 import chart
 import svg
 
-MOST = 4  # stages: more change nothing (measured_rule.py shows them)
+MOST = 4  # stages: more change nothing (measured_room.py shows them)
 WIDTH, LEFT, RIGHT, TOP, LANE = 350, 78, 336, 84, 34  # narrow: a phone shows all of it
 
 
