@@ -257,6 +257,7 @@ __global__ void box_mean_3x3(const __grid_constant__ CUtensorMap from,
     wait(&bar, 0);
     for (int i = threadIdx.x; i < tile_elements; i += blockDim.x) {
         const float* corner = halo + i / tile_width * halo_width + i % tile_width + halo_margin - 1;
+        // [mean]
         float sum = 0;
         int inside = 0;
         for (int k = 0; k < 9; ++k) {
@@ -267,6 +268,7 @@ __global__ void box_mean_3x3(const __grid_constant__ CUtensorMap from,
             }
         }
         means[i] = sum / static_cast<float>(inside);
+        // [/mean]
     }
     ptx::fence_proxy_async(ptx::space_shared);
     __syncthreads();

@@ -38,7 +38,7 @@ def _row(picture: svg.Figure, top: float, margin: int) -> float:
     parts = pieces(margin)
     touched = [sector for part in parts for sector in asked(part)]
     halves = sum(end - begin < SECTOR for _, begin, end in touched)
-    picture.text(20, top, f"{64 + 2 * margin} columns: asks for {len(touched)} sectors, {halves or 'none'} of them for the sake of a half", "strong")
+    picture.text(20, top, f"{64 + 2 * margin} columns: asks for {len(touched)} sectors, {f'{halves} of them for only half of their bytes' if halves else 'all of them whole'}", "strong")
     bar = top + 16
     low = bar + ROW + 14 + LANE * len(parts)
     for i in range(SECTORS + 1):
