@@ -56,20 +56,6 @@ struct Arrays {
     DeviceBuffer<unsigned long long> wrong;
 };
 
-/// Blocks that fit on an SM with this much dynamic shared memory.
-template <class Kernel>
-int blocks_per_sm(Kernel* kernel, std::size_t shared) {
-    // The kernel's own barriers count against the default limit too, so it is raised for all.
-    workbook::check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                         cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                         static_cast<int>(shared)),
-                    "asking for shared memory");
-    int blocks = 0;
-    workbook::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_threads, shared),
-                    "asking how many blocks fit");
-    return blocks;
-}
-
 /// A row for the driver's copy of `bytes` read plus written, and its rate in bytes per second.
 inline double copy_row(Bench& bench, const std::string& table, const char* column, const char* name,
                        std::size_t bytes) {

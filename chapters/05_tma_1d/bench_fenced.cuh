@@ -5,7 +5,6 @@
 
 #include "bench_copies.cuh"
 
-#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -21,34 +20,6 @@ struct FencedPair {
 template <int stages>
 constexpr FencedPair fenced_pair() {
     return {stages, copy_by_ring<stages, false>, copy_by_ring<stages, true>};
-}
-
-/// Dynamic shared memory of a block by which just `blocks` blocks are on an SM at a time: what the stages
-/// need if that does it, else so much that no more blocks fit. 0 if so many do not fit, by their registers or
-/// threads.
-template <class Kernel>
-std::size_t shared_for(Kernel* kernel, std::size_t stages_bytes, int blocks) {
-    const int most = blocks_per_sm(kernel, stages_bytes);
-    if (most <= blocks)
-        return most == blocks ? stages_bytes : 0;
-    constexpr std::size_t per_sm = 228 * 1024;
-    constexpr std::size_t besides = 1024 + 128; // what the system takes for a block, and the barriers
-    const std::size_t share = per_sm / static_cast<std::size_t>(blocks) / 128 * 128 - besides;
-    return blocks_per_sm(kernel, share) == blocks ? share : 0;
-}
-
-/// How the chapter's ring is launched: so many tiles to a block, and so many blocks on an SM at a time.
-inline constexpr std::size_t ring_tiles = 4;
-inline constexpr int ring_blocks = 6;
-
-/// The launch of the chapter's ring. A block always has the shared memory that its stages need, also where
-/// fewer than ring_blocks fit on an SM; whoever needs just so many checks it.
-template <class Kernel>
-workbook::LaunchShape ring_shape(Kernel* kernel, const Job& job, int stages) {
-    const std::size_t bytes = static_cast<std::size_t>(job.tile_bytes) * static_cast<std::size_t>(stages);
-    return {.grid = workbook::blocks_for(job.tiles, ring_tiles),
-            .block = block_threads,
-            .dynamic_shared = std::max(bytes, shared_for(kernel, bytes, ring_blocks))};
 }
 
 /// Both kernels of a pair, one directly after the other, with one tile and one grid. Both get the same shared

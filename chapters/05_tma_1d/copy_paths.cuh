@@ -1,15 +1,19 @@
 /// @file copy_paths.cuh
 /// One copy, all ways into shared memory: the tile's size and the number of stages are free, all else is the
 /// same. The result is the input with the 16-byte chunks of each tile in reverse order, so that threads use
-/// what others brought.
+/// what others brought. copy_by_ring is the way that the chapter recommends, and the program runs it.
 #pragma once
 
+#include "workbook/check.hpp"
 #include "workbook/launch.hpp"
 
 #include <cuda/ptx>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <stdexcept>
 
 namespace copy_paths {
 
@@ -190,6 +194,76 @@ template <int stages, bool fenced>
 __global__ void __launch_bounds__(block_threads) copy_by_ring(const Job job) {
     each_bulk_tile<stages, fenced>(
         job, [&](const std::byte* stage, std::size_t tile) { store_by_threads(stage, job, tile); });
+}
+
+/// Blocks that fit on an SM with this much dynamic shared memory.
+template <class Kernel>
+int blocks_per_sm(Kernel* kernel, std::size_t shared) {
+    // The kernel's own barriers count against the default limit too, so it is raised for all.
+    workbook::check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                         cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         static_cast<int>(shared)),
+                    "asking for shared memory");
+    int blocks = 0;
+    workbook::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_threads, shared),
+                    "asking how many blocks fit");
+    return blocks;
+}
+
+/// Dynamic shared memory of a block by which just `blocks` blocks are on an SM at a time: what the stages
+/// need if that does it, else so much that no more blocks fit. 0 if so many do not fit, by their registers or
+/// threads.
+template <class Kernel>
+std::size_t shared_for(Kernel* kernel, std::size_t stages_bytes, int blocks) {
+    const int most = blocks_per_sm(kernel, stages_bytes);
+    if (most <= blocks)
+        return most == blocks ? stages_bytes : 0;
+    constexpr std::size_t per_sm = 228 * 1024;
+    constexpr std::size_t besides = 1024 + 128; // what the system takes for a block, and the barriers
+    const std::size_t share = per_sm / static_cast<std::size_t>(blocks) / 128 * 128 - besides;
+    return blocks_per_sm(kernel, share) == blocks ? share : 0;
+}
+
+/// How the chapter's ring is launched: so many tiles to a block, and so many blocks on an SM at a time.
+inline constexpr std::size_t ring_tiles = 4;
+inline constexpr int ring_blocks = 6;
+
+/// The launch of the chapter's ring. A block always has the shared memory that its stages need, also where
+/// fewer than ring_blocks fit on an SM; whoever needs just so many checks it.
+template <class Kernel>
+workbook::LaunchShape ring_shape(Kernel* kernel, const Job& job, int stages) {
+    const std::size_t bytes = static_cast<std::size_t>(job.tile_bytes) * static_cast<std::size_t>(stages);
+    return {.grid = workbook::blocks_for(job.tiles, ring_tiles),
+            .block = block_threads,
+            .dynamic_shared = std::max(bytes, shared_for(kernel, bytes, ring_blocks))};
+}
+
+/// The tiles of launch_copy_by_ring.
+inline constexpr int ring_tile_bytes = 4096;
+
+/// Without TMA, for what is no whole tile.
+__global__ void copy_plain(const int* in, int* out, std::size_t size) {
+    const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i < size)
+        out[i] = in[i];
+}
+
+/// Copies `in` to `out`, of the same size. The ring takes the whole tiles, and each arrives with its 16-byte
+/// chunks in reverse order; what is left behind them is copied as it is. Throws std::invalid_argument unless
+/// both begin at a multiple of 16 bytes.
+inline void launch_copy_by_ring(std::span<const int> in, std::span<int> out) {
+    const Job job{reinterpret_cast<const std::byte*>(in.data()), reinterpret_cast<std::byte*>(out.data()),
+                  in.size_bytes() / ring_tile_bytes, ring_tile_bytes};
+    if (reinterpret_cast<std::uintptr_t>(job.in) % chunk_bytes != 0 ||
+        reinterpret_cast<std::uintptr_t>(job.out) % chunk_bytes != 0)
+        throw std::invalid_argument("copy_by_ring: both addresses must be multiples of 16 bytes");
+    constexpr int stages = 2;
+    const auto kernel = copy_by_ring<stages, true>;
+    workbook::launch(kernel, ring_shape(kernel, job, stages), job);
+    const std::size_t done = job.tiles * ring_tile_bytes / sizeof(int);
+    const std::size_t left = in.size() - done;
+    workbook::launch(copy_plain, {.grid = workbook::blocks_for(left, block_threads), .block = block_threads},
+                     in.data() + done, out.data() + done, left);
 }
 
 /// Every other way of loading, as each_bulk_tile.

@@ -1,14 +1,17 @@
 /// @file main.cu
 /// Chapter 5: bulk copies by the Tensor Memory Accelerator, checked and measured.
+#include "copy_paths.cuh"
 #include "issuers.cuh"
 #include "tma_1d.cuh"
 
 #include "workbook/program.hpp"
 #include "workbook/random.hpp"
+#include "workbook/tile_reference.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -27,13 +30,14 @@ struct Arrays {
           x_host(workbook::random_values<float>(run.size, run.seed + 1, {.specials = true})),
           y_host(workbook::random_values<float>(run.size, run.seed + 2, {.specials = true})),
           totals_host(workbook::random_integers<int>(tile_elements, run.seed + 3, -largest, largest)),
-          data(run.size), x(x_host), y(run.size), totals(tile_elements) {}
+          data(run.size), out(run.size), x(x_host), y(run.size), totals(tile_elements) {}
 
     std::vector<int> integers;
     std::vector<float> x_host;
     std::vector<float> y_host;
     std::vector<int> totals_host;
     DeviceBuffer<int> data;
+    DeviceBuffer<int> out;
     DeviceBuffer<float> x;
     DeviceBuffer<float> y;
     DeviceBuffer<int> totals;
@@ -67,6 +71,17 @@ Comparison check_add_one_at_offset(Arrays& arrays) {
     for (std::size_t i = offset; i < offset + count; ++i)
         expected[i] += 1;
     return workbook::check_exact(arrays.data, expected);
+}
+
+/// In each whole tile the chunks in reverse order; what is left, as it was.
+Comparison check_copy_by_ring(Arrays& arrays) {
+    constexpr std::size_t tile = copy_paths::ring_tile_bytes / sizeof(int);
+    constexpr std::size_t chunk = copy_paths::chunk_bytes / sizeof(int);
+    const auto whole = static_cast<std::ptrdiff_t>(arrays.integers.size() / tile * tile);
+    const std::vector<int> tiles(arrays.integers.begin(), arrays.integers.begin() + whole);
+    std::vector<int> expected = workbook::reversed_tiles(workbook::reversed_tiles(tiles, tile), chunk);
+    expected.insert(expected.end(), arrays.integers.begin() + whole, arrays.integers.end());
+    return workbook::check_exact(arrays.out, expected);
 }
 
 Comparison check_axpy(Arrays& arrays) {
@@ -131,6 +146,19 @@ constexpr workbook::KernelEntry<Arrays> kernels[] = {
      .prepare = restore_integers,
      .launch = [](Arrays& arrays) { launch_add_one_from_registers(arrays.data.span()); },
      .check = check_add_one},
+    {.name = "copy_by_ring",
+     .shows = "each tile reversed, a ring of 2 stages",
+     .bytes = bytes_in_place,
+     .prepare =
+         [](Arrays& arrays) {
+             restore_integers(arrays);
+             arrays.out.poison();
+         },
+     .launch =
+         [](Arrays& arrays) {
+             copy_paths::launch_copy_by_ring(std::as_const(arrays.data).span(), arrays.out.span());
+         },
+     .check = check_copy_by_ring},
     {.name = "axpy_ring",
      .shows = "y = a*x + y from a ring of 4 stages",
      .bytes = [](const Arrays& arrays) { return 3 * arrays.y.size_bytes(); },
@@ -164,7 +192,7 @@ int main(int argc, char** argv) {
                                      .size_unit = "elements",
                                      .size_with_clock = 100'000'000,
                                      .size_without_clock = 100'001,
-                                     .device_bytes_per_element = 3 * sizeof(float),
+                                     .device_bytes_per_element = 4 * sizeof(float),
                                      .host_bytes_per_element = 5 * sizeof(float),
                                      .needs = {.compute_major = 9}};
     return workbook::run_program<Arrays>(info, kernels, argc, argv);

@@ -1,6 +1,7 @@
 /// @file tma_1d_test.cu
 /// The kernels of chapter 5, at all sizes and base addresses: what they write, and that they write nothing
 /// else.
+#include "copy_paths.cuh"
 #include "issuers.cuh"
 #include "tma_1d.cuh"
 
@@ -201,6 +202,42 @@ TEST_CASE("add_one_at_offset refuses a tile that is misplaced, too large or outs
     DeviceBuffer<int> shifted(4000, 1);
     CHECK_THROWS_AS(launch_add_one_at_offset(shifted.span(), 0, 4), std::invalid_argument);
     CHECK_NOTHROW(launch_add_one_at_offset(shifted.span(), 3, 4));
+}
+
+TEST_CASE("copy_by_ring reverses the chunks of each whole tile and copies the rest") {
+    require_device(hopper);
+    constexpr std::size_t tile = copy_paths::ring_tile_bytes / sizeof(int);
+    constexpr std::size_t chunk = copy_paths::chunk_bytes / sizeof(int);
+    // A block takes four tiles, two laps of its ring; some sizes leave the last block fewer.
+    for (const std::size_t size : {0, 1, 3, 4, 1023, 1024, 1025, 1028, 4096, 5120, 12'345, 100'001}) {
+        INFO("size " << size);
+        const std::vector<int> values = random_ints(size, size + 7);
+        std::vector<int> expected = values;
+        for (std::size_t i = 0; i < size / tile * tile; ++i) {
+            const std::size_t in_tile = i % tile;
+            expected[i] = values[i - in_tile + (tile - chunk - in_tile / chunk * chunk) + in_tile % chunk];
+        }
+        for (const std::size_t offset : {0, 4}) {
+            const DeviceBuffer<int> in(values, offset);
+            DeviceBuffer<int> out(size, 4 - offset);
+            out.poison();
+            copy_paths::launch_copy_by_ring(in.span(), out.span());
+            CHECK(workbook::compare_bits<int>(expected, out.download()).summary() == "ok");
+            CHECK(out.check_guards() == "");
+        }
+    }
+}
+
+TEST_CASE("copy_by_ring refuses what does not begin at a multiple of 16 bytes") {
+    require_device(hopper);
+    const DeviceBuffer<int> in(std::vector<int>(2048, 1), 1);
+    DeviceBuffer<int> out(2048);
+    const auto call = [&](std::span<const int> from, std::span<int> to) {
+        copy_paths::launch_copy_by_ring(from, to);
+    };
+    CHECK_THROWS_AS(call(in.span().first(1024), out.span()), std::invalid_argument);
+    CHECK_THROWS_AS(call(in.span().subspan(3, 1024), out.span().subspan(1, 1024)), std::invalid_argument);
+    CHECK_NOTHROW(call(in.span().subspan(3, 1024), out.span().first(1024)));
 }
 
 TEST_CASE("axpy_ring at all sizes and places") {

@@ -125,7 +125,7 @@ def _namespaces(root: Path) -> str:
     said = {
         "emu": "The emulator as a library: its public headers.",
         "workbook": "What the chapters' programs share: none of it is what a chapter teaches.",
-        "copy_paths": "Chapter 5's measurements: one copy, all ways into shared memory.",
+        "copy_paths": "Chapter 5: one copy, all ways into shared memory; its own program runs copy_by_ring, measurements the others.",
         "tuner": "Chapter 8: the program that searched for the last rung.",
     }
     for number, directory in enumerate(chapter_directories(root), 1):
