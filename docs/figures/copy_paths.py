@@ -7,8 +7,8 @@ import svg
 # Name, who issues, what passes the data on between L2 and shared memory, and what the threads do meanwhile.
 PATHS = [
     ("LDG, then STS", "every thread: two instructions", ["L1", "registers"], "wait for the value, store it", "wait"),
-    ("cp.async.ca", "every thread: one instruction", ["L1"], "go on, and ask later", "copy"),
-    ("cp.async.cg", "every thread: one instruction", [], "go on, and ask later", "copy"),
+    ("cp.async.ca", "every thread: one instruction", ["L1"], "go on, and wait later", "copy"),
+    ("cp.async.cg", "every thread: one instruction", [], "go on, and wait later", "copy"),
     ("cp.async.bulk", "one thread: one instruction", ["TMA"], "go on; an mbarrier counts", "async"),
 ]
 CHAPTERS = ["chapter 1", "chapter 2", "chapter 2", "chapters 5 and 6"]

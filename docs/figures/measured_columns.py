@@ -16,7 +16,7 @@ def figure() -> svg.Figure:
     longest = max(times.values())
     bottom = TOP + STEP * len(LAYOUTS)
     picture = svg.Figure("Time for the sums of all columns by the layout of the tile, on an H200", bottom + 6, PAPER)
-    picture.text(14, 26, "Sum the columns of 8192 × 32768 ints", "strong")
+    picture.text(14, 26, "Sum columns: 8192 rows of 32,768 ints", "strong")
     picture.text(14, 46, "Median times on one H200; shorter is better", "small soft")
     chart.legend(picture, 14, 70, [(colour, f"{access} a lane") for access, colour in ACCESSES], 130)
     for i, layout in enumerate(LAYOUTS):

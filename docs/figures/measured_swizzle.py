@@ -27,7 +27,7 @@ def figure() -> svg.Figure:
     sums = {row["layout"]: chart.number(row, "median_ms") for row in chart.table("column_sums") if row["access"] == "16 bytes"}
     picture = svg.Figure("Two kernels with and without the 128-byte swizzle, on an H200", 236, PAPER)
     top = group(picture, 30, "Transpose 32768 × 32768 floats", ladder["tma_plain"], ladder["tma_swizzled"])
-    top = group(picture, top, "Sum the columns of 8192 × 32768 ints", sums["no swizzle"], sums["128 bytes"])
+    top = group(picture, top, "Sum columns: 8192 rows of 32,768 ints", sums["no swizzle"], sums["128 bytes"])
     picture.text(LEFT, top - 10, "Median times on one H200.", "small soft")
     return picture
 
