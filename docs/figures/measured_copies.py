@@ -28,7 +28,9 @@ def figure() -> svg.Figure:
         picture.text(LEFT + length + (-8 if inside else 8), y + 20, f"{rate:,.0f} GB/s", "small strong", "end" if inside else "start")
     bottom = TOP + len(KERNELS) * LANE - 4
     picture.line(RIGHT, TOP - 6, RIGHT, bottom, "dashed")
-    picture.text(RIGHT, TOP - 14, "the driver's copy", "small soft", "end")
+    first = rows[KERNELS[0][0]]
+    driver = 100 * chart.number(first, "gb_per_s") / chart.number(first, "share")
+    picture.text(RIGHT, TOP - 14, f"the driver's copy: {driver:,.0f} GB/s", "small soft", "end")
     return picture
 
 
