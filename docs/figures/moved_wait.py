@@ -1,4 +1,4 @@
-"""A block with three tiles: each wait right behind its copy, and the same with the waits moved and two stages."""
+"""A block with three tiles: each wait right after its copy, and the same with the waits moved and two stages."""
 
 import sys
 
@@ -57,8 +57,8 @@ def draw(picture: svg.Figure, top: float, heading: str, rows: tuple[Lane, list[L
 
 
 def figure() -> svg.Figure:
-    picture = svg.Figure("Three tiles, first with each wait right behind its copy, then with the waits moved to where the tiles are used", 262)
-    draw(picture, 22, "Each wait stands right behind its copy", in_turn(), ["on the way"])
+    picture = svg.Figure("Three tiles, first with each wait right after its copy, then with the waits moved to where the tiles are used", 262)
+    draw(picture, 22, "Each wait comes right after its copy", in_turn(), ["on the way"])
     draw(picture, 134, "The waits have moved, and there is room for two tiles", moved(), ["on the way", "on the way"])
     return picture
 
