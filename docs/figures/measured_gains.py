@@ -10,7 +10,7 @@ TOP = 82
 GROUP = 2 * chart.LANE + 34
 """From one pair of bars to the next."""
 PAIRS = [  # what the kernels do, the table and its column, and each kernel as the table calls it, by what, and its colour
-    ("a 3×3 filter", "filter_work", "rested_share", [("box, 80", "tensor copy", "async"), ("chunks, 80", "cp.async", "wait")]),
+    ("a 3×3 filter", "filter_read", "rested_share", [("box, 80", "tensor copy", "async"), ("chunks, 80", "cp.async", "wait")]),
     ("adds one to each element", "plain_tiles", "share", [("add_one_matrix", "tensor copy", "async"), ("add_one_plain, all loads first", "plain loads", "wait")]),
 ]
 
