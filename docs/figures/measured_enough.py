@@ -23,7 +23,7 @@ def shares(tiles: int) -> dict[float, list[float]]:
 
 def figure() -> svg.Figure:
     picture = svg.Figure("Bandwidth of a ring by its bytes in flight: blocks that stay, and blocks that end, on an H200", 392, 640)
-    picture.text(20, 28, "Share of a plain copy; the axis begins at 50 %", "strong")
+    picture.text(20, 28, "Share of the driver's copy; the axis begins at 50 %", "strong")
     x = chart.Axis(7 << 10, 220 << 10, 72, 620, [(float(each << 10), f"{each}") for each in (8, 16, 24, 32, 48, 64, 96, 128, 192)], logarithmic=True)
     y = chart.Axis(50, 100, 340, 84, [(float(each), f"{each} %") for each in range(50, 101, 10)])
     chart.grid(picture, x, y, "KiB in flight on an SM: tile × stages × blocks", "of the copy")

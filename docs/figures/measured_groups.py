@@ -21,9 +21,9 @@ def figure() -> svg.Figure:
     rows = [row for row in chart.table("cp_async_early") if all(row[name] == value for name, value in SHAPE.items())]
     bottom = TOP + chart.LANE * len(WAYS)
     picture = svg.Figure("Bandwidth with tiles of 2 KiB in four blocks on an SM: through registers, and with groups of cp.async, on an H200", bottom + 6, chart.NARROW)
-    picture.text(chart.NARROW_LEFT, 26, "Share of a plain copy", "strong")
+    picture.text(chart.NARROW_LEFT, 26, "Share of the driver's copy", "strong")
     picture.text(chart.NARROW_LEFT, 46, "tiles of 2 KiB, four blocks on an SM, one H200", "small soft")
-    chart.whole(picture, TOP, bottom, "the device-to-device copy")
+    chart.whole(picture, TOP, bottom, "the driver's copy")
     for i, (kernel, stages, name, ahead, colour) in enumerate(WAYS):
         share = next(chart.number(row, "share") for row in rows if (row["kernel"], row["stages"]) == (kernel, stages))
         chart.lane(picture, TOP + chart.LANE * i, (name, ahead), share, f"{share:.0f} %", colour, f"{name}, {ahead}: {share:.0f} %")

@@ -1,34 +1,32 @@
 #!/usr/bin/env python3
-"""What the 128-byte swizzle is worth: two kernels with it and without, from the measurement file."""
+"""What the 128-byte swizzle is worth to the column sums: without it, with padded rows, with it, from the measurement file."""
 
 import sys
 
 import chart
 import svg
 
-PAPER, LEFT, LONGEST, HEIGHT, STEP = 350, 14, 322, 26, 34  # so narrow that a phone shows all of it
-
-
-def group(picture: svg.Figure, top: float, title: str, plain: float, swizzled: float) -> float:
-    """Two bars, the longer as wide as the paper allows, and how many times as fast. Returns where the next begins."""
-    picture.text(LEFT, top, title, "strong")
-    for i, (name, time, colour) in enumerate((("no swizzle", plain, "wrong"), ("128-byte swizzle", swizzled, "compute"))):
-        y, length = top + 12 + STEP * i, LONGEST * time / plain
-        picture.rect(LEFT, y, length, HEIGHT, colour, f"{name}: {time:.2f} ms")
-        picture.text(LEFT + 8, y + 18, name, "small")
-        picture.text(LEFT + length - 8, y + 18, f"{time:.2f} ms", "small", "end")
-    faster = f"{plain / swizzled:.1f} times as fast"
-    picture.text(LEFT + LONGEST * swizzled / plain + 8, top + 12 + STEP + 18, faster, "small strong")
-    return top + 12 + 2 * STEP + 34
+PAPER, LEFT, LONGEST, HEIGHT, STEP, TOP = 350, 14, 322, 26, 34, 42  # so narrow that a phone shows all of it
+LAYOUTS = (
+    ("no swizzle", "no swizzle", "wrong"),
+    ("padding by threads", "padded by threads", "wait"),
+    ("128 bytes", "128-byte swizzle", "compute"),
+)
 
 
 def figure() -> svg.Figure:
-    ladder = {row["kernel"]: chart.number(row, "median_ms") for row in chart.table("ladder_large")}
-    sums = {row["layout"]: chart.number(row, "median_ms") for row in chart.table("column_sums") if row["access"] == "16 bytes"}
-    picture = svg.Figure("Two kernels with and without the 128-byte swizzle, on an H200", 236, PAPER)
-    top = group(picture, 30, "Transpose 32768 × 32768 floats", ladder["tma_plain"], ladder["tma_swizzled"])
-    top = group(picture, top, "Sum columns: 8192 rows of 32,768 ints", sums["no swizzle"], sums["128 bytes"])
-    picture.text(LEFT, top - 10, "Median times on one H200.", "small soft")
+    times = {row["layout"]: chart.number(row, "median_ms") for row in chart.table("column_sums") if row["access"] == "16 bytes"}
+    plain = times["no swizzle"]
+    picture = svg.Figure("The column sums with and without the 128-byte swizzle, on an H200", 168, PAPER)
+    picture.text(LEFT, 30, "Sum columns: 8192 rows of 32,768 ints", "strong")
+    length = 0.0
+    for i, (layout, name, colour) in enumerate(LAYOUTS):
+        y, length = TOP + STEP * i, LONGEST * times[layout] / plain
+        picture.rect(LEFT, y, length, HEIGHT, colour, f"{name}: {times[layout]:.2f} ms")
+        picture.text(LEFT + 8, y + 18, name, "small")
+        picture.text(LEFT + length - 8, y + 18, f"{times[layout]:.2f} ms", "small", "end")
+    picture.text(LEFT + length + 8, TOP + 2 * STEP + 18, f"{plain / times['128 bytes']:.1f} times as fast", "small strong")
+    picture.text(LEFT, TOP + 3 * STEP + 12, "Median times on one H200.", "small soft")
     return picture
 
 
