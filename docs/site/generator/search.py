@@ -1,4 +1,4 @@
-"""The search index: which words say how much of which section, and the names of the API.
+"""The search index: which words say how of which section, and the names of the API.
 
 The page loads it at the first focus of the search box. It has no sentences: those are in one file for each page, of which
 only the pages among the hits are loaded. `docs/site/theme/search.js` reads both, and takes words apart as this file does.
@@ -20,8 +20,8 @@ _NOISE = re.compile(r"[\d.]+\w?|(?:0x)?[0-9a-f]{8,}|r\d+|ur\d+|p\d|rd\d+|_+|[^\W
 """Numbers, registers and single letters: outside of headings nobody looks for them."""
 _STOP = frozenset(
     "a about after again all alone also always an and another any are as at be because been before between both but "
-    "by can come did do does each every few for from get gets give gives go goes had has have he here how i if in "
-    "into is it its just let many may might more most much must my nor not nothing of on once only or other our out "
+    "by can come did do does each every for from get gets give gives go goes had has have he here how i if in "
+    "into is it its just let may might more most must my nor not nothing of on once only or other our out "
     "over own same say says should so some still such than that the their them then there these they this those "
     "though through to together too until up us very was way we were what when where which while who whose why will "
     "with would yet you your".split()
