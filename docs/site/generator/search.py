@@ -1,4 +1,4 @@
-"""The search index: which words say how of which section, and the names of the API.
+"""The search index: which words say how much of which section, and the names of the API.
 
 The page loads it at the first focus of the search box. It has no sentences: those are in one file for each page, of which
 only the pages among the hits are loaded. `docs/site/theme/search.js` reads both, and takes words apart as this file does.
