@@ -20,11 +20,11 @@ _NOISE = re.compile(r"[\d.]+\w?|(?:0x)?[0-9a-f]{8,}|r\d+|ur\d+|p\d|rd\d+|_+|[^\W
 """Numbers, registers and single letters: outside of headings nobody looks for them."""
 _STOP = frozenset(
     "a about after again all alone also always an and another any are as at be because been before between both but "
-    "by can come did do does each every for from get gets give gives go goes had has have he here how i if in "
-    "into is it its just let may might more most must my nor not nothing of on once only or other our out "
-    "over own same say says should so some still such than that the their them then there these they this those "
-    "though through to together too until up us very was way we were what when where which while who whose why will "
-    "with would yet you your".split()
+    "by can come did do does each even every for from get gets give gives go goes had has have he here how i if in "
+    "into is it its just let made make makes may might more most must my nor not nothing of on once only or other our "
+    "out over own rather same say says should so some still such take taken takes than that the their them then there "
+    "these they this those though through to together too until up us very was way we were what when where which "
+    "while who whose why will with would yet you your".split()
 )
 _CHAPTER, _TITLE, _ALSO, _PAGE, _TEXT, _CODE = 20.0, 9.0, 11.0, 2.0, 3.0, 1.5
 """What a word is worth in a chapter's name, in a heading, in search.toml, on a page of that name, in prose and in a listing."""
