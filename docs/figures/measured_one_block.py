@@ -24,27 +24,38 @@ def bar(picture: svg.Figure, y: float, stages: int, share: float, colour: str) -
     picture.text(end + (-8 if inside else 8), y + 17, f"{share:.1f} %", "strong", "end" if inside else "start")
 
 
-def figure() -> svg.Figure:
+def shares() -> dict[int, float]:
+    """By the number of stages of the smaller tiles: the rate in per cent of the copy's."""
     rows = chart.table("pipeline_stages")
     ceiling = max(chart.number(row, "gb_per_s") for row in rows if str(row["kernel"]).startswith("copy"))
-    shares = {
+    return {
         int(chart.number(row, "stages")): 100 * chart.number(row, "gb_per_s") / ceiling
         for row in rows
         if row["kernel"] == "four_at_a_time" and row["blocks_per_sm"] == 1 and row["work"] == 1 and chart.number(row, "stages") <= MOST
     }
-    wanted = {"kernel": "of_width", "blocks_per_sm": 1, "threads": THREADS, "each": PIECES, "stages": STAGES}
-    larger = next(chart.number(row, "share") for row in chart.table("pipeline_wide") if all(row[key] == value for key, value in wanted.items()))
-    second = TOP + len(shares) * LANE + 26  # where the larger tiles begin
-    picture = svg.Figure("The rate of a stream with one block per SM on an H200: 1 to 4 stages, then larger tiles", second + LANE + 12, WIDTH)
+
+
+def smaller(title: str, below: float = 0) -> tuple[svg.Figure, float]:
+    """The bars of the smaller tiles, with as much room `below`; and where they end."""
+    found = shares()
+    end = TOP + len(found) * LANE
+    picture = svg.Figure(title, end + below + 12, WIDTH)
     picture.text(14, 26, "Rate of a stream on an H200", "strong")
     picture.text(14, 46, "one block per SM, one multiply-add per element", "small soft")
     picture.text(RIGHT, 72, "the copy: 100 %", "small soft", "end")
     picture.text(14, TOP - 10, "256 threads, tiles of 4 KiB", "small")
-    for i, (stages, share) in enumerate(sorted(shares.items())):
+    for i, (stages, share) in enumerate(sorted(found.items())):
         bar(picture, TOP + i * LANE, stages, share, "copy")
-    picture.text(14, second - 10, f"{THREADS} threads, tiles of {THREADS * PIECES * 16 // 1024} KiB", "small")
-    bar(picture, second, STAGES, larger, "async")
-    picture.line(RIGHT, 80, RIGHT, second + LANE - 4, "dashed")
+    picture.line(RIGHT, 80, RIGHT, end + below - 4, "dashed")
+    return picture, end
+
+
+def figure() -> svg.Figure:
+    wanted = {"kernel": "of_width", "blocks_per_sm": 1, "threads": THREADS, "each": PIECES, "stages": STAGES}
+    larger = next(chart.number(row, "share") for row in chart.table("pipeline_wide") if all(row[key] == value for key, value in wanted.items()))
+    picture, end = smaller("The rate of a stream with one block per SM on an H200: 1 to 4 stages, then larger tiles", 26 + LANE)
+    picture.text(14, end + 16, f"{THREADS} threads, tiles of {THREADS * PIECES * 16 // 1024} KiB", "small")
+    bar(picture, end + 26, STAGES, larger, "async")
     return picture
 
 

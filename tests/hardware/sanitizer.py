@@ -151,13 +151,13 @@ def markdown(path: Path) -> str:
 def summary(path: Path) -> str:
     every = [by_tool for tools in json.loads(path.read_text("utf-8")).values() for by_tool in tools.values()]
     unnamed = [by_tool for by_tool in every if all(by_tool[tool]["result"] != "found" for tool in TOOLS)]
-    passing = sum(by_tool["alone"]["result"] == "no error" for by_tool in unnamed)
-    hanging = sum(by_tool["alone"]["result"] == "hung" for by_tool in unnamed)
-    named = sum(by_tool["emulator"]["result"] == "found" for by_tool in unnamed)
-    unfound = passing + hanging
-    those = f"all {unfound}" if named == unfound else f"{named} of these {unfound}"
+    passing = [by_tool for by_tool in unnamed if by_tool["alone"]["result"] == "no error"]
+    hanging = [by_tool for by_tool in unnamed if by_tool["alone"]["result"] == "hung"]
+    named = sum(by_tool["emulator"]["result"] == "found" for by_tool in passing + hanging)
+    both = len(passing + hanging)
+    those = f"all {both}" if named == both else f"{named} of these {both}"
     return (
-        f"This book has {len(every)} kernels that are wrong on purpose. On an H200 {passing} of them run to their end without a complaint, and {hanging}\n"
+        f"This book has {len(every)} kernels that are wrong on purpose. On an H200 {len(passing)} of them run to their end without a complaint, and {len(hanging)}\n"
         f"hang; no tool of `compute-sanitizer` finds anything in these. The emulator names the mistakes of {those}.\n"
     )
 
