@@ -58,6 +58,9 @@ Address GlobalMemory::allocate(std::uint64_t size, Allocation::Kind kind, std::s
     const Allocation& fresh = allocations_[base] = {base, size, kind, std::move(name), ++serial_};
     if (size <= poison_limit)
         std::memset(bytes_of(fresh), poison, size);
+    // Aligned accesses of the last word reach behind it, and see zeros, as in pages.
+    if (!host_has_pages && !elsewhere_)
+        std::memset(bytes_of(fresh) + size, 0, need - size);
     return base;
 }
 
@@ -139,7 +142,7 @@ bool GlobalMemory::release(Address base) {
     if (elsewhere_)
         elsewhere_->placed.erase(base);
     else if (last_page > first_page)
-        madvise(bytes(first_page), last_page - first_page, MADV_DONTNEED);
+        Arena::forget(bytes(first_page), last_page - first_page);
     if (arena_->host.contains(base))
         arena_->shut(base, bytes_with_gap(gone.size, true));
     freed_[base] = gone;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -20,6 +21,14 @@ namespace emu {
 
 /// Pages of the host, and unallocated bytes between neighbours, so that overruns are found.
 inline constexpr std::uint64_t memory_page = 4096, memory_gap = 512;
+
+/// Whether the host has pages: of rights of their own, zero at first, and there when they are touched. In
+/// WebAssembly mmap() is malloc() that writes zeros, to all of it at once.
+#ifdef __EMSCRIPTEN__
+inline constexpr bool host_has_pages = false;
+#else
+inline constexpr bool host_has_pages = true;
+#endif
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) {
     return (value + alignment - 1) / alignment * alignment;
@@ -39,7 +48,7 @@ struct GlobalMemory::Arena {
 
     Arena(std::uint64_t wanted, bool close) {
         wanted = round_up(wanted, granule);
-        if (close && leaves_room(3 * wanted) && map(3 * wanted, PROT_NONE)) {
+        if (host_has_pages && close && leaves_room(3 * wanted) && map(3 * wanted, PROT_NONE)) {
             closed = mprotect(base_ + wanted, wanted, PROT_READ | PROT_WRITE) == 0;
             if (closed) {
                 // What lies before the first allocation belongs to the device as well.
@@ -47,7 +56,7 @@ struct GlobalMemory::Arena {
                 host = {{address() + 2 * wanted, wanted, memory_page}};
                 return;
             }
-            munmap(base_, mapped_);
+            unmap();
         }
         map_open(wanted);
         device = {{address(), mapped_}};
@@ -56,7 +65,7 @@ struct GlobalMemory::Arena {
     explicit Arena(const MemoryImage& image) : closed(image.closed), device{image.device}, host{image.host} {}
     ~Arena() {
         if (base_)
-            munmap(base_, mapped_);
+            unmap();
     }
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
@@ -103,6 +112,11 @@ struct GlobalMemory::Arena {
         }
         holes_[begin] = end;
     }
+    /// Pages, given by their bytes, that nobody needs until they are allocated again.
+    static void forget(std::byte* pages, std::uint64_t bytes) {
+        if constexpr (host_has_pages)
+            madvise(pages, bytes, MADV_DONTNEED);
+    }
     bool contains(Address address) const { return device.contains(address) || host.contains(address); }
 
   private:
@@ -119,12 +133,22 @@ struct GlobalMemory::Arena {
                (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur / 2);
     }
     bool map(std::uint64_t bytes, int rights) {
-        void* p = mmap(nullptr, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p == MAP_FAILED)
+        void* p = nullptr;
+        if constexpr (host_has_pages)
+            p = mmap(nullptr, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        else if (bytes == std::size_t(bytes))
+            p = std::aligned_alloc(memory_page, bytes);
+        if (!p || p == MAP_FAILED)
             return false;
         base_ = static_cast<std::byte*>(p);
         mapped_ = bytes;
         return true;
+    }
+    void unmap() {
+        if constexpr (host_has_pages)
+            munmap(base_, mapped_);
+        else
+            std::free(base_);
     }
     /// If less is granted, the rest of the process gets at least as much as this.
     void map_open(std::uint64_t wanted) {
@@ -136,7 +160,7 @@ struct GlobalMemory::Arena {
         map_most();
         if (size == wanted)
             return;
-        munmap(base_, mapped_);
+        unmap();
         size = half(size);
         map_most();
     }

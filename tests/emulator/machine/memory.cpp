@@ -4,7 +4,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 using namespace emu;
 using namespace emu::test;
@@ -309,6 +311,24 @@ TEST_CASE("closed memory: the bytes of device memory are elsewhere, those that t
     const Address open = plain.allocate(400, Allocation::Kind::device);
     CHECK(plain.bytes(open) == reinterpret_cast<std::byte*>(open));
     CHECK_FALSE(plain.facts_of(open).closed);
+}
+
+TEST_CASE("behind an allocation lie zeros, whoever had the memory before") {
+    constexpr std::uint64_t capacity = 8u << 20, behind = 512;
+    // The first one leaves other bytes behind; where memory comes from malloc(), the second one gets the
+    // same.
+    for (int round = 0; round < 2; ++round) {
+        GlobalMemory memory(capacity);
+        Address base = 0;
+        for (int i = 0; i < 4; ++i) {
+            base = memory.allocate(1001, Allocation::Kind::device);
+            REQUIRE(base != 0);
+            const std::byte* const end = memory.bytes(base) + 1001;
+            CHECK(end[-1] == std::byte{0xff});
+            CHECK(std::all_of(end, end + behind, [](std::byte each) { return each == std::byte{}; }));
+        }
+        std::memset(memory.bytes(base), 0x55, capacity);
+    }
 }
 
 TEST_CASE("what a signal handler is told of an address") {
